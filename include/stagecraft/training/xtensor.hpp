@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library's only include of xtensor: containers, adaptors, views and noalias, for xtensor 0.24 to 0.27 (0.26 moved
+// its headers to folders), and with what Clang 19 needs to compile xtensor before 0.26. Include it (or any header of
+// the library that does) before xtensor's own headers. Reductions, random numbers and printing are left to the
+// programs that want them: they would double the compile time. Level 6.
+#pragma once
+
+#include <cstddef>
+
+#if __has_include(<xtensor/containers/xtensor.hpp>)
+#include <xtensor/containers/xadapt.hpp>
+#include <xtensor/containers/xarray.hpp>
+#include <xtensor/containers/xtensor.hpp>
+#include <xtensor/core/xnoalias.hpp>
+#include <xtensor/views/xview.hpp>
+#else
+#include <xtensor/xtensor_config.hpp>
+// Clang 19 finds two partial specialisations of rebind_container equally good for xtensor's small vector; the full
+// ones below break the tie. They say what xtensor's own specialisation for svector says.
+#if defined(__clang_major__) && __clang_major__ >= 19
+#include <xtensor/xstorage.hpp>
+namespace xt {
+template <>
+struct rebind_container<std::size_t, svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
+  using type = svector<std::size_t, 4, std::allocator<std::size_t>, true>;
+};
+template <>
+struct rebind_container<std::ptrdiff_t, svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
+  using type = svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>;
+};
+template <>
+struct rebind_container<std::size_t, svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
+  using type = svector<std::size_t, 4, std::allocator<std::size_t>, true>;
+};
+template <>
+struct rebind_container<std::ptrdiff_t, svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
+  using type = svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>;
+};
+}  // namespace xt
+#endif
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xarray.hpp>
+#include <xtensor/xnoalias.hpp>
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
+#endif
