@@ -15,26 +15,14 @@
 #include <xtensor/views/xview.hpp>
 #else
 #include <xtensor/xtensor_config.hpp>
-// Clang 19 finds two partial specialisations of rebind_container equally good for xtensor's small vector; the full
-// ones below break the tie. They say what xtensor's own specialisation for svector says.
+// Clang 19 finds two partial specialisations of rebind_container equally good for xtensor's small vector; this third one
+// is more specialised than both, and says what xtensor's own specialisation for svector says.
 #if defined(__clang_major__) && __clang_major__ >= 19
 #include <xtensor/xstorage.hpp>
 namespace xt {
-template <>
-struct rebind_container<std::size_t, svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
-  using type = svector<std::size_t, 4, std::allocator<std::size_t>, true>;
-};
-template <>
-struct rebind_container<std::ptrdiff_t, svector<std::size_t, 4, std::allocator<std::size_t>, true>> {
-  using type = svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>;
-};
-template <>
-struct rebind_container<std::size_t, svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
-  using type = svector<std::size_t, 4, std::allocator<std::size_t>, true>;
-};
-template <>
-struct rebind_container<std::ptrdiff_t, svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>> {
-  using type = svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>, true>;
+template <class X, class T, std::size_t N>
+struct rebind_container<X, svector<T, N, std::allocator<T>, true>> {
+  using type = svector<X, N, std::allocator<X>, true>;
 };
 }  // namespace xt
 #endif
