@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An activation function as a compile-time value: which function, and its parameters.
+// Keras counterpart: tf.keras.activations. Level 2 of the house: options only, the loops are in kernels/activation.hpp.
+#pragma once
+
+#include <string_view>
+
+namespace stagecraft {
+
+enum class activation_kind : unsigned char {
+  linear,
+  relu,
+  softmax,
+  sigmoid,
+  tanh,
+  gelu,
+  gelu_tanh,
+  swish,
+  selu,
+  elu,
+  exponential,
+  softplus,
+  softsign,
+  hard_sigmoid,
+};
+
+/// An activation function. Prefer the ready-made values (`relu`, `softmax`, ...) and the functions of `activations`,
+/// which carry Keras's default parameters, to an aggregate written by hand.
+///
+/// - `relu`: f(x) = min(x, max_value) for x > threshold, alpha * (x - threshold) below it.
+/// - `elu`: f(x) = x for x > 0, alpha * (exp(x) - 1) below.
+/// - the others have no parameters.
+struct activation {
+  activation_kind kind = activation_kind::linear;
+  float alpha = 0;       ///< relu: slope below the threshold; elu: scale of the negative part
+  float max_value = -1;  ///< relu: the largest output; negative = unlimited (Keras's None)
+  float threshold = 0;   ///< relu: values up to it count as negative
+
+  friend constexpr bool operator==(activation const&, activation const&) = default;
+
+  /// Keras's name of the function (`tf.keras.activations.serialize`).
+  [[nodiscard]] constexpr std::string_view name() const {
+    switch (kind) {
+      case activation_kind::linear: return "linear";
+      case activation_kind::relu: return "relu";
+      case activation_kind::softmax: return "softmax";
+      case activation_kind::sigmoid: return "sigmoid";
+      case activation_kind::tanh: return "tanh";
+      case activation_kind::gelu:
+      case activation_kind::gelu_tanh: return "gelu";
+      case activation_kind::swish: return "swish";
+      case activation_kind::selu: return "selu";
+      case activation_kind::elu: return "elu";
+      case activation_kind::exponential: return "exponential";
+      case activation_kind::softplus: return "softplus";
+      case activation_kind::softsign: return "softsign";
+      case activation_kind::hard_sigmoid: return "hard_sigmoid";
+    }
+    return "unknown";
+  }
+
+  /// True if the backward pass needs x; otherwise it needs y = f(x) only, and f can be applied in place.
+  [[nodiscard]] constexpr bool gradient_needs_input() const {
+    switch (kind) {
+      case activation_kind::gelu:
+      case activation_kind::gelu_tanh:
+      case activation_kind::swish:
+      case activation_kind::hard_sigmoid: return true;
+      // The output tells on which side x was only for a non-negative slope and no threshold. At x == max_value,
+      // TensorFlow's gradient is 0 for relu6 and 1 for every other limit, which the output does not tell either.
+      case activation_kind::relu: return threshold != 0 || alpha < 0 || (max_value >= 0 && max_value != 6);
+      case activation_kind::elu: return alpha < 0;
+      default: return false;
+    }
+  }
+
+  /// True if every output element depends on one input element only.
+  [[nodiscard]] constexpr bool elementwise() const { return kind != activation_kind::softmax; }
+};
+
+inline constexpr activation linear{};
+inline constexpr activation relu{activation_kind::relu};
+inline constexpr activation softmax{activation_kind::softmax};
+inline constexpr activation sigmoid{activation_kind::sigmoid};
+inline constexpr activation tanh{activation_kind::tanh};
+inline constexpr activation gelu{activation_kind::gelu};
+inline constexpr activation swish{activation_kind::swish};
+inline constexpr activation selu{activation_kind::selu};
+inline constexpr activation elu{activation_kind::elu, 1.0F};
+inline constexpr activation exponential{activation_kind::exponential};
+inline constexpr activation softplus{activation_kind::softplus};
+inline constexpr activation softsign{activation_kind::softsign};
+inline constexpr activation hard_sigmoid{activation_kind::hard_sigmoid};
+
+namespace activations {
+
+/// `tf.keras.activations.relu(x, alpha, max_value, threshold)`; a negative `max_value` means unlimited.
+[[nodiscard]] constexpr activation relu(float alpha = 0, float max_value = -1, float threshold = 0) {
+  return {activation_kind::relu, alpha, max_value, threshold};
+}
+
+/// `tf.keras.activations.elu(x, alpha)`.
+[[nodiscard]] constexpr activation elu(float alpha = 1) { return {activation_kind::elu, alpha}; }
+
+/// `tf.keras.activations.gelu(x, approximate)`: exact with erf, approximate with tanh.
+[[nodiscard]] constexpr activation gelu(bool approximate = false) {
+  return {approximate ? activation_kind::gelu_tanh : activation_kind::gelu};
+}
+
+}  // namespace activations
+}  // namespace stagecraft

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All weights the same value.
+// Keras counterpart: tf.keras.initializers.Constant. Level 2 of the house.
+#pragma once
+
+#include <stagecraft/initializers/initializer.hpp>
+
+namespace stagecraft::initializers {
+
+/// All `value`.
+struct constant {
+  float value = 0;
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::constant, .a = value};
+  }
+};
+
+}  // namespace stagecraft::initializers

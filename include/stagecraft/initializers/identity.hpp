@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The identity matrix.
+// Keras counterpart: tf.keras.initializers.Identity. Level 2 of the house.
+#pragma once
+
+#include <stagecraft/initializers/initializer.hpp>
+
+namespace stagecraft::initializers {
+
+/// `gain` on the main diagonal, 0 elsewhere. Rank 2 only.
+struct identity {
+  float gain = 1;
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::identity, .a = gain};
+  }
+};
+
+}  // namespace stagecraft::initializers

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A weight initializer as a compile-time value; the factories beside this file convert to it.
+// Keras counterpart: tf.keras.initializers.Initializer. Level 2 of the house; filling is kernels/initial_values.hpp.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace stagecraft {
+
+enum class initializer_kind : unsigned char {
+  zeros,
+  ones,
+  constant,
+  random_normal,
+  random_uniform,
+  truncated_normal,
+  variance_scaling,
+  glorot_normal,
+  glorot_uniform,
+  he_normal,
+  he_uniform,
+  lecun_normal,
+  lecun_uniform,
+  orthogonal,
+  identity,
+};
+
+/// By what variance_scaling divides its scale.
+enum class fan_mode : unsigned char { fan_in, fan_out, fan_avg };
+
+/// From which distribution variance_scaling draws.
+enum class initializer_distribution : unsigned char { truncated_normal, untruncated_normal, uniform };
+
+/// How a weight tensor gets its first values. Written through the factories: `initializers::he_normal{.seed = 1}`.
+struct initializer {
+  initializer_kind kind = initializer_kind::zeros;
+  float a = 0;  ///< constant: value; normal: mean; uniform: minval; variance scaling: scale; orthogonal, identity: gain
+  float b = 0;  ///< normal: stddev; uniform: maxval
+  fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
+  initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  friend constexpr bool operator==(initializer const&, initializer const&) = default;
+
+  /// Keras's class name, as in a model's configuration.
+  [[nodiscard]] constexpr std::string_view name() const {
+    switch (kind) {
+      case initializer_kind::zeros: return "Zeros";
+      case initializer_kind::ones: return "Ones";
+      case initializer_kind::constant: return "Constant";
+      case initializer_kind::random_normal: return "RandomNormal";
+      case initializer_kind::random_uniform: return "RandomUniform";
+      case initializer_kind::truncated_normal: return "TruncatedNormal";
+      case initializer_kind::variance_scaling: return "VarianceScaling";
+      case initializer_kind::glorot_normal: return "GlorotNormal";
+      case initializer_kind::glorot_uniform: return "GlorotUniform";
+      case initializer_kind::he_normal: return "HeNormal";
+      case initializer_kind::he_uniform: return "HeUniform";
+      case initializer_kind::lecun_normal: return "LecunNormal";
+      case initializer_kind::lecun_uniform: return "LecunUniform";
+      case initializer_kind::orthogonal: return "Orthogonal";
+      case initializer_kind::identity: return "Identity";
+    }
+    return "Unknown";
+  }
+
+  /// True if the values are drawn, false if they are the same for every seed.
+  [[nodiscard]] constexpr bool is_random() const {
+    return kind != initializer_kind::zeros && kind != initializer_kind::ones && kind != initializer_kind::constant &&
+           kind != initializer_kind::identity;
+  }
+};
+
+}  // namespace stagecraft

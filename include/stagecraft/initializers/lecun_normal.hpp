@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Truncated normal weights with variance 1 / fan, fan = fan_in.
+// Keras counterpart: tf.keras.initializers.LecunNormal. Level 2 of the house.
+#pragma once
+
+#include <stagecraft/initializers/initializer.hpp>
+
+namespace stagecraft::initializers {
+
+/// Truncated normal, variance 1 / fan with fan = fan_in.
+struct lecun_normal {
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::lecun_normal,
+            .a = 1.0F,
+            .mode = fan_mode::fan_in,
+            .distribution = initializer_distribution::truncated_normal,
+            .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Uniformly distributed weights.
+// Keras counterpart: tf.keras.initializers.RandomUniform. Level 2 of the house.
+#pragma once
+
+#include <stagecraft/initializers/initializer.hpp>
+
+namespace stagecraft::initializers {
+
+/// Uniform in [minval, maxval).
+struct random_uniform {
+  float minval = -0.05F;
+  float maxval = 0.05F;
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cross entropy of independent yes/no targets.
+// Keras counterpart: tf.keras.losses.BinaryCrossentropy. Level 2 of the house: options only, the loops are in
+// kernels/loss.hpp.
+#pragma once
+
+#include <string_view>
+
+namespace stagecraft::losses {
+
+/// mean over the last axis of -(y log p + (1 - y) log(1 - p)); target and prediction (rows, columns).
+/// From probabilities Keras clips to [1e-7, 1 - 1e-7] and adds 1e-7 inside the logarithms.
+struct binary_crossentropy {
+  bool from_logits = false;   ///< true: the model's output is unnormalised, the loss applies sigmoid itself
+  float label_smoothing = 0;  ///< s: targets become y (1 - s) + s / 2
+
+  static constexpr std::string_view name = "binary_crossentropy";
+  static constexpr bool sparse_targets = false;
+
+  friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
+};
+
+}  // namespace stagecraft::losses

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Squared differences near 0, absolute differences further out.
+// Keras counterpart: tf.keras.losses.Huber. Level 2 of the house: options only, the loops are in kernels/loss.hpp.
+#pragma once
+
+#include <string_view>
+
+namespace stagecraft::losses {
+
+/// mean over the last axis of e^2 / 2 for |e| <= delta and delta |e| - delta^2 / 2 beyond, e = prediction - target.
+/// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
+struct huber {
+  float delta = 1;  ///< where the square becomes a line
+
+  static constexpr std::string_view name = "huber";
+  static constexpr bool sparse_targets = false;
+
+  friend constexpr bool operator==(huber const&, huber const&) = default;
+};
+
+}  // namespace stagecraft::losses

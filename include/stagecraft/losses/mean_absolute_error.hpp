@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mean of absolute differences.
+// Keras counterpart: tf.keras.losses.MeanAbsoluteError. Level 2 of the house: options only, the loops are in
+// kernels/loss.hpp.
+#pragma once
+
+#include <string_view>
+
+namespace stagecraft::losses {
+
+/// mean over the last axis of |prediction - target|; both (rows, columns). The gradient at 0 is 0.
+struct mean_absolute_error {
+  static constexpr std::string_view name = "mean_absolute_error";
+  static constexpr bool sparse_targets = false;
+
+  friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
+};
+
+}  // namespace stagecraft::losses

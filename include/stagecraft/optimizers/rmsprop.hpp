@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gradient descent divided by a moving root mean square of the gradient.
+// Keras counterpart: tf.keras.optimizers.legacy.RMSprop (the optimizer of Keras 2.6). Level 2 of the house: options
+// only, the loops are in kernels/update.hpp.
+#pragma once
+
+#include <string_view>
+
+namespace stagecraft::optimizers {
+
+/// v = rho v + (1 - rho) g^2; centered: a = rho a + (1 - rho) g and d = v - a^2, else d = v.
+/// Without momentum: w -= learning_rate g / (sqrt(d) + epsilon).
+/// With it: m = momentum m + learning_rate g / sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in
+/// the two cases; so does this library.)
+struct rmsprop {
+  float learning_rate = 0.001F;
+  float rho = 0.9F;
+  float momentum = 0;
+  float epsilon = 1e-7F;
+  bool centered = false;
+
+  static constexpr std::string_view name = "rmsprop";
+
+  /// State values per weight, in this order: mean square, momentum (only if it is not 0), mean gradient (only if
+  /// centered).
+  [[nodiscard]] constexpr int slots() const { return 1 + (momentum != 0 ? 1 : 0) + (centered ? 1 : 0); }
+
+  friend constexpr bool operator==(rmsprop const&, rmsprop const&) = default;
+};
+
+}  // namespace stagecraft::optimizers

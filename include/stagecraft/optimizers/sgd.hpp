@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gradient descent with optional (Nesterov) momentum.
+// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6). Level 2 of the house: options only,
+// the loops are in kernels/update.hpp.
+#pragma once
+
+#include <string_view>
+
+namespace stagecraft::optimizers {
+
+/// Without momentum: w -= learning_rate * g.
+/// With it: m = momentum * m - learning_rate * g, then w += m, or w += momentum * m - learning_rate * g for Nesterov.
+struct sgd {
+  float learning_rate = 0.01F;
+  float momentum = 0;
+  bool nesterov = false;
+
+  static constexpr std::string_view name = "sgd";
+
+  /// State values per weight, in this order: momentum (only if it is not 0).
+  [[nodiscard]] constexpr int slots() const { return momentum != 0 ? 1 : 0; }
+
+  friend constexpr bool operator==(sgd const&, sgd const&) = default;
+};
+
+}  // namespace stagecraft::optimizers

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The penalty l1 * sum|w| + l2 * sum w^2.
+// Keras counterpart: tf.keras.regularizers.l1_l2. Level 2 of the house.
+#pragma once
+
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::regularizers {
+
+/// The penalty l1 * sum|w| + l2 * sum w^2.
+struct l1_l2 {
+  float l1 = 0.01F;
+  float l2 = 0.01F;
+
+  constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.l1 = l1, .l2 = l2};
+  }
+};
+
+}  // namespace stagecraft::regularizers

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All weight penalties.
+// Keras counterpart: tf.keras.regularizers. Level 2 of the house.
+#pragma once
+
+#include <stagecraft/regularizers/l1.hpp>
+#include <stagecraft/regularizers/l1_l2.hpp>
+#include <stagecraft/regularizers/l2.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
