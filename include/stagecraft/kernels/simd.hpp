@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The only include of xsimd: vectors of floats, and what xsimd's releases 8.1 to 14 lack or spell differently.
+// Level 4 of the house. Kernels take the instruction set as their last template parameter, `class Arch`, so that two
+// translation units with different compiler flags never share a kernel's symbol.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <xsimd/xsimd.hpp>
+
+namespace stagecraft::kernels {
+
+/// The best instruction set that the compiler's flags allow.
+using default_architecture = xsimd::default_arch;
+
+/// A register full of floats.
+template <class Arch = default_architecture>
+using batch = xsimd::batch<float, Arch>;
+
+/// A register full of 32-bit unsigned integers: as many as `batch` has floats.
+template <class Arch = default_architecture>
+using integer_batch = xsimd::batch<std::uint32_t, Arch>;
+
+/// What comparing batches gives.
+template <class Arch = default_architecture>
+using batch_mask = xsimd::batch_bool<float, Arch>;
+
+/// Floats in a batch.
+template <class Arch = default_architecture>
+inline constexpr int lanes = static_cast<int>(batch<Arch>::size);
+
+#if defined(__AVX512F__)
+template <class Arch>
+inline constexpr bool has_avx512 = std::is_base_of_v<xsimd::avx512f, Arch>;
+#else
+template <class Arch>
+inline constexpr bool has_avx512 = false;
+#endif
+
+#if defined(__AVX2__)
+template <class Arch>
+inline constexpr bool has_avx2 = std::is_base_of_v<xsimd::avx2, Arch> && !has_avx512<Arch>;
+#else
+template <class Arch>
+inline constexpr bool has_avx2 = false;
+#endif
+
+/// a * b + c, rounded once where the instruction set can: FMA3, FMA4, NEON64 and AVX-512, for which xsimd 8.1 itself
+/// has no fused operation. SSE2 to AVX without FMA round twice.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> fused_multiply_add(xsimd::batch<float, Arch> const& a,
+                                                                  xsimd::batch<float, Arch> const& b,
+                                                                  xsimd::batch<float, Arch> const& c) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_fmadd_ps(a, b, c);
+  else
+#endif
+    return xsimd::fma(a, b, c);
+}
+
+/// c - a * b, rounded like `fused_multiply_add`.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> fused_negative_multiply_add(xsimd::batch<float, Arch> const& a,
+                                                                           xsimd::batch<float, Arch> const& b,
+                                                                           xsimd::batch<float, Arch> const& c) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_fnmadd_ps(a, b, c);
+  else
+#endif
+    return xsimd::fnma(a, b, c);
+}
+
+#if defined(__AVX512F__)
+namespace detail {
+
+/// Combines the four quarters of x. The zeroing forms of the shuffles are used because GCC 12 warns about the others'
+/// undefined pass-through operand, as it does about _mm512_reduce_add_ps; the code is the same.
+template <class Arch, class Function>
+[[nodiscard]] inline __m128 fold_to_quarter(xsimd::batch<float, Arch> x, Function const& combine) {
+  x = combine(x, xsimd::batch<float, Arch>(_mm512_maskz_shuffle_f32x4(0xFFFF, x, x, 0x4E)));
+  x = combine(x, xsimd::batch<float, Arch>(_mm512_maskz_shuffle_f32x4(0xFFFF, x, x, 0xB1)));
+  return _mm512_castps512_ps128(x);
+}
+
+}  // namespace detail
+#endif
+
+/// The sum of all lanes.
+template <class Arch>
+[[nodiscard]] inline float horizontal_sum(xsimd::batch<float, Arch> const& x) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>) {
+    __m128 const quarter = detail::fold_to_quarter(x, [](auto a, auto b) { return a + b; });
+    __m128 const pair = _mm_add_ps(quarter, _mm_movehl_ps(quarter, quarter));
+    return _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+  } else
+#endif
+#if XSIMD_VERSION_MAJOR >= 9
+    return xsimd::reduce_add(x);
+#else
+  return xsimd::hadd(x);
+#endif
+}
+
+/// The largest lane. Unspecified which if a lane is NaN.
+template <class Arch>
+[[nodiscard]] inline float horizontal_max(xsimd::batch<float, Arch> const& x) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>) {
+    __m128 const quarter = detail::fold_to_quarter(x, [](auto a, auto b) { return xsimd::max(a, b); });
+    __m128 const pair = _mm_max_ps(quarter, _mm_movehl_ps(quarter, quarter));
+    return _mm_cvtss_f32(_mm_max_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+  } else
+#endif
+  {
+    alignas(64) float values[lanes<Arch>];
+    x.store_aligned(values);
+    float largest = values[0];
+    for (int lane = 1; lane < lanes<Arch>; ++lane) largest = values[lane] > largest ? values[lane] : largest;
+    return largest;
+  }
+}
+
+/// The bits of a register as another element type of the same width.
+template <class To, class From, class Arch>
+[[nodiscard]] inline xsimd::batch<To, Arch> bit_cast(xsimd::batch<From, Arch> const& x) {
+#if XSIMD_VERSION_MAJOR >= 12
+  return xsimd::bitwise_cast<To>(x);
+#else
+  return xsimd::bitwise_cast<xsimd::batch<To, Arch> >(x);
+#endif
+}
+
+namespace detail {
+
+/// -1 (all bits set) `lanes` times, then 0 as often: a load at `lanes - count` gives a mask of the first `count`.
+alignas(64) inline constexpr std::int32_t first_lanes[32] = {
+    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+
+}  // namespace detail
+
+/// The first `count` floats at p, 0 in the other lanes; reads nothing behind them. 0 <= count <= lanes.
+template <class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_first(float const* p, int count) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1U), p);
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (has_avx2<Arch>) {
+    return _mm256_maskload_ps(p,
+                              _mm256_loadu_si256(reinterpret_cast<__m256i const*>(detail::first_lanes + 16 - count)));
+  } else
+#endif
+  {
+    alignas(64) float values[lanes<Arch>] = {};
+    std::memcpy(values, p, static_cast<std::size_t>(count) * sizeof(float));
+    return batch<Arch>::load_aligned(values);
+  }
+}
+
+/// Writes the first `count` lanes of x to p and nothing behind them. 0 <= count <= lanes.
+template <class Arch>
+inline void store_first(xsimd::batch<float, Arch> const& x, float* p, int count) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1U << count) - 1U), x);
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (has_avx2<Arch>) {
+    _mm256_maskstore_ps(p, _mm256_loadu_si256(reinterpret_cast<__m256i const*>(detail::first_lanes + 16 - count)), x);
+  } else
+#endif
+  {
+    alignas(64) float values[lanes<Arch>];
+    x.store_aligned(values);
+    std::memcpy(p, values, static_cast<std::size_t>(count) * sizeof(float));
+  }
+}
+
+/// `load_first` for a number of lanes that is known at compile time: a plain load if it is all of them.
+template <int Count, class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_lanes(float const* p) {
+  static_assert(Count > 0 && Count <= lanes<Arch>);
+  if constexpr (Count == lanes<Arch>)
+    return batch<Arch>::load_unaligned(p);
+  else
+    return load_first<Arch>(p, Count);
+}
+
+/// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them.
+template <int Count, class Arch>
+inline void store_lanes(xsimd::batch<float, Arch> const& x, float* p) {
+  static_assert(Count > 0 && Count <= lanes<Arch>);
+  if constexpr (Count == lanes<Arch>)
+    x.store_unaligned(p);
+  else
+    store_first(x, p, Count);
+}
+
+/// y[i] = function(batch of x[0][i]...) for i in [0, n). Any y may be one of the x: each batch is read before it is
+/// written. Nothing behind n is read or written; the function sees 0 in the unused lanes of the last batch.
+template <class Arch, class Function, std::same_as<float const*>... Inputs>
+inline void transform(std::int64_t n, Function const& function, float* y, Inputs... x) {
+  constexpr int width = lanes<Arch>;
+  std::int64_t i = 0;
+  for (; i + width <= n; i += width) function(batch<Arch>::load_unaligned(x + i)...).store_unaligned(y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first<Arch>(function(load_first<Arch>(x + i, rest)...), y + i, rest);
+}
+
+/// The sum of function(batch of x[0][i]...) over i in [0, n), in four partial sums. The function must give 0 where
+/// all its arguments are 0: that is what the unused lanes of the last batch hold.
+template <class Arch, class Function, std::same_as<float const*>... Inputs>
+[[nodiscard]] inline float transform_sum(std::int64_t n, Function const& function, Inputs... x) {
+  constexpr int width = lanes<Arch>;
+  batch<Arch> sum[4] = {batch<Arch>(0.0F), batch<Arch>(0.0F), batch<Arch>(0.0F), batch<Arch>(0.0F)};
+  std::int64_t i = 0;
+  for (; i + 4 * width <= n; i += 4 * width)
+    for (int part = 0; part < 4; ++part)
+      sum[part] = sum[part] + function(batch<Arch>::load_unaligned(x + i + part * width)...);
+  for (; i + width <= n; i += width) sum[0] = sum[0] + function(batch<Arch>::load_unaligned(x + i)...);
+  if (int const rest = static_cast<int>(n - i); rest > 0) sum[1] = sum[1] + function(load_first<Arch>(x + i, rest)...);
+  return horizontal_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+}  // namespace stagecraft::kernels
