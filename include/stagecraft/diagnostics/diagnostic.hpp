@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first broken rule of a model, found in constant evaluation: a stable code and a text with the layer's name and
+// the values. Level 0.
+#pragma once
+
+#include <stagecraft/diagnostics/text.hpp>
+#include <string_view>
+
+namespace stagecraft {
+
+/// What is wrong with a model, an assignment or training options; `code` 0 means that nothing is. Codes are stable:
+/// 1xxx shapes and layers, 2xxx stages and pipelines, 3xxx tiles and memory, 4xxx training and execution, 5xxx files.
+/// Each has a section in docs/errors.md.
+struct diagnostic {
+  int code = 0;
+  message text;
+
+  [[nodiscard]] constexpr bool failed() const noexcept { return code != 0; }
+
+  /// Records the problem if it is the first one: `report(1002, "layer '", name, "' expects ...")`.
+  template <class... Parts>
+  constexpr void report(int error_code, Parts const&... parts) {
+    if (failed()) return;
+    code = error_code;
+    (append(parts), ...);
+    text.append(" [E").append(error_code).append(']');
+  }
+
+  /// One part of a message: text, a number, or anything with `append_to(message&)`, such as a shape.
+  template <class Part>
+  constexpr void append(Part const& part) {
+    if constexpr (requires { part.append_to(text); })
+      part.append_to(text);
+    else
+      text.append(part);
+  }
+};
+
+}  // namespace stagecraft

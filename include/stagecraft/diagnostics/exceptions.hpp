@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library's run-time errors. Everything that a compiler can know is a compile error instead; what is left (data,
+// files, weights given at run time) throws one of these few types. Level 0.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace stagecraft {
+
+/// Base of all exceptions of this library. `what()` says what was expected and what came, and ends with the code,
+/// for example "[E4001]", which has a section in docs/errors.md.
+class error : public std::runtime_error {
+ public:
+  error(std::string_view code, std::string const& text)
+      : std::runtime_error(text + " [" + std::string(code) + "]"), code_(code) {}
+
+  /// The stable code, for example "E4001".
+  [[nodiscard]] std::string_view code() const noexcept { return code_; }
+
+ private:
+  std::string code_;
+};
+
+/// Data, labels, weights or options that do not fit the model (codes E4xxx).
+class data_error : public error {
+ public:
+  using error::error;
+};
+
+/// A file that is missing, truncated or of another format than expected (codes E5xxx).
+class file_error : public error {
+ public:
+  using error::error;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text that is put together by the compiler: messages of errors, names of layers, rows of tables. Level 0.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace stagecraft {
+
+/// A string of at most `Capacity` characters, usable in constant evaluation and as a template argument.
+/// What does not fit is cut off; nothing allocates.
+template <std::size_t Capacity>
+struct fixed_text {
+  char characters[Capacity + 1]{};
+  std::size_t length = 0;
+
+  constexpr fixed_text() = default;
+  constexpr fixed_text(char const* text) { append(std::string_view(text)); }
+  constexpr fixed_text(std::string_view text) { append(text); }
+
+  [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters, length}; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return length == 0; }
+  constexpr operator std::string_view() const noexcept { return view(); }
+
+  constexpr fixed_text& append(std::string_view text) {
+    for (char const c : text) append(c);
+    return *this;
+  }
+  constexpr fixed_text& append(char c) {
+    if (length < Capacity) characters[length++] = c;
+    return *this;
+  }
+  constexpr fixed_text& append(long long number) {
+    if (number < 0) append('-');
+    char digits[20]{};
+    int count = 0;
+    do {
+      auto const digit = number % 10;
+      digits[count++] = static_cast<char>('0' + (digit < 0 ? -digit : digit));
+      number /= 10;
+    } while (number != 0);
+    while (count > 0) append(digits[--count]);
+    return *this;
+  }
+  constexpr fixed_text& append(int number) { return append(static_cast<long long>(number)); }
+
+  friend constexpr bool operator==(fixed_text const& a, fixed_text const& b) { return a.view() == b.view(); }
+  friend constexpr bool operator==(fixed_text const& a, std::string_view b) { return a.view() == b; }
+  friend constexpr bool operator==(fixed_text const& a, char const* b) { return a.view() == b; }
+};
+
+/// A layer's, model's or parameter's name. Keras's own names stay well below this length.
+inline constexpr std::size_t max_name_length = 47;
+using fixed_name = fixed_text<max_name_length>;
+
+/// The text of an error.
+using message = fixed_text<400>;
+
+}  // namespace stagecraft

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Element types of symbolic tensors. Level 1.
+#pragma once
+
+#include <string_view>
+
+namespace stagecraft {
+
+/// Keras's `dtype` argument. The host computes in float32; data of the other types are converted on their way in.
+enum class dtype : unsigned char { float32, float16, int32, uint8, boolean };
+
+/// Keras's name of the type.
+[[nodiscard]] constexpr std::string_view name(dtype type) noexcept {
+  switch (type) {
+    case dtype::float16: return "float16";
+    case dtype::int32: return "int32";
+    case dtype::uint8: return "uint8";
+    case dtype::boolean: return "bool";
+    default: return "float32";
+  }
+}
+
+/// Bytes of one element.
+[[nodiscard]] constexpr int size_of(dtype type) noexcept {
+  switch (type) {
+    case dtype::float16: return 2;
+    case dtype::uint8:
+    case dtype::boolean: return 1;
+    default: return 4;
+  }
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A traced model as one flat constexpr value, and a view of it that all rules are written against. Level 1.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <stagecraft/graph/node.hpp>
+#include <stagecraft/graph/traced_graph.hpp>
+
+namespace stagecraft {
+
+/// How many of each record a graph has.
+struct graph_sizes {
+  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, model_outputs = 0;
+};
+
+/// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
+struct graph_view {
+  std::span<layer_info const> layers;
+  std::span<parameter const> parameters;
+  std::span<call_info const> calls;
+  std::span<int const> inputs;
+  std::span<nested_model_info const> nested_models;
+  std::span<int const> model_outputs;
+  std::span<int const> order;  ///< the calls (without inputs) in Keras's order, see graph/post_order.hpp
+
+  [[nodiscard]] constexpr call_info const& call(int index) const { return calls[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] constexpr layer_info const& layer(int index) const { return layers[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] constexpr layer_info const& layer_of(int index) const { return layer(call(index).layer); }
+  [[nodiscard]] constexpr std::string_view name() const { return nested_models[0].name; }
+  [[nodiscard]] constexpr model_kind kind() const { return nested_models[0].kind; }
+
+  /// The calls whose outputs a call takes.
+  [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {
+    auto const& node = call(index);
+    return inputs.subspan(static_cast<std::size_t>(node.first_input), static_cast<std::size_t>(node.input_count));
+  }
+  /// The calls whose outputs are those of a nested model; 0 is the model itself.
+  [[nodiscard]] constexpr std::span<int const> outputs_of(int model) const {
+    auto const& node = nested_models[static_cast<std::size_t>(model)];
+    return model_outputs.subspan(static_cast<std::size_t>(node.first_output), static_cast<std::size_t>(node.output_count));
+  }
+  /// The weights of a layer.
+  [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {
+    auto const& info = layer(index);
+    return parameters.subspan(static_cast<std::size_t>(info.first_parameter),
+                              static_cast<std::size_t>(info.parameter_count));
+  }
+};
+
+/// The records of one model.
+template <graph_sizes Sizes>
+struct graph {
+  std::array<layer_info, Sizes.layers> layers{};
+  std::array<parameter, Sizes.parameters> parameters{};
+  std::array<call_info, Sizes.calls> calls{};
+  std::array<int, Sizes.inputs> inputs{};
+  std::array<nested_model_info, Sizes.nested_models> nested_models{};
+  std::array<int, Sizes.model_outputs> model_outputs{};
+  bool uses_stages = false;
+
+  constexpr explicit graph(detail::traced_graph const& traced) : uses_stages(traced.uses_stages) {
+    copy(traced.layers, layers);
+    copy(traced.parameters, parameters);
+    copy(traced.calls, calls);
+    copy(traced.inputs, inputs);
+    copy(traced.nested_models, nested_models);
+    copy(traced.model_outputs, model_outputs);
+  }
+
+ private:
+  static constexpr void copy(auto const& from, auto& to) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i];
+  }
+};
+
+namespace detail {
+
+constexpr graph_sizes sizes_of(traced_graph const& traced) {
+  return {traced.layers.size(), traced.parameters.size(),    traced.calls.size(),
+          traced.inputs.size(), traced.nested_models.size(), traced.model_outputs.size()};
+}
+
+constexpr std::size_t count_ordered(std::span<call_info const> calls) {
+  std::size_t count = 0;
+  for (auto const& call : calls) count += call.is_input ? 0 : 1;
+  return count;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft

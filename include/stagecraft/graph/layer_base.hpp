@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of a layer that does not depend on its type. Level 1.
+#pragma once
+
+#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/node.hpp>
+
+namespace stagecraft {
+
+/// What all layers carry: a name (empty: made from the class name) and the stage of the scope they were made in.
+/// `layer_id` is given at the first call; copies made later share the weights, as Python's references do.
+struct layer_base {
+  fixed_name layer_name;
+  int pipeline_stage = unassigned;
+  int layer_id = -1;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a layer's rules see of one of its calls: the shapes that come in, and where to say that they do not fit. Level 1.
+#pragma once
+
+#include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/shape.hpp>
+#include <string_view>
+
+namespace stagecraft {
+
+/// The inputs of one call of a layer, given to `output_shape`, `parameters` and `flops`.
+class layer_inputs {
+ public:
+  constexpr layer_inputs(shape const* shapes, int count, std::string_view layer_name, diagnostic& problem)
+      : shapes_(shapes), count_(count), layer_name_(layer_name), problem_(&problem) {}
+
+  [[nodiscard]] constexpr int size() const noexcept { return count_; }
+  constexpr shape const& operator[](int index) const { return shapes_[index]; }
+
+  /// Says that the call is not valid: `return in.error(1002, "expects ..., but got ", in[0]);`. The text begins with
+  /// the layer's name by itself. Returns a shape that stands in for the missing one.
+  template <class... Parts>
+  constexpr shape error(int code, Parts const&... parts) const {
+    problem_->report(code, "layer '", layer_name_, "' ", parts...);
+    return count_ > 0 ? shapes_[0] : shape(1);
+  }
+
+  /// E1001 unless there are at least `least` and at most `most` inputs.
+  constexpr bool expect_count(int least, int most) const {
+    if (count_ >= least && count_ <= most) return true;
+    if (least == most)
+      error(1001, "takes ", least, least == 1 ? " input" : " inputs", ", but is called with ", count_);
+    else
+      error(1001, "takes at least ", least, " inputs, but is called with ", count_);
+    return false;
+  }
+
+ private:
+  shape const* shapes_;
+  int count_;
+  std::string_view layer_name_;
+  diagnostic* problem_;
+};
+
+}  // namespace stagecraft

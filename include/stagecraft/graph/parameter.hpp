@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a layer says of each of its weights. Level 1.
+#pragma once
+
+#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/shape.hpp>
+#include <stagecraft/initializers/initializer.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft {
+
+/// How a policy may store a weight.
+enum class parameter_layout : unsigned char {
+  plain,   ///< row-major, as in its shape
+  matrix,  ///< the right factor of a matrix product, (rows, columns): kept packed in SIMD panels
+};
+
+/// One weight: Keras's `add_weight`.
+struct parameter {
+  fixed_name name;                   ///< Keras's name of it, such as "kernel"
+  stagecraft::shape shape;           ///< without a batch dimension
+  stagecraft::initializer initializer = {};
+  stagecraft::regularizer regularizer = {};
+  bool trainable = true;
+  parameter_layout layout = parameter_layout::plain;
+
+  [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
+};
+
+/// The weights of one layer, in Keras's order. At most eight.
+struct parameter_list {
+  static constexpr int capacity = 8;
+  parameter entries[capacity]{};
+  int count = 0;
+
+  constexpr void add(parameter const& weight) {
+    if (count < capacity) entries[count++] = weight;
+  }
+};
+
+}  // namespace stagecraft

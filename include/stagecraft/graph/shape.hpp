@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it. Level 1.
+#pragma once
+
+#include <concepts>
+#include <stagecraft/diagnostics/text.hpp>
+
+namespace stagecraft {
+
+/// Up to six dimensions; the batch dimension is not part of it and is printed as `None`.
+struct shape {
+  static constexpr int max_rank = 6;
+
+  int dimensions[max_rank]{};
+  int dimension_count = 0;
+
+  constexpr shape() = default;
+  template <std::integral... Dimensions>
+    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= max_rank)
+  constexpr explicit(false) shape(Dimensions... dimension)
+      : dimensions{static_cast<int>(dimension)...}, dimension_count(sizeof...(Dimensions)) {}
+
+  /// Number of dimensions without the batch.
+  [[nodiscard]] constexpr int rank() const noexcept { return dimension_count; }
+  /// Number of elements of one sample.
+  [[nodiscard]] constexpr int size() const noexcept {
+    int product = 1;
+    for (int i = 0; i < dimension_count; ++i) product *= dimensions[i];
+    return product;
+  }
+  constexpr int& operator[](int axis) { return dimensions[axis]; }
+  constexpr int operator[](int axis) const { return dimensions[axis]; }
+  [[nodiscard]] constexpr int back() const { return dimension_count > 0 ? dimensions[dimension_count - 1] : 1; }
+  [[nodiscard]] constexpr int const* begin() const noexcept { return dimensions; }
+  [[nodiscard]] constexpr int const* end() const noexcept { return dimensions + dimension_count; }
+
+  constexpr void push_back(int dimension) {
+    if (dimension_count < max_rank) dimensions[dimension_count++] = dimension;
+  }
+
+  /// Elements of the axes [first, last).
+  [[nodiscard]] constexpr int size(int first, int last) const {
+    int product = 1;
+    for (int i = first; i < last; ++i) product *= dimensions[i];
+    return product;
+  }
+
+  /// Appends "(28, 28)", in Python's spelling of tuples.
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(');
+    append_dimensions(text);
+    if (dimension_count == 1) text.append(',');
+    text.append(')');
+  }
+  /// Appends "(None, 28, 28)", as Keras prints a shape with its batch.
+  template <class Text>
+  constexpr void append_with_batch_to(Text& text) const {
+    text.append("(None");
+    if (dimension_count > 0) text.append(", ");
+    else text.append(',');
+    append_dimensions(text);
+    text.append(')');
+  }
+
+  friend constexpr bool operator==(shape const& a, shape const& b) {
+    if (a.dimension_count != b.dimension_count) return false;
+    for (int i = 0; i < a.dimension_count; ++i)
+      if (a.dimensions[i] != b.dimensions[i]) return false;
+    return true;
+  }
+
+ private:
+  template <class Text>
+  constexpr void append_dimensions(Text& text) const {
+    for (int i = 0; i < dimension_count; ++i) {
+      if (i > 0) text.append(", ");
+      text.append(dimensions[i]);
+    }
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The result of tracing: what the outputs do not need is dropped, calls are put in Keras's order. Level 1.
+#pragma once
+
+#include <stagecraft/graph/model_builder.hpp>
+#include <stagecraft/graph/post_order.hpp>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// A traced model while it is still made of vectors.
+struct traced_graph {
+  diagnostic problem;
+  bool uses_stages = false;
+  std::vector<layer_info> layers;
+  std::vector<parameter> parameters;
+  std::vector<call_info> calls;
+  std::vector<int> inputs;
+  std::vector<nested_model_info> nested_models;
+  std::vector<int> model_outputs;
+};
+
+/// Takes over a builder's records, without the calls that no output of the model needs, as Keras does.
+constexpr traced_graph prune(model_builder& model) {
+  traced_graph graph;
+  graph.problem = model.problem;
+  graph.uses_stages = model.uses_stages;
+  graph.nested_models = model.nested_models;
+  graph.parameters = model.parameters;
+
+  auto const at = [](int index) { return static_cast<std::size_t>(index); };
+  std::vector<int> new_call(model.calls.size(), -1);
+  if (!model.nested_models.empty()) {
+    auto const& outermost = model.nested_models[0];
+    for (int i = 0; i < outermost.output_count; ++i) new_call[at(model.model_outputs[at(outermost.first_output + i)])] = 0;
+  }
+  for (int i = static_cast<int>(model.calls.size()) - 1; i >= 0; --i) {
+    auto const& call = model.calls[at(i)];
+    if (call.is_input) new_call[at(i)] = 0;  // an input stays an input, used or not
+    if (new_call[at(i)] < 0) continue;
+    for (int k = 0; k < call.input_count; ++k) new_call[at(model.inputs[at(call.first_input + k)])] = 0;
+  }
+  int count = 0;
+  for (auto& index : new_call)
+    if (index == 0) index = count++;
+
+  std::vector<int> new_layer(model.layers.size(), -1);
+  graph.calls.reserve(at(count));
+  for (std::size_t i = 0; i < model.calls.size(); ++i) {
+    if (new_call[i] < 0) continue;
+    auto call = model.calls[i];
+    auto const first_input = static_cast<int>(graph.inputs.size());
+    for (int k = 0; k < call.input_count; ++k)
+      graph.inputs.push_back(new_call[at(model.inputs[at(call.first_input + k)])]);
+    call.first_input = first_input;
+    auto& layer = new_layer[at(call.layer)];
+    if (layer < 0) {
+      layer = static_cast<int>(graph.layers.size());
+      graph.layers.push_back(model.layers[at(call.layer)]);
+      graph.layers.back().first_call = new_call[i];
+      graph.layers.back().call_count = 0;
+    }
+    call.layer = layer;
+    call.node_index = graph.layers[at(layer)].call_count++;
+    graph.calls.push_back(call);
+  }
+  for (auto& nested : graph.nested_models) {
+    auto const first = static_cast<int>(graph.model_outputs.size());
+    for (int i = 0; i < nested.output_count; ++i) {
+      auto const call = new_call[at(model.model_outputs[at(nested.first_output + i)])];
+      if (call >= 0) graph.model_outputs.push_back(call);
+    }
+    nested.output_count = static_cast<int>(graph.model_outputs.size()) - first;
+    nested.first_output = first;
+  }
+  return graph;
+}
+
+}  // namespace stagecraft::detail

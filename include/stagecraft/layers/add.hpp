@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sum of its inputs: tf.keras.layers.Add. Level 2.
+#pragma once
+
+#include <stagecraft/layers/merge.hpp>
+
+namespace stagecraft::layers {
+
+/// Adds two or more inputs of one shape, element by element.
+/// Called as `add{}(a, b)` or `add{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/add.
+struct add : merge<add> {
+  static constexpr std::string_view class_name = "Add";
+};
+
+}  // namespace stagecraft::layers

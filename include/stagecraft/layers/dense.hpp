@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A densely connected layer: tf.keras.layers.Dense. Level 2.
+#pragma once
+
+#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Dense.
+struct dense_options {
+  bool use_bias = true;
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  initializer bias_initializer = initializers::zeros{};
+  regularizer kernel_regularizer = {};
+  regularizer bias_regularizer = {};
+  fixed_name name = {};
+};
+
+/// output = activation(input * kernel + bias), over the last axis of its input.
+///
+/// Shape: (..., k) to (..., units). Weights: kernel (k, units), bias (units). Cost: 2 * k * units FLOPs per row.
+/// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
+struct dense : layer<dense> {
+  static constexpr std::string_view class_name = "Dense";
+
+  int units;
+  stagecraft::activation activation;
+  bool use_bias;
+  initializer kernel_initializer;
+  initializer bias_initializer;
+  regularizer kernel_regularizer;
+  regularizer bias_regularizer;
+
+  constexpr explicit(false) dense(int units_, stagecraft::activation activation_ = linear,
+                                  dense_options const& options = {})
+      : units(units_),
+        activation(activation_),
+        use_bias(options.use_bias),
+        kernel_initializer(options.kernel_initializer),
+        bias_initializer(options.bias_initializer),
+        kernel_regularizer(options.kernel_regularizer),
+        bias_regularizer(options.bias_regularizer) {
+    layer_name = options.name;
+  }
+  constexpr dense(int units_, dense_options const& options) : dense(units_, linear, options) {}
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (units < 1) return in.error(1012, "has ", units, " units; it needs at least 1");
+    if (in[0].rank() < 1) return in.error(1002, "expects an input of at least one axis, but got ", in[0]);
+    auto result = in[0];
+    result[result.rank() - 1] = units;
+    return result;
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+    weights.add({.name = "kernel",
+                 .shape = {in[0].back(), units},
+                 .initializer = kernel_initializer,
+                 .regularizer = kernel_regularizer,
+                 .layout = parameter_layout::matrix});
+    if (use_bias)
+      weights.add({.name = "bias", .shape = {units}, .initializer = bias_initializer, .regularizer = bias_regularizer});
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    auto const rows = in[0].size() / in[0].back();
+    return 2LL * rows * in[0].back() * units + (use_bias ? static_cast<long long>(rows) * units : 0);
+  }
+};
+
+}  // namespace stagecraft::layers

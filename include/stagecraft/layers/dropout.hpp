@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sets a random part of its input to zero while training: tf.keras.layers.Dropout. Level 2.
+#pragma once
+
+#include <cstdint>
+#include <stagecraft/graph/layer.hpp>
+
+namespace stagecraft::layers {
+
+/// While training, each element is 0 with probability `rate`, and multiplied by 1 / (1 - rate) otherwise; at inference
+/// the input passes unchanged. Shape unchanged, no weights. Which elements are dropped follows from the trainer's seed
+/// (or `seed`, unless 0), the call and the step, not from threads.
+/// Errors: E1013 if rate is not in [0, 1). Definition: Keras API, layers/regularization_layers/dropout.
+struct dropout : layer<dropout> {
+  static constexpr std::string_view class_name = "Dropout";
+
+  float rate;
+  std::uint64_t seed;
+
+  constexpr explicit dropout(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
+  constexpr explicit dropout(double rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (!(rate >= 0.0F && rate < 1.0F))
+      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+    return in[0];
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
+};
+
+}  // namespace stagecraft::layers

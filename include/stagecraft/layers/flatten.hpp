@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All axes but the batch become one: tf.keras.layers.Flatten. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+
+namespace stagecraft::layers {
+
+/// Shape: (a, b, ...) to (a * b * ...). No weights, no cost: the output is the input's memory.
+struct flatten : layer<flatten> {
+  static constexpr std::string_view class_name = "Flatten";
+  static constexpr bool is_view = true;
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    return shape(in[0].size());
+  }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The input of a model: tf.keras.Input and tf.keras.layers.InputLayer. Level 2.
+#pragma once
+
+#include <concepts>
+#include <stagecraft/graph/model_builder.hpp>
+#include <string_view>
+
+namespace stagecraft::layers {
+
+/// An input of the given shape, without the batch dimension: the first entry of `sequential`, or an argument of
+/// `build`. In a functional model's `build` it is spelled `model.input(28, 28)` or `input{28, 28}(model)`.
+/// E1003 if a dimension is below 1.
+struct input : layer_base {
+  static constexpr std::string_view class_name = "InputLayer";
+
+  shape dimensions;
+  dtype type = dtype::float32;
+
+  template <std::integral... Dimensions>
+    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
+  constexpr input(Dimensions... dimension) : dimensions(dimension...) {}
+  constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {})
+      : layer_base{name}, dimensions(dimensions_), type(type_) {}
+
+  constexpr symbolic_tensor operator()(model_builder& model) const {
+    return model.input(dimensions, layer_name, type);
+  }
+
+  /// The same input with Keras's `name` argument.
+  [[nodiscard]] constexpr input named(std::string_view name) const { return input(dimensions, type, name); }
+  /// The same input with Keras's `dtype` argument.
+  [[nodiscard]] constexpr input of_type(dtype new_type) const { return input(dimensions, new_type, layer_name); }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All layers. Level 2.
+#pragma once
+
+#include <stagecraft/layers/activation.hpp>
+#include <stagecraft/layers/add.hpp>
+#include <stagecraft/layers/average.hpp>
+#include <stagecraft/layers/concatenate.hpp>
+#include <stagecraft/layers/dense.hpp>
+#include <stagecraft/layers/dropout.hpp>
+#include <stagecraft/layers/flatten.hpp>
+#include <stagecraft/layers/input.hpp>
+#include <stagecraft/layers/maximum.hpp>
+#include <stagecraft/layers/multiply.hpp>
+#include <stagecraft/layers/reshape.hpp>
+#include <stagecraft/layers/subtract.hpp>

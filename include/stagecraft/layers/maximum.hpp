@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The largest of its inputs: tf.keras.layers.Maximum. Level 2.
+#pragma once
+
+#include <stagecraft/layers/merge.hpp>
+
+namespace stagecraft::layers {
+
+/// The maximum of two or more inputs of one shape, element by element.
+/// Called as `maximum{}(a, b)` or `maximum{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/maximum.
+struct maximum : merge<maximum> {
+  static constexpr std::string_view class_name = "Maximum";
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The product of its inputs: tf.keras.layers.Multiply. Level 2.
+#pragma once
+
+#include <stagecraft/layers/merge.hpp>
+
+namespace stagecraft::layers {
+
+/// Multiplies two or more inputs of one shape, element by element.
+/// Called as `multiply{}(a, b)` or `multiply{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/multiply.
+struct multiply : merge<multiply> {
+  static constexpr std::string_view class_name = "Multiply";
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gives its input another shape: tf.keras.layers.Reshape. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+
+namespace stagecraft::layers {
+
+/// Shape: any to the target, which has as many elements; one dimension may be -1 and is inferred. No weights, no cost:
+/// the output is the input's memory. Errors: E1017 if the numbers of elements differ.
+/// Definition: Keras API, layers/reshaping_layers/reshape.
+struct reshape : layer<reshape> {
+  static constexpr std::string_view class_name = "Reshape";
+  static constexpr bool is_view = true;
+
+  shape target;
+
+  template <std::integral... Dimensions>
+    requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
+  constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
+  constexpr explicit reshape(shape const& target_) : target(target_) {}
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    auto result = target;
+    int known = 1, unknown = -1;
+    bool valid = true;
+    for (int i = 0; i < target.rank(); ++i) {
+      if (target[i] == -1 && unknown < 0)
+        unknown = i;
+      else if (target[i] < 1)
+        valid = false;
+      else
+        known *= target[i];
+    }
+    if (valid && unknown >= 0 && in[0].size() % known == 0) {
+      result[unknown] = in[0].size() / known;
+      known = in[0].size();
+    }
+    if (!valid || known != in[0].size())
+      return in.error(1017, "cannot give an input of shape ", in[0], " (", in[0].size(), " elements) the shape ", target);
+    return result;
+  }
+};
+
+}  // namespace stagecraft::layers

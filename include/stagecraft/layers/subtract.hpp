@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The difference of its inputs: tf.keras.layers.Subtract. Level 2.
+#pragma once
+
+#include <stagecraft/layers/merge.hpp>
+
+namespace stagecraft::layers {
+
+/// Its first input minus its second; exactly two inputs of one shape.
+/// Called as `subtract{}(a, b)` or `subtract{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/subtract.
+struct subtract : merge<subtract, 2> {
+  static constexpr std::string_view class_name = "Subtract";
+};
+
+}  // namespace stagecraft::layers

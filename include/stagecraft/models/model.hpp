@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A model whose layers are members and whose `call` says how they follow: a subclass of tf.keras.Model. Level 3.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <stagecraft/layers/input.hpp>
+#include <stagecraft/models/model_base.hpp>
+#include <stagecraft/models/model_graph.hpp>
+#include <utility>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// Calls `model.call(builder, x...)` with the tensors of a span; the number of inputs is part of the type.
+template <std::size_t... Index>
+constexpr auto call_subclass(auto& model, model_builder& builder, std::span<symbolic_tensor const> tensors,
+                             std::index_sequence<Index...>) {
+  return model.call(builder, tensors[Index]...);
+}
+
+}  // namespace detail
+
+/// Base of a model subclass. A layer that is called twice shares its weights:
+///
+///     struct siamese : sc::model<siamese> {
+///       dense encode{8};
+///       concatenate join;
+///       dense decide{1};
+///       constexpr auto call(auto& model, auto left, auto right) {
+///         return decide(join(encode(left), encode(right)));
+///       }
+///     };
+///     using network = sc::build<siamese, input{16}, input{16}>;
+///
+/// `call` is not const: a call gives its layers their weights. Inside another model it is called as a layer is.
+template <class Derived>
+struct model : callable_model<Derived> {
+  static constexpr model_kind kind = model_kind::subclass;
+  using model_type = Derived;
+
+  template <std::size_t Count>
+  constexpr auto trace(model_builder& builder, std::array<symbolic_tensor, Count> const& bound) {
+    for (std::size_t i = 0; i < Count; ++i) builder.take_input();
+    return detail::call_subclass(static_cast<Derived&>(*this), builder, bound, std::make_index_sequence<Count>{});
+  }
+};
+
+/// The type behind `build<...>`.
+template <class Subclass, layers::input... Inputs>
+struct built_model : model_base {
+  static constexpr model_kind kind = model_kind::subclass;
+  using model_type = Subclass;
+
+  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {
+    static_assert(sizeof...(Inputs) > 0, "stagecraft: build<model, input{...}> needs the shape of each input [E1011]");
+    std::array<symbolic_tensor, sizeof...(Inputs)> const x{
+        builder.input(Inputs.dimensions, Inputs.layer_name, Inputs.type)...};
+    Subclass subclass{};
+    return detail::call_subclass(subclass, builder, x, std::make_index_sequence<sizeof...(Inputs)>{});
+  }
+};
+
+/// Keras's `model.build(input_shape)`: a model subclass whose inputs have these shapes, checked where it is named.
+template <class Subclass, layers::input... Inputs>
+using build = detail::checked_model<built_model<Subclass, Inputs...>>;
+
+}  // namespace stagecraft

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The graph of a model as a constant: traced, checked and ordered once per model type. Level 3.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/graph/graph.hpp>
+#include <stagecraft/layers/input.hpp>
+#include <stagecraft/models/model_base.hpp>
+
+namespace stagecraft {
+
+namespace detail {
+
+template <auto... Layers>
+consteval bool begins_with_input() {
+  bool result = false, first = true;
+  auto const see = [&](auto const& layer) {
+    if (first) result = std::same_as<std::remove_cvref_t<decltype(layer)>, layers::input>;
+    first = false;
+  };
+  [[maybe_unused]] int const seen[]{0, (see(Layers), 0)...};
+  return result;
+}
+
+/// Runs a model's own code against a builder. After a broken rule, a model of one input stands in, so that what
+/// follows finds something harmless.
+template <class M>
+constexpr traced_graph trace_model(layer_collector* collector = nullptr) {
+  model_builder builder(collector);
+  builder.enter(M::kind, name_of_model<M>(), -1, {});
+  M m{};
+  builder.leave(outputs_of(m.trace(builder, {})));
+  return prune(builder);
+}
+
+constexpr traced_graph stand_in() {
+  model_builder builder;
+  builder.enter(model_kind::sequential, "invalid_model", -1, {});
+  symbolic_tensor const outputs[]{builder.input(shape(1))};
+  builder.leave(outputs);
+  return prune(builder);
+}
+
+/// What must be known before a graph can be stored: how large it is, and whether its layers and shapes are right.
+struct trace_findings {
+  diagnostic problem;
+  graph_sizes sizes;
+};
+
+template <class M>
+constexpr trace_findings find_out() {
+  auto const traced = trace_model<M>();
+  if (traced.problem.failed()) return {traced.problem, sizes_of(stand_in())};
+  return {traced.problem, sizes_of(traced)};
+}
+
+template <class M>
+inline constexpr trace_findings findings = find_out<M>();
+
+/// The first broken rule of a model's layers and shapes.
+template <class M>
+inline constexpr diagnostic const& layer_problem = findings<M>.problem;
+
+template <class M>
+constexpr graph<findings<M>.sizes> freeze() {
+  if constexpr (findings<M>.problem.failed())
+    return graph<findings<M>.sizes>(stand_in());
+  else
+    return graph<findings<M>.sizes>(trace_model<M>());
+}
+
+template <class M>
+inline constexpr auto frozen_graph = freeze<M>();
+
+template <class M>
+constexpr auto order_calls() {
+  auto const& g = frozen_graph<M>;
+  auto const order = post_order({g.calls, g.inputs, g.nested_models, g.model_outputs}).calls();
+  std::array<int, count_ordered(frozen_graph<M>.calls)> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = order[i];
+  return result;
+}
+
+template <class M>
+inline constexpr auto call_order = order_calls<M>();
+
+}  // namespace detail
+
+namespace detail {
+
+template <class M>
+constexpr graph_view view_graph() {
+  static_assert(report<findings<M>.problem>());
+  auto const& records = frozen_graph<M>;
+  return {records.layers,        records.parameters,    records.calls,  records.inputs,
+          records.nested_models, records.model_outputs, call_order<M>};
+}
+
+}  // namespace detail
+
+/// The graph of a model: everything that is known of it. Traced at its first use; a rule that the model breaks becomes
+/// one compile error there (codes E1xxx).
+template <Model M>
+inline constexpr graph_view graph_of = detail::view_graph<M>();
+
+namespace detail {
+
+template <class M, bool Check>
+struct checked {
+  static_assert(report<findings<M>.problem>());
+  using type = M;
+};
+template <class M>
+struct checked<M, false> {
+  using type = M;
+};
+
+/// A model that is checked where it is named.
+template <class M, bool Check = true>
+using checked_model = typename checked<M, Check>::type;
+
+}  // namespace detail
+
+}  // namespace stagecraft
