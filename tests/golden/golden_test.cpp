@@ -33,3 +33,35 @@ TEST_CASE("a missing file or tensor is an error that names it") {
   CHECK(file.contains("softmax/x"));
   CHECK(file.names("softmax/") == std::vector<std::string>{"x", "dy", "y", "dx"});
 }
+
+TEST_CASE("losses.txt: the mean of the weighted rows is the loss") {
+  auto const file = golden::read("losses.txt");
+  for (auto const& name : file.names()) {
+    auto const end = name.find("/rows");
+    if (end == std::string::npos) continue;
+    auto const loss = name.substr(0, end);
+    CAPTURE(loss);
+    auto const& rows = file[name];
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      bool const weighted = file.contains(loss + "/sample_weight");
+      auto const per_row = weighted ? rows.size() / file[loss + "/sample_weight"].size() : 1;
+      sum += rows[i] * (weighted ? file[loss + "/sample_weight"][i / per_row] : 1);
+    }
+    CHECK(file[loss + "/loss"].scalar() == doctest::Approx(sum / static_cast<double>(rows.size())).epsilon(1e-6));
+    CHECK(file[loss + "/gradient"].shape == file[loss + "/prediction"].shape);
+  }
+}
+
+TEST_CASE("optimizers.txt: plain gradient descent") {
+  auto const file = golden::read("optimizers.txt");
+  auto const& gradients = file["gradients"];
+  auto const& weights = file["sgd/weights"];
+  REQUIRE(weights.shape == gradients.shape);
+  auto expected = file["weights"].values;
+  for (std::size_t step = 0; step < 10; ++step)
+    for (std::size_t i = 0; i < 7; ++i) {
+      expected[i] -= file["sgd/learning_rate"].scalar() * gradients[step * 7 + i];
+      CHECK(weights[step * 7 + i] == doctest::Approx(expected[i]).epsilon(1e-6));
+    }
+}
