@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How often a yes/no prediction is right.
+// Keras counterpart: tf.keras.metrics.BinaryAccuracy. Level 2 of the house:
+// options only, sums are in training/metric_state.hpp.
+#pragma once
+
+#include <stagecraft/metrics/metric.hpp>
+
+#include <string_view>
+
+namespace stagecraft::metrics {
+
+/// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
+struct binary_accuracy {
+  float threshold = 0.5f;  ///< predictions above it mean 1; use 0 for logits
+
+  static constexpr std::string_view name = "binary_accuracy";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::binary_accuracy, .threshold = threshold}; }
+
+  friend constexpr bool operator==(binary_accuracy const&, binary_accuracy const&) = default;
+};
+
+}  // namespace stagecraft::metrics

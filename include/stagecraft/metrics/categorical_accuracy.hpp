@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How often the largest prediction is the right class.
+// Keras counterpart: tf.keras.metrics.CategoricalAccuracy. Level 2 of the house:
+// options only, sums are in training/metric_state.hpp.
+#pragma once
+
+#include <stagecraft/metrics/metric.hpp>
+
+#include <string_view>
+
+namespace stagecraft::metrics {
+
+/// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
+/// values is the largest. A row with a NaN in its prediction counts as wrong.
+struct categorical_accuracy {
+  static constexpr std::string_view name = "categorical_accuracy";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
+
+  friend constexpr bool operator==(categorical_accuracy const&, categorical_accuracy const&) = default;
+};
+
+}  // namespace stagecraft::metrics

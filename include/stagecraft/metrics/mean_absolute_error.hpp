@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mean of the absolute differences.
+// Keras counterpart: tf.keras.metrics.MeanAbsoluteError. Level 2 of the house:
+// options only, sums are in training/metric_state.hpp.
+#pragma once
+
+#include <stagecraft/metrics/metric.hpp>
+
+#include <string_view>
+
+namespace stagecraft::metrics {
+
+/// mean over the last axis of |prediction - target|; target and prediction (rows, columns).
+struct mean_absolute_error {
+  static constexpr std::string_view name = "mean_absolute_error";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::mean_absolute_error}; }
+
+  friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
+};
+
+}  // namespace stagecraft::metrics

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All metrics.
+// Keras counterpart: tf.keras.metrics. Level 2 of the house.
+#pragma once
+
+#include <stagecraft/metrics/accuracy.hpp>
+#include <stagecraft/metrics/binary_accuracy.hpp>
+#include <stagecraft/metrics/categorical_accuracy.hpp>
+#include <stagecraft/metrics/mean_absolute_error.hpp>
+#include <stagecraft/metrics/mean_squared_error.hpp>
+#include <stagecraft/metrics/metric.hpp>
+#include <stagecraft/metrics/metric_list.hpp>
+#include <stagecraft/metrics/sparse_categorical_accuracy.hpp>
+#include <stagecraft/metrics/sparse_top_k_categorical_accuracy.hpp>
+#include <stagecraft/metrics/top_k_categorical_accuracy.hpp>

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Running means of losses and metrics over the batches of an epoch.
+// Keras counterpart: tf.keras.metrics.Mean and the update_state of the metrics; sums are kept in double where Keras keeps
+// float32. Level 6.
+#pragma once
+
+#include <stagecraft/metrics/metric.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// A weighted mean that grows. The mean of nothing is 0, as in Keras.
+class running_mean {
+ public:
+  void add(double value, double weight = 1) noexcept {
+    sum_ += value * weight;
+    weight_ += weight;
+  }
+  void reset() noexcept { sum_ = weight_ = 0; }
+  [[nodiscard]] double result() const noexcept { return weight_ != 0 ? sum_ / weight_ : 0; }
+
+ private:
+  double sum_ = 0;
+  double weight_ = 0;
+};
+
+namespace detail {
+
+/// True for numbers that are neither infinite nor NaN, without <cmath>.
+[[nodiscard]] inline bool is_finite(float value) noexcept { return value - value == 0; }
+
+[[nodiscard]] inline int first_largest(float const* values, int width) noexcept {
+  int best = 0;
+  for (int i = 1; i < width; ++i)
+    if (values[i] > values[best]) best = i;
+  return best;
+}
+
+/// Whether column `label` is the first largest. Counts what speaks against it, which needs no branch and no chain of
+/// maxima.
+[[nodiscard]] inline bool is_first_largest(float const* values, int width, int label) noexcept {
+  if (label < 0 || label >= width) return false;
+  float const value = values[label];
+  int against = 0;
+  for (int i = 0; i < label; ++i) against += !(values[i] < value);
+  for (int i = label; i < width; ++i) against += !(values[i] <= value);
+  return against == 0;
+}
+
+/// tf.math.in_top_k for one row.
+[[nodiscard]] inline bool is_in_top_k(float const* values, int width, int label, int k) noexcept {
+  if (label < 0 || label >= width) return false;
+  float const value = values[label];
+  int larger = 0;
+  int not_finite = 0;
+  for (int i = 0; i < width; ++i) {
+    larger += values[i] > value;
+    not_finite += !is_finite(values[i]);
+  }
+  return not_finite == 0 && larger < k;
+}
+
+}  // namespace detail
+
+/// One metric's mean over the rows seen since the last reset. It does not allocate.
+///
+/// Keras's rules: compiled metrics are means over rows and do not see sample weights (pass none), weighted metrics do;
+/// rows that only pad a partial batch are left out by the caller. For outputs of higher rank a row is one vector along
+/// the last axis.
+class metric_state {
+ public:
+  metric_state() = default;
+  /// \param chosen the metric; `accuracy` is resolved here
+  /// \param sparse_targets whether targets are class numbers
+  /// \param output_width last dimension of the prediction
+  metric_state(metrics::metric chosen, bool sparse_targets, int output_width)
+      : metric_(metrics::resolve(chosen, sparse_targets, output_width)), width_(output_width) {}
+
+  /// Takes in `rows` rows of predictions and their targets, `output_width` columns each.
+  /// \param weights null, or one weight per row
+  void update(float const* predictions, float const* targets, int rows, float const* weights = nullptr) noexcept {
+    for (int row = 0; row < rows; ++row)
+      mean_.add(score(row_of(predictions, row), row_of(targets, row)), weights != nullptr ? weights[row] : 1);
+  }
+
+  /// Takes in `rows` rows of predictions, and one class number per row.
+  /// \param weights null, or one weight per row
+  void update(float const* predictions, std::int32_t const* labels, int rows, float const* weights = nullptr) noexcept {
+    for (int row = 0; row < rows; ++row)
+      mean_.add(score(row_of(predictions, row), labels[row]), weights != nullptr ? weights[row] : 1);
+  }
+
+  void reset() noexcept { mean_.reset(); }
+  /// The mean so far; 0 when nothing came yet.
+  [[nodiscard]] double result() const noexcept { return mean_.result(); }
+  /// The metric, with `accuracy` resolved.
+  [[nodiscard]] metrics::metric const& resolved() const noexcept { return metric_; }
+
+ private:
+  [[nodiscard]] float const* row_of(float const* values, int row) const noexcept {
+    return values + static_cast<std::ptrdiff_t>(row) * width_;
+  }
+
+  [[nodiscard]] double score(float const* prediction, float const* target) const noexcept {
+    using enum metrics::metric_kind;
+    switch (metric_.kind) {
+      case binary_accuracy: {
+        int right = 0;
+        for (int i = 0; i < width_; ++i) right += (prediction[i] > metric_.threshold ? 1.f : 0.f) == target[i];
+        return static_cast<double>(right) / width_;
+      }
+      case categorical_accuracy:
+        return detail::is_first_largest(prediction, width_, detail::first_largest(target, width_));
+      case top_k_categorical_accuracy:
+        return detail::is_in_top_k(prediction, width_, detail::first_largest(target, width_), metric_.k);
+      case mean_absolute_error: {
+        float sum = 0;
+        for (int i = 0; i < width_; ++i) {
+          float const difference = prediction[i] - target[i];
+          sum += difference < 0 ? -difference : difference;
+        }
+        return static_cast<double>(sum) / width_;
+      }
+      case mean_squared_error: {
+        float sum = 0;
+        for (int i = 0; i < width_; ++i) sum += (prediction[i] - target[i]) * (prediction[i] - target[i]);
+        return static_cast<double>(sum) / width_;
+      }
+      default: return score(prediction, static_cast<std::int32_t>(target[0]));
+    }
+  }
+
+  [[nodiscard]] double score(float const* prediction, std::int32_t label) const noexcept {
+    using enum metrics::metric_kind;
+    switch (metric_.kind) {
+      case sparse_categorical_accuracy:
+      case categorical_accuracy: return detail::is_first_largest(prediction, width_, label);
+      case sparse_top_k_categorical_accuracy:
+      case top_k_categorical_accuracy: return detail::is_in_top_k(prediction, width_, label, metric_.k);
+      default: {
+        auto const target = static_cast<float>(label);
+        return score(prediction, &target);  // width 1, see metrics::fits_targets
+      }
+    }
+  }
+
+  metrics::metric metric_ = metrics::resolve({}, false, 1);
+  int width_ = 1;
+  running_mean mean_;
+};
+
+}  // namespace stagecraft

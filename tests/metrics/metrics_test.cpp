@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <stagecraft/metrics/metrics.hpp>
+
+#include <doctest/doctest.h>
+
+namespace sc = stagecraft;
+using sc::metrics::metric;
+using sc::metrics::metric_kind;
+using sc::metrics::metric_list;
+
+template <metric_list List>
+struct takes_metrics {
+  static constexpr int count = List.count;
+};
+
+// Names are the ones in Keras's logs.
+static_assert(sc::metrics::accuracy::name == "accuracy");
+static_assert(sc::metrics::sparse_categorical_accuracy::name == "sparse_categorical_accuracy");
+static_assert(metric(sc::metrics::mean_absolute_error{}).name() == "mean_absolute_error");
+static_assert(metric(sc::metrics::mean_squared_error{}).name() == sc::metrics::mean_squared_error::name);
+static_assert(metric(sc::metrics::binary_accuracy{}).name() == sc::metrics::binary_accuracy::name);
+static_assert(metric(sc::metrics::categorical_accuracy{}).name() == sc::metrics::categorical_accuracy::name);
+static_assert(metric(sc::metrics::top_k_categorical_accuracy{}).name() == "top_k_categorical_accuracy");
+static_assert(metric(sc::metrics::sparse_top_k_categorical_accuracy{}).name() == "sparse_top_k_categorical_accuracy");
+
+// `accuracy` is chosen by output width first, then by the targets, and keeps its name.
+constexpr metric accuracy = sc::metrics::accuracy{};
+static_assert(resolve(accuracy, false, 1).kind == metric_kind::binary_accuracy);
+static_assert(resolve(accuracy, true, 1).kind == metric_kind::binary_accuracy);
+static_assert(resolve(accuracy, true, 10).kind == metric_kind::sparse_categorical_accuracy);
+static_assert(resolve(accuracy, false, 10).kind == metric_kind::categorical_accuracy);
+static_assert(accuracy.name() == "accuracy");
+static_assert(resolve(sc::metrics::mean_squared_error{}, true, 10).kind == metric_kind::mean_squared_error);
+
+// Which metrics can be computed from which targets.
+static_assert(fits_targets(accuracy, true, 10) && fits_targets(accuracy, false, 10));
+static_assert(!fits_targets(sc::metrics::mean_squared_error{}, true, 10));
+static_assert(!fits_targets(sc::metrics::sparse_categorical_accuracy{}, false, 10));
+static_assert(!fits_targets(sc::metrics::categorical_accuracy{}, true, 10));
+static_assert(fits_targets(sc::metrics::mean_squared_error{}, false, 1));
+
+// Options travel, with Keras's defaults.
+static_assert(metric(sc::metrics::top_k_categorical_accuracy{.k = 3}).k == 3);
+static_assert(metric(sc::metrics::sparse_top_k_categorical_accuracy{}).k == 5);
+static_assert(metric(sc::metrics::binary_accuracy{.threshold = 0.25f}).threshold == 0.25f);
+static_assert(sc::metrics::binary_accuracy{}.threshold == 0.5f);
+
+// A list is made from one metric or from several, and is a template argument.
+constexpr metric_list one = sc::metrics::accuracy{};
+constexpr metric_list two = {sc::metrics::accuracy{}, sc::metrics::top_k_categorical_accuracy{.k = 3}};
+static_assert(metric_list{}.size() == 0 && one.size() == 1 && two.size() == 2);
+static_assert(two[1].k == 3 && two.end() - two.begin() == 2);
+static_assert(takes_metrics<two>::count == 2 && one != two);
+
+TEST_CASE("lists of metrics iterate in order") {
+  int count = 0;
+  for (metric const& item : two) CHECK(item == two[count++]);
+  CHECK(count == 2);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <stagecraft/metrics/metrics.hpp>
+#include <stagecraft/training/metric_state.hpp>
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+namespace sc = stagecraft;
+
+TEST_CASE("the mean of nothing is 0, a weighted mean is one") {
+  sc::running_mean mean;
+  CHECK(mean.result() == 0);
+  mean.add(2, 32);
+  mean.add(5, 16);
+  CHECK(mean.result() == doctest::Approx(3));
+  mean.reset();
+  CHECK(mean.result() == 0);
+}
+
+TEST_CASE("sparse categorical accuracy takes the first of equal maxima") {
+  sc::metric_state state(sc::metrics::accuracy{}, true, 3);
+  CHECK(state.resolved().kind == sc::metrics::metric_kind::sparse_categorical_accuracy);
+  float const predictions[] = {1, 2, 2, 1, 2, 2, 3, 0, 3, 0, 0, 9};
+  std::int32_t const labels[] = {1, 2, 0, 2};
+  state.update(predictions, labels, 4);
+  CHECK(state.result() == doctest::Approx(0.75));
+}
+
+TEST_CASE("rows with NaN are wrong") {
+  sc::metric_state state(sc::metrics::accuracy{}, true, 3);
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  float const predictions[] = {nan, 2, 1, nan, nan, nan};
+  std::int32_t const labels[] = {1, 0};
+  state.update(predictions, labels, 2);
+  CHECK(state.result() == 0);
+}
+
+TEST_CASE("categorical accuracy compares argmax with argmax") {
+  sc::metric_state state(sc::metrics::accuracy{}, false, 3);
+  float const predictions[] = {0.1f, 0.7f, 0.2f, 0.5f, 0.3f, 0.2f};
+  float const targets[] = {0, 1, 0, 0, 0.4f, 0.6f};
+  state.update(predictions, targets, 2);
+  CHECK(state.result() == doctest::Approx(0.5));
+}
+
+TEST_CASE("binary accuracy is a mean over the columns") {
+  sc::metric_state state(sc::metrics::binary_accuracy{}, false, 2);
+  float const predictions[] = {0.5f, 0.51f, 0.9f, 0.1f};
+  float const targets[] = {0, 1, 0, 0};
+  state.update(predictions, targets, 2);
+  CHECK(state.result() == doctest::Approx(0.75));
+
+  sc::metric_state width_one(sc::metrics::accuracy{}, false, 1);
+  CHECK(width_one.resolved().kind == sc::metrics::metric_kind::binary_accuracy);
+  width_one.update(predictions, targets, 4);
+  CHECK(width_one.result() == doctest::Approx(0.75));
+  width_one.reset();
+  std::int32_t const labels[] = {0, 1, 0, 0};
+  width_one.update(predictions, labels, 4);
+  CHECK(width_one.result() == doctest::Approx(0.75));
+}
+
+TEST_CASE("squared and absolute errors, over several batches") {
+  sc::metric_state squared(sc::metrics::mean_squared_error{}, false, 2);
+  sc::metric_state absolute(sc::metrics::mean_absolute_error{}, false, 2);
+  float const predictions[] = {1, 2, 3, 4, 5, 7};
+  float const targets[] = {0, 0, 3, 5, 5, 4};
+  for (auto* state : {&squared, &absolute}) {
+    state->update(predictions, targets, 2);
+    state->update(predictions + 4, targets + 4, 1);
+  }
+  CHECK(squared.result() == doctest::Approx((2.5 + 0.5 + 4.5) / 3));
+  CHECK(absolute.result() == doctest::Approx((1.5 + 0.5 + 1.5) / 3));
+}
+
+TEST_CASE("top k: ties count as inside, values that are not finite never do") {
+  sc::metric_state state(sc::metrics::sparse_top_k_categorical_accuracy{.k = 2}, true, 4);
+  float const inf = std::numeric_limits<float>::infinity();
+  float const predictions[] = {4, 3, 3, 1, 4, 3, 3, 1, 4, 3, 3, 1, inf, 3, 2, 1};
+  std::int32_t const labels[] = {1, 2, 3, 1};
+  state.update(predictions, labels, 4);
+  CHECK(state.result() == doctest::Approx(0.5));
+
+  sc::metric_state dense(sc::metrics::top_k_categorical_accuracy{.k = 2}, false, 4);
+  float const targets[] = {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0};
+  dense.update(predictions, targets, 4);
+  CHECK(dense.result() == doctest::Approx(0.5));
+}
+
+TEST_CASE("weighted metrics weight their rows, labels that do not exist are wrong") {
+  sc::metric_state state(sc::metrics::accuracy{}, true, 2);
+  float const predictions[] = {0, 1, 1, 0};
+  std::int32_t const labels[] = {1, 1};
+  float const weights[] = {3, 1};
+  state.update(predictions, labels, 2, weights);
+  CHECK(state.result() == doctest::Approx(0.75));
+  std::int32_t const foreign[] = {-1, 2};
+  state.reset();
+  state.update(predictions, foreign, 2);
+  CHECK(state.result() == 0);
+}
