@@ -8,6 +8,15 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+
+// GCC 12 warns that the undefined pass-through operand inside its own AVX-512 intrinsics is uninitialised, wherever
+// they are inlined; this region covers the intrinsics, xsimd and this header's own uses of them.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #include <xsimd/xsimd.hpp>
 
 namespace stagecraft::kernels {
@@ -74,30 +83,13 @@ template <class Arch>
     return xsimd::fnma(a, b, c);
 }
 
-#if defined(__AVX512F__)
-namespace detail {
-
-/// Combines the four quarters of x. The zeroing forms of the shuffles are used because GCC 12 warns about the others'
-/// undefined pass-through operand, as it does about _mm512_reduce_add_ps; the code is the same.
-template <class Arch, class Function>
-[[nodiscard]] inline __m128 fold_to_quarter(xsimd::batch<float, Arch> x, Function const& combine) {
-  x = combine(x, xsimd::batch<float, Arch>(_mm512_maskz_shuffle_f32x4(0xFFFF, x, x, 0x4E)));
-  x = combine(x, xsimd::batch<float, Arch>(_mm512_maskz_shuffle_f32x4(0xFFFF, x, x, 0xB1)));
-  return _mm512_castps512_ps128(x);
-}
-
-}  // namespace detail
-#endif
-
 /// The sum of all lanes.
 template <class Arch>
 [[nodiscard]] inline float horizontal_sum(xsimd::batch<float, Arch> const& x) {
 #if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>) {
-    __m128 const quarter = detail::fold_to_quarter(x, [](auto a, auto b) { return a + b; });
-    __m128 const pair = _mm_add_ps(quarter, _mm_movehl_ps(quarter, quarter));
-    return _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
-  } else
+  if constexpr (has_avx512<Arch>)
+    return _mm512_reduce_add_ps(x);
+  else
 #endif
 #if XSIMD_VERSION_MAJOR >= 9
     return xsimd::reduce_add(x);
@@ -110,11 +102,9 @@ template <class Arch>
 template <class Arch>
 [[nodiscard]] inline float horizontal_max(xsimd::batch<float, Arch> const& x) {
 #if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>) {
-    __m128 const quarter = detail::fold_to_quarter(x, [](auto a, auto b) { return xsimd::max(a, b); });
-    __m128 const pair = _mm_max_ps(quarter, _mm_movehl_ps(quarter, quarter));
-    return _mm_cvtss_f32(_mm_max_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
-  } else
+  if constexpr (has_avx512<Arch>)
+    return _mm512_reduce_max_ps(x);
+  else
 #endif
   {
     alignas(64) float values[lanes<Arch>];
@@ -123,6 +113,29 @@ template <class Arch>
     for (int lane = 1; lane < lanes<Arch>; ++lane) largest = values[lane] > largest ? values[lane] : largest;
     return largest;
   }
+}
+
+/// The larger of x and the limit, NaN where x is NaN. (xsimd's max follows the processor before release 14, std::max
+/// from then on; the order of the operands decides what becomes of NaN.)
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> at_least(xsimd::batch<float, Arch> const& x,
+                                                        xsimd::batch<float, Arch> const& limit) {
+#if XSIMD_VERSION_MAJOR >= 14
+  return xsimd::max(x, limit);
+#else
+  return xsimd::max(limit, x);
+#endif
+}
+
+/// The smaller of x and the limit, NaN where x is NaN.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> at_most(xsimd::batch<float, Arch> const& x,
+                                                       xsimd::batch<float, Arch> const& limit) {
+#if XSIMD_VERSION_MAJOR >= 14
+  return xsimd::min(x, limit);
+#else
+  return xsimd::min(limit, x);
+#endif
 }
 
 /// The bits of a register as another element type of the same width.
@@ -194,6 +207,26 @@ template <int Count, class Arch = default_architecture>
     return load_first<Arch>(p, Count);
 }
 
+/// The first Count floats at p, `fill` in the other lanes; reads nothing behind them.
+template <int Count, class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_lanes_or(float const* p, float fill) {
+  static_assert(Count > 0 && Count <= lanes<Arch>);
+  if constexpr (Count == lanes<Arch>) {
+    return batch<Arch>::load_unaligned(p);
+  } else {
+#if defined(__AVX512F__)
+    if constexpr (has_avx512<Arch>)
+      return _mm512_mask_loadu_ps(batch<Arch>(fill), static_cast<__mmask16>((1U << Count) - 1U), p);
+    else
+#endif
+    {
+      alignas(64) float values[lanes<Arch>];
+      for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = lane < Count ? p[lane] : fill;
+      return batch<Arch>::load_aligned(values);
+    }
+  }
+}
+
 /// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them.
 template <int Count, class Arch>
 inline void store_lanes(xsimd::batch<float, Arch> const& x, float* p) {
@@ -231,3 +264,7 @@ template <class Arch, class Function, std::same_as<float const*>... Inputs>
 }
 
 }  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
