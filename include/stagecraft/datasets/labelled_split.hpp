@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A data set in two parts, as Keras's datasets load: `auto [train, test] = sc::datasets::digits();`. Level 7.
+#pragma once
+
+#include <stagecraft/datasets/labelled_data.hpp>
+
+namespace stagecraft::datasets {
+
+/// What to train with, and what to judge the trained model with.
+struct labelled_split {
+  labelled_data train;
+  labelled_data test;
+};
+
+}  // namespace stagecraft::datasets
