@@ -2,6 +2,7 @@
 // The golden files are whole, and their reader reads them.
 #include "golden.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -64,4 +65,51 @@ TEST_CASE("optimizers.txt: plain gradient descent") {
       expected[i] -= file["sgd/learning_rate"].scalar() * gradients[step * 7 + i];
       CHECK(weights[step * 7 + i] == doctest::Approx(expected[i]).epsilon(1e-6));
     }
+}
+
+TEST_CASE("perceptron*.txt: all runs start from the same weights, and differ after ten steps") {
+  auto const file = golden::read("perceptron.txt");
+  REQUIRE(file["x"].shape == std::vector<std::size_t>{80, 20});
+  CHECK(file["y"].integers().size() == 80);
+  float const first = file["adam/losses"][0];
+  for (std::string const name : {"sgd_momentum", "sgd_nesterov", "rmsprop", "adam"}) {
+    CAPTURE(name);
+    CHECK(file[name + "/losses"].size() == 10);
+    CHECK(file[name + "/losses"][0] == first);
+    float moved = 0;
+    for (std::string const weight : {"dense/kernel", "dense_1/bias", "dense_2/kernel"}) {
+      auto const& before = file["initial/" + weight];
+      auto const& after = file[name + "/" + weight];
+      REQUIRE(after.shape == before.shape);
+      for (std::size_t i = 0; i < after.size(); ++i) moved = std::max(moved, std::abs(after[i] - before[i]));
+    }
+    CHECK(moved > 0.05F);
+  }
+  auto const options = golden::read("perceptron_options.txt");
+  CHECK(options["softmax/losses"][0] == doctest::Approx(first).epsilon(1e-6));
+  CHECK(options["regularized/losses"][0] > first);
+
+  auto const fit = golden::read("perceptron_fit.txt");
+  CHECK(fit.names("plain/history/") == std::vector<std::string>{"loss", "accuracy"});
+  CHECK(fit.names("validation_data/history/") ==
+        std::vector<std::string>{"loss", "accuracy", "val_loss", "val_accuracy"});
+  CHECK(fit.names("sample_weight/history/") == std::vector<std::string>{"loss", "accuracy", "weighted_accuracy"});
+  CHECK(fit["plain/predict"].shape == std::vector<std::size_t>{20, 10});
+}
+
+TEST_CASE("layers.txt: a dense layer") {
+  auto const file = golden::read("layers.txt");
+  auto const& x = file["dense/input_0"];
+  auto const& kernel = file["dense/kernel"];
+  REQUIRE(kernel.shape == std::vector<std::size_t>{6, 5});
+  for (std::size_t row = 0; row < 4; ++row)
+    for (std::size_t unit = 0; unit < 5; ++unit) {
+      float sum = file["dense/bias"][unit];
+      for (std::size_t k = 0; k < 6; ++k) sum += x[row * 6 + k] * kernel[k * 5 + unit];
+      CHECK(file["dense/output"][row * 5 + unit] == doctest::Approx(sum).epsilon(1e-5));
+    }
+  CHECK(file["concatenate_axis1_3/output"].shape == std::vector<std::size_t>{2, 9, 3});
+  for (auto const& name : file.names())
+    if (name.size() > 9 && name.substr(name.size() - 9) == "_gradient")
+      CHECK(file[name].shape == file[name.substr(0, name.size() - 9)].shape);
 }

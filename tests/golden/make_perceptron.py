@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perceptron*.txt: a perceptron 20-16-12-10 trained by Keras from given weights and batches.
+
+Run: pip install "tensorflow-cpu==2.15.*" && python make_perceptron.py
+"""
+
+import numpy as np
+from golden_file import GoldenFile, Numbers
+import tensorflow as tf
+
+optimizers = tf.keras.optimizers.legacy
+layers = tf.keras.layers
+SIZES = (20, 16, 12, 10)
+STEPS, BATCH = 10, 8
+
+numbers = Numbers(4)
+initial = []
+for rows, columns in zip(SIZES, SIZES[1:]):
+    initial += [numbers.normal(rows, columns, scale=rows**-0.5), numbers.normal(columns, scale=0.1)]
+x = numbers.normal(STEPS * BATCH, SIZES[0])
+y = numbers.integers(STEPS * BATCH, high=SIZES[-1])
+sample_weight = numbers.uniform(STEPS * BATCH, low=0, high=2, digits=1)
+class_weight = {index: float(value) for index, value in enumerate([1, 0.5, 2, 1, 0, 3, 1, 1.5, 0.25, 1])}
+NAMES = ("dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias", "dense_2/kernel", "dense_2/bias")
+
+
+def model(optimizer, head="linear", regularizers=({}, {}, {}), metrics=(), loss=None, weighted_metrics=None):
+    net = tf.keras.Sequential([tf.keras.Input((SIZES[0],))])
+    for units, activation, options in zip(SIZES[1:], ("relu", "relu", head), regularizers):
+        net.add(layers.Dense(units, activation, **options))
+    loss = loss or tf.keras.losses.SparseCategoricalCrossentropy(from_logits=head == "linear")
+    net.compile(optimizer, loss, metrics=list(metrics), weighted_metrics=weighted_metrics)
+    net.set_weights(initial)
+    return net
+
+
+def add_weights(file, prefix, net):
+    for name, value in zip(NAMES, net.get_weights()):
+        file.add(f"{prefix}/{name}", value)
+
+
+def add_data(file, samples, weights=False):
+    for name, value in zip(NAMES, initial):
+        file.add(f"initial/{name}", value)
+    file.add("x", x[:samples])
+    file.add("y", y[:samples])
+    if weights:
+        file.add("sample_weight", sample_weight[:samples])
+        file.add("class_weight", list(class_weight.values()))
+
+
+def train(file, name, net, use_sample_weight=False, use_class_weight=False):
+    losses = []
+    for step in range(STEPS):
+        batch = slice(step * BATCH, (step + 1) * BATCH)
+        losses.append(
+            net.train_on_batch(
+                x[batch],
+                y[batch],
+                sample_weight=sample_weight[batch] if use_sample_weight else None,
+                class_weight=class_weight if use_class_weight else None,
+            )
+        )
+    file.add(f"{name}/losses", losses)
+    add_weights(file, name, net)
+    print(name, losses)
+
+
+file = GoldenFile("perceptron.txt", "Ten steps of a perceptron 20-16-12-10 (relu, relu, linear) from `initial`.")
+file.comment("Batch i is rows 8 i ... 8 i + 7 of x and y; sparse categorical cross-entropy from logits.")
+file.comment("<optimizer>/losses: before each step; <optimizer>/<weights>: after the last one.")
+add_data(file, STEPS * BATCH)
+for name, optimizer in (
+    ("sgd_momentum", optimizers.SGD(0.05, momentum=0.9)),
+    ("sgd_nesterov", optimizers.SGD(0.05, momentum=0.9, nesterov=True)),
+    ("rmsprop", optimizers.RMSprop(0.01)),
+    ("adam", optimizers.Adam(0.01)),
+):
+    file.add(f"{name}/learning_rate", float(optimizer.learning_rate))
+    train(file, name, model(optimizer))
+file.write()
+
+l1, l2, l1_l2 = tf.keras.regularizers.l1, tf.keras.regularizers.l2, tf.keras.regularizers.l1_l2
+regularized = (
+    {"kernel_regularizer": l1(0.01), "bias_regularizer": l2(0.1)},
+    {"kernel_regularizer": l2(0.02), "bias_regularizer": l1(0.05)},
+    {"kernel_regularizer": l1_l2(l1=0.003, l2=0.004)},
+)
+file = GoldenFile("perceptron_options.txt", "As perceptron.txt, SGD(learning_rate=0.1), with one option each.")
+file.comment("regularized: dense: kernel l1(0.01), bias l2(0.1); dense_1: kernel l2(0.02), bias l1(0.05);")
+file.comment("  dense_2: kernel l1_l2(l1=0.003, l2=0.004). The losses include the penalties.")
+file.comment("sample_weight, class_weight, both_weights (their product). softmax: softmax in the last layer and")
+file.comment("  from_logits=False; Keras then computes the loss from the logits all the same.")
+file.comment("binary: the loss is BinaryCrossentropy(from_logits=True) against one-hot rows of y.")
+add_data(file, STEPS * BATCH, weights=True)
+train(file, "regularized", model(optimizers.SGD(0.1), regularizers=regularized))
+train(file, "sample_weight", model(optimizers.SGD(0.1)), use_sample_weight=True)
+train(file, "class_weight", model(optimizers.SGD(0.1)), use_class_weight=True)
+train(file, "both_weights", model(optimizers.SGD(0.1)), use_sample_weight=True, use_class_weight=True)
+train(file, "softmax", model(optimizers.SGD(0.1), head="softmax"))
+indices, y = y, np.eye(10, dtype=np.float32)[y]
+train(file, "binary", model(optimizers.SGD(0.1), loss=tf.keras.losses.BinaryCrossentropy(from_logits=True)))
+y = indices
+file.write()
+
+file = GoldenFile("perceptron_fit.txt", "fit, evaluate and predict of the perceptron, 20 samples, batch_size=8, SGD(0.1).")
+file.comment("<case>/history/<key>: one value per epoch, keys in Keras's order. Two epochs, shuffle=False; the last batch")
+file.comment("  has 4 samples. evaluate, predict: on the same 20 samples after fit; evaluate in the order of history.")
+file.comment("plain. validation_data: rows 20 ... 29. validation_split=0.25: trains on the first 15.")
+file.comment("regularized: as in perceptron_options.txt. sample_weight, class_weight: fit with these, metrics=['accuracy'] and")
+file.comment("  weighted_metrics=['accuracy']; evaluate has the sample_weight too, but never the class_weight.")
+SAMPLES, VALIDATION = 20, 10
+add_data(file, SAMPLES + VALIDATION, weights=True)
+data = x[:SAMPLES], y[:SAMPLES]
+fit = {"batch_size": BATCH, "epochs": 2, "shuffle": False, "verbose": 0}
+
+
+def record(name, net, history, evaluate_weight=None):
+    for key, value in history.history.items():
+        file.add(f"{name}/history/{key}", value)
+        print(name, key, value)
+    add_weights(file, name, net)
+    file.add(f"{name}/evaluate", net.evaluate(*data, batch_size=BATCH, sample_weight=evaluate_weight, verbose=0))
+    file.add(f"{name}/predict", net.predict(data[0], batch_size=BATCH, verbose=0))
+
+
+net = model(optimizers.SGD(0.1), metrics=["accuracy"])
+record("plain", net, net.fit(*data, **fit))
+net = model(optimizers.SGD(0.1), metrics=["accuracy"])
+held_out = x[SAMPLES : SAMPLES + VALIDATION], y[SAMPLES : SAMPLES + VALIDATION]
+record("validation_data", net, net.fit(*data, validation_data=held_out, **fit))
+net = model(optimizers.SGD(0.1), metrics=["accuracy"])
+record("validation_split", net, net.fit(*data, validation_split=0.25, **fit))
+net = model(optimizers.SGD(0.1), metrics=["accuracy"], regularizers=regularized)
+record("regularized", net, net.fit(*data, **fit))
+weights = sample_weight[:SAMPLES]
+# Keras 2.15 cannot fit with both kinds of weights at once (a fault of its data adapter); train_on_batch above can.
+net = model(optimizers.SGD(0.1), metrics=["accuracy"], weighted_metrics=["accuracy"])
+record("sample_weight", net, net.fit(*data, sample_weight=weights, **fit), weights)
+net = model(optimizers.SGD(0.1), metrics=["accuracy"], weighted_metrics=["accuracy"])
+record("class_weight", net, net.fit(*data, class_weight=class_weight, **fit))
+file.write()
