@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <stagecraft/graph/layer.hpp>
 #include <stagecraft/models/model_graph.hpp>
-#include <type_traits>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stagecraft {
@@ -46,6 +48,15 @@ constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Ind
 template <class M, class L>
 inline constexpr auto layers_of_type = collect_layers<M, L>(std::make_index_sequence<count_layers<M, L>()>{});
 
+/// The model that was traced: of a pipelined one, the model without its stages.
+template <class M>
+struct traced_model {
+  using type = M;
+};
+template <class M>
+  requires requires { typename M::unstaged; }
+struct traced_model<M> : traced_model<typename M::unstaged> {};
+
 template <type_tag const* Tag>
 struct layer_type {
   using type = type_of_tag<Tag>;
@@ -61,7 +72,7 @@ constexpr L layer_value() {
   if constexpr (info.type == nullptr)
     return L(graph_of<M>.call(Call).shape, graph_of<M>.call(Call).type, info.name.view());
   else
-    return layers_of_type<M, L>[static_cast<std::size_t>(info.index_in_type)];
+    return layers_of_type<typename traced_model<M>::type, L>[static_cast<std::size_t>(info.index_in_type)];
 }
 
 }  // namespace detail

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Models, their pipeline stages and the checks of both, without anything that computes: needs neither xtensor nor xsimd.
+// Level 3.
+#pragma once
+
+#include <stagecraft/activations/activations.hpp>
+#include <stagecraft/initializers/initializers.hpp>
+#include <stagecraft/layers/layers.hpp>
+#include <stagecraft/models/functional.hpp>
+#include <stagecraft/models/model.hpp>
+#include <stagecraft/models/queries.hpp>
+#include <stagecraft/models/sequential.hpp>
+#include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
+#include <stagecraft/version.hpp>

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage numbers and device numbers as lists in template arguments. Level 3.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <type_traits>
+
+namespace stagecraft {
+
+/// One stage per layer (sequential) or per call in Keras's order (functional, subclass); inputs are not counted. A
+/// nested model is one entry, a stage for all of it or a list of its own: `stages<0, stages<0, 1>, 1>`. Without nested
+/// lists its calls may also be written out flat.
+template <auto... Stage>
+struct stage_list {
+  static constexpr std::size_t size = sizeof...(Stage);
+};
+
+template <auto... Stage>
+inline constexpr stage_list<Stage...> stages{};
+
+/// The device of each stage: `device_mapping<0, 1, 0>`. Empty: stage i runs on device i.
+template <int... Device>
+struct device_list {
+  static constexpr std::array<int, sizeof...(Device)> devices{Device...};
+};
+
+template <int... Device>
+inline constexpr device_list<Device...> device_mapping{};
+
+namespace detail {
+
+/// A stage list written out: numbers, and marks where a nested list begins and ends.
+struct stage_token {
+  static constexpr int begin = -1000001, end = -1000002;
+  int value = 0;
+};
+
+template <class T>
+inline constexpr std::size_t token_count = 1;
+template <auto... Stage>
+inline constexpr std::size_t token_count<stage_list<Stage...>> = [] {
+  std::size_t count = 2;
+  for (std::size_t const n : {std::size_t{0}, token_count<std::remove_cvref_t<decltype(Stage)>>...}) count += n;
+  return count;
+}();
+
+template <std::integral Number>
+constexpr void append_tokens(auto& tokens, std::size_t& count, Number number) {
+  tokens[count++] = {static_cast<int>(number)};
+}
+template <auto... Stage>
+constexpr void append_tokens(auto& tokens, std::size_t& count, stage_list<Stage...>) {
+  tokens[count++] = {stage_token::begin};
+  [[maybe_unused]] int const done[]{0, (append_tokens(tokens, count, Stage), 0)...};
+  tokens[count++] = {stage_token::end};
+}
+
+template <auto... Stage>
+constexpr auto tokens_of(stage_list<Stage...> list) {
+  std::array<stage_token, token_count<stage_list<Stage...>>> tokens{};
+  std::size_t count = 0;
+  append_tokens(tokens, count, list);
+  return tokens;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft

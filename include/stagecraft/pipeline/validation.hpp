@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules of a stage assignment that need no schedule, each with its own code. Level 3.
+#pragma once
+
+#include <span>
+#include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/graph.hpp>
+
+namespace stagecraft::detail {
+
+/// A model's graph with a stage per call (indexed as the graph's calls) and a device per stage (empty: stage i on
+/// device i).
+struct staged_graph {
+  graph_view const& graph;
+  std::span<int const> stages;
+  std::span<int const> devices;
+
+  [[nodiscard]] constexpr int stage(int call) const { return stages[static_cast<std::size_t>(call)]; }
+  [[nodiscard]] constexpr int stage_count() const {
+    int last = -1;
+    for (int const call : graph.order)
+      if (stage(call) > last) last = stage(call);
+    return last + 1;
+  }
+  [[nodiscard]] constexpr int device(int of_stage) const {
+    return devices.empty() ? of_stage : devices[static_cast<std::size_t>(of_stage)];
+  }
+};
+
+/// E2003: all calls have a stage. E2012: none is negative.
+constexpr void check_every_call_assigned(staged_graph const& model, diagnostic& problem) {
+  for (int const call : model.graph.order) {
+    auto const& layer = model.graph.layer_of(call);
+    if (model.stage(call) == unassigned)
+      problem.report(2003, "layer '", layer.name, "' (node index ", model.graph.call(call).node_index,
+                     ") has no pipeline stage; all layers of a pipelined model need one");
+    else if (model.stage(call) < 0)
+      problem.report(2012, "layer '", layer.name, "' is assigned to pipeline stage ", model.stage(call),
+                     "; stages are numbered from 0");
+  }
+}
+
+/// E2006: a sequential model begins in stage 0. E2007: each layer is in the stage of the layer before, or in the next.
+constexpr void check_sequential_order(staged_graph const& model, diagnostic& problem) {
+  if (model.graph.kind() != model_kind::sequential || model.graph.nested_models.size() > 1) return;
+  int before = -1;
+  for (int const call : model.graph.order) {
+    auto const& name = model.graph.layer_of(call).name;
+    if (before < 0) {
+      if (model.stage(call) != 0)
+        problem.report(2006, "the first layer '", name, "' is assigned to pipeline stage ", model.stage(call),
+                       "; a sequential model begins in stage 0");
+    } else if (int const last = model.stage(before); model.stage(call) < last || model.stage(call) > last + 1) {
+      problem.report(2007, "layer '", name, "' is assigned to pipeline stage ", model.stage(call), ", but layer '",
+                     model.graph.layer_of(before).name, "' before it to stage ", last,
+                     "; in a sequential model each layer is in the same stage or in the next");
+    }
+    before = call;
+  }
+}
+
+/// E2004: a call uses only what its own stage or an earlier one computes.
+constexpr void check_dependencies(staged_graph const& model, diagnostic& problem) {
+  for (int const call : model.graph.order)
+    for (int const input : model.graph.inputs_of(call))
+      if (!model.graph.call(input).is_input && model.stage(input) > model.stage(call))
+        problem.report(2004, "layer '", model.graph.layer_of(call).name, "' in pipeline stage ", model.stage(call),
+                       " uses the output of layer '", model.graph.layer_of(input).name, "' in stage ",
+                       model.stage(input), "; a layer can only use outputs of its own or previous stages");
+}
+
+/// E2005: stages start at 0 and leave none out. E2008: there are at least two.
+constexpr void check_contiguous(staged_graph const& model, diagnostic& problem) {
+  int const count = model.stage_count();
+  for (int stage = 0; stage < count; ++stage) {
+    bool used = false;
+    for (int const call : model.graph.order) used = used || model.stage(call) == stage;
+    if (!used)
+      problem.report(2005, "no layer is assigned to pipeline stage ", stage, ", but the highest stage is ", count - 1,
+                     "; stages start at 0 and leave none out");
+  }
+  if (count < 2) problem.report(2008, "all layers are in pipeline stage 0; a pipeline has at least two stages");
+}
+
+/// E2009: a device for each stage. E2014: devices are numbered from 0. E2010: calls that share weights are on one device.
+constexpr void check_devices(staged_graph const& model, diagnostic& problem) {
+  int const count = model.stage_count();
+  auto const mapped = static_cast<int>(model.devices.size());
+  if (mapped > 0 && mapped != count) {
+    problem.report(2009, "the device mapping has ", mapped, mapped == 1 ? " entry" : " entries", ", but the model has ",
+                   count, " pipeline stages; each stage is mapped to a device");
+    return;
+  }
+  for (int const device : model.devices)
+    if (device < 0) problem.report(2014, "the device mapping contains device ", device, "; devices are numbered from 0");
+  for (int const call : model.graph.order) {
+    auto const& layer = model.graph.layer_of(call);
+    if (layer.parameter_count == 0 || layer.call_count < 2) continue;
+    int const first = model.stage(layer.first_call), own = model.stage(call);
+    if (model.device(first) != model.device(own))
+      problem.report(2010, "layer '", layer.name, "' is called in pipeline stages ", first, " and ", own,
+                     ", which are on devices ", model.device(first), " and ", model.device(own),
+                     "; calls that share weights need their stages on one device, see device_mapping");
+  }
+}
+
+/// The first rule that a staged model breaks.
+constexpr diagnostic validate_stages(staged_graph const& model) {
+  diagnostic problem;
+  for (auto const check : {check_every_call_assigned, check_sequential_order, check_dependencies, check_contiguous,
+                           check_devices})
+    if (!problem.failed()) check(model, problem);
+  return problem;
+}
+
+}  // namespace stagecraft::detail
