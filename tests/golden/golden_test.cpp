@@ -113,3 +113,36 @@ TEST_CASE("layers.txt: a dense layer") {
     if (name.size() > 9 && name.substr(name.size() - 9) == "_gradient")
       CHECK(file[name].shape == file[name.substr(0, name.size() - 9)].shape);
 }
+
+TEST_CASE("functional.txt: Keras's names of losses and metrics") {
+  auto const file = golden::read("functional.txt");
+  CHECK(file.names("two_outputs/fit/history/") ==
+        std::vector<std::string>{"loss", "a_loss", "b_loss", "a_accuracy", "b_mae", "val_loss", "val_a_loss",
+                                 "val_b_loss", "val_a_accuracy", "val_b_mae"});
+  CHECK(file["shared_model/losses"].size() == 5);
+  for (std::size_t step = 0; step < 5; ++step) {
+    auto const& losses = file["two_outputs_weighted/losses"];
+    CHECK(losses[step * 3] == doctest::Approx(0.25F * losses[step * 3 + 1] + 2 * losses[step * 3 + 2]).epsilon(1e-6));
+  }
+  for (std::string const name : {"shared_model", "nested_model", "two_outputs"})
+    for (auto const& weight : file.names(name + "/initial/"))
+      CHECK(file[name + "/final/" + weight].shape == file[name + "/initial/" + weight].shape);
+}
+
+TEST_CASE("metrics.txt: classes that share the k-th place count as among the k") {
+  auto const file = golden::read("metrics.txt");
+  std::string const name = "sparse_top_k_categorical_accuracy_3";
+  int hits = 0;
+  int rows = 0;
+  for (std::size_t batch = 0; batch < 3; ++batch) {
+    auto const labels = file[name + "/target_" + std::to_string(batch)].integers();
+    auto const& prediction = file[name + "/prediction_" + std::to_string(batch)];
+    for (std::size_t row = 0; row < labels.size(); ++row, ++rows) {
+      int larger = 0;
+      for (std::size_t i = 0; i < 8; ++i)
+        larger += prediction[row * 8 + i] > prediction[row * 8 + static_cast<std::size_t>(labels[row])];
+      hits += larger < 3;
+    }
+    CHECK(file[name + "/results"][batch] == doctest::Approx(static_cast<double>(hits) / rows));
+  }
+}

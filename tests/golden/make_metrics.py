@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""metrics.txt: results of the metrics after each of three batches.
+
+Run: pip install "tensorflow-cpu==2.15.*" && python make_metrics.py
+"""
+
+import numpy as np
+from golden_file import GoldenFile, Numbers
+import tensorflow as tf
+
+metrics = tf.keras.metrics
+BATCHES = 3
+file = GoldenFile("metrics.txt", "Metrics: case/target_<batch>, case/prediction_<batch>[, case/sample_weight_<batch>],")
+file.comment("case/results: the metric after each of three batches (the last one is smaller).")
+numbers = Numbers(7)
+
+
+def batches(make):
+    return [make(rows) for rows in (5, 5, 2)]
+
+
+def add(name, metric, data, weighted=False):
+    results = []
+    for index, (target, prediction) in enumerate(data):
+        target, prediction = np.asarray(target, np.float32), np.asarray(prediction, np.float32)
+        file.add(f"{name}/target_{index}", target)
+        file.add(f"{name}/prediction_{index}", prediction)
+        weight = None
+        if weighted:
+            weight = numbers.uniform(len(target), high=2, digits=1)
+            file.add(f"{name}/sample_weight_{index}", weight)
+        results.append(metric(target, prediction, weight))
+    file.add(f"{name}/results", results)
+    print(name, results)
+
+
+class AccuracyOfModel:
+    """What compile(metrics=["accuracy"]) makes of a model whose output is `prediction`."""
+
+    def __init__(self, output_shape, weighted=False):
+        self.model = tf.keras.Sequential([tf.keras.Input(output_shape), tf.keras.layers.Activation("linear")])
+        name = {"weighted_metrics" if weighted else "metrics": ["accuracy"]}
+        self.model.compile("sgd", lambda target, prediction: tf.reduce_mean(prediction, -1), **name)
+
+    def __call__(self, target, prediction, weight):
+        result = self.model.test_on_batch(prediction, target, sample_weight=weight, reset_metrics=False, return_dict=True)
+        return result["accuracy"]
+
+
+class Metric:
+    def __init__(self, metric):
+        self.metric = metric
+
+    def __call__(self, target, prediction, weight):
+        self.metric.update_state(target, prediction, weight)
+        return self.metric.result().numpy()
+
+
+def with_ties(prediction):
+    """Rows in which the largest value is there twice, all are equal, and none is above 0.5."""
+    prediction[0, : prediction.shape[1]] = 0.5
+    if prediction.shape[1] > 2:
+        prediction[1, :] = 0.25
+        prediction[1, 1:3] = 0.75
+    return prediction
+
+
+def sparse(rows, classes=4):
+    return numbers.integers(rows, high=classes), with_ties(numbers.uniform(rows, classes))
+
+
+def categorical(rows, classes=4):
+    return numbers.one_hot(rows, classes), with_ties(numbers.uniform(rows, classes))
+
+
+def binary(rows, outputs=1):
+    return numbers.integers(rows, outputs, high=2), with_ties(numbers.uniform(rows, outputs))
+
+
+def column(pair):
+    return pair[0][:, None], pair[1]
+
+
+def sparse_rank3(rows):
+    return numbers.integers(rows, 3, high=4), numbers.uniform(rows, 3, 4)
+
+
+file.comment("accuracy_*: as compile(metrics=['accuracy']) resolves it")
+file.comment("  binary: target (n, 1) or (n), output (n, 1); categorical: both (n, 4); sparse: target (n) or (n, 1), output (n, 4)")
+add("accuracy_binary", AccuracyOfModel((1,)), batches(binary))
+add("accuracy_binary_flat", AccuracyOfModel((1,)), [(t[:, 0], p) for t, p in batches(binary)])
+add("accuracy_categorical", AccuracyOfModel((4,)), batches(categorical))
+add("accuracy_categorical_2", AccuracyOfModel((2,)), batches(lambda rows: categorical(rows, 2)))
+add("accuracy_sparse", AccuracyOfModel((4,)), batches(sparse))
+add("accuracy_sparse_column", AccuracyOfModel((4,)), [column(pair) for pair in batches(sparse)])
+add("accuracy_sparse_rank3", AccuracyOfModel((3, 4)), batches(sparse_rank3))
+add("accuracy_categorical_rank3", AccuracyOfModel((3, 4)), [(np.eye(4)[t], p) for t, p in batches(sparse_rank3)])
+add("accuracy_binary_weighted", AccuracyOfModel((1,), True), batches(binary), weighted=True)
+add("accuracy_categorical_weighted", AccuracyOfModel((4,), True), batches(categorical), weighted=True)
+add("accuracy_sparse_weighted", AccuracyOfModel((4,), True), batches(sparse), weighted=True)
+
+add("binary_accuracy_outputs", Metric(metrics.BinaryAccuracy()), batches(lambda rows: binary(rows, 3)))
+add("binary_accuracy_threshold", Metric(metrics.BinaryAccuracy(threshold=0.25)), batches(binary))
+add("categorical_accuracy", Metric(metrics.CategoricalAccuracy()), batches(categorical))
+add("sparse_categorical_accuracy", Metric(metrics.SparseCategoricalAccuracy()), batches(sparse))
+
+
+def values(rows):
+    return numbers.normal(rows, 3), numbers.normal(rows, 3)
+
+
+def values_rank3(rows):
+    return numbers.normal(rows, 2, 3), numbers.normal(rows, 2, 3)
+
+
+for name, kind in (
+    ("mean_squared_error", metrics.MeanSquaredError),
+    ("mean_absolute_error", metrics.MeanAbsoluteError),
+):
+    add(name, Metric(kind()), batches(values))
+    add(f"{name}_weighted", Metric(kind()), batches(values), weighted=True)
+    add(f"{name}_rank3", Metric(kind()), batches(values_rank3))
+
+
+def tied(rows, classes=8):
+    """Few distinct values, so that many classes share the k-th place."""
+    return numbers.integers(rows, high=classes), numbers.uniform(rows, classes, digits=1)
+
+
+def tied_one_hot(rows):
+    target, prediction = tied(rows)
+    return np.eye(8)[target], prediction
+
+
+add("sparse_top_k_categorical_accuracy", Metric(metrics.SparseTopKCategoricalAccuracy()), batches(tied))
+for k in (1, 2, 3, 8, 10):
+    add(f"sparse_top_k_categorical_accuracy_{k}", Metric(metrics.SparseTopKCategoricalAccuracy(k)), batches(tied))
+    add(f"top_k_categorical_accuracy_{k}", Metric(metrics.TopKCategoricalAccuracy(k)), batches(tied_one_hot))
+add("top_k_categorical_accuracy", Metric(metrics.TopKCategoricalAccuracy()), batches(tied_one_hot))
+add("top_k_categorical_accuracy_weighted", Metric(metrics.TopKCategoricalAccuracy(2)), batches(tied_one_hot), weighted=True)
+file.comment("Values that are not finite: no class of a row with one is in its top k where Keras says so.")
+strange = np.array(
+    [[np.inf, 1, 2, 3], [0, np.nan, 1, 2], [-np.inf, 1, 2, 3], [1, 1, 1, 1], [3, 2, 1, -np.inf]], np.float32
+)
+add("sparse_top_k_not_finite", Metric(metrics.SparseTopKCategoricalAccuracy(2)), [([0, 3, 0, 3, 0], strange), ([3, 2, 3, 0, 1], strange)])
+file.write()
