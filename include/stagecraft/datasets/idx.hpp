@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The IDX format, in which MNIST and its relatives are published: a magic number (0, 0, type of the elements, number
+// of dimensions), the dimensions as big-endian 32-bit numbers, then the elements, row-major. Level 7.
+#pragma once
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stagecraft::datasets {
+
+/// The element types of IDX, numbered as in the file. Elements of more than one byte are big-endian.
+enum class idx_type : unsigned char {
+  uint8 = 0x08,
+  int8 = 0x09,
+  int16 = 0x0b,
+  int32 = 0x0c,
+  float32 = 0x0d,
+  float64 = 0x0e,
+};
+
+/// "uint8", "int8", ...
+constexpr char const* name_of(idx_type type) {
+  switch (type) {
+    case idx_type::uint8: return "uint8";
+    case idx_type::int8: return "int8";
+    case idx_type::int16: return "int16";
+    case idx_type::int32: return "int32";
+    case idx_type::float32: return "float32";
+    case idx_type::float64: return "float64";
+  }
+  return "unknown";
+}
+
+/// Bytes of one element; 0 where the byte names no type of IDX.
+constexpr std::size_t size_of(idx_type type) {
+  switch (type) {
+    case idx_type::uint8:
+    case idx_type::int8: return 1;
+    case idx_type::int16: return 2;
+    case idx_type::int32:
+    case idx_type::float32: return 4;
+    case idx_type::float64: return 8;
+  }
+  return 0;
+}
+
+/// What the first bytes of an IDX file say of the rest.
+struct idx_header {
+  idx_type type = idx_type::uint8;
+  std::vector<std::size_t> shape;
+  std::size_t header_bytes = 0;
+  std::size_t data_bytes = 0;
+
+  /// As in "uint8 of shape (10000, 28, 28)".
+  std::string description() const {
+    std::string text = std::string(name_of(type)) + " of shape (";
+    for (std::size_t i = 0; i < shape.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+    return text + ")";
+  }
+};
+
+/// A whole IDX file in memory. `data` points into the bytes it was parsed from.
+struct idx_view {
+  idx_header header;
+  std::span<unsigned char const> data;
+};
+
+/// IDX allows 255 dimensions; no data set has more than this.
+inline constexpr std::size_t idx_max_dimensions = 8;
+inline constexpr std::size_t idx_max_header_bytes = 4 + 4 * idx_max_dimensions;
+
+/// Reads the header of an IDX file from the file's first bytes, `idx_max_header_bytes` of them or the whole file.
+/// `name` is what errors call the file. Throws file_error: E5002 if this is no IDX, E5003 if it ends too early.
+inline idx_header parse_idx_header(std::span<unsigned char const> bytes, std::string const& name) {
+  if (bytes.empty()) throw file_error("E5003", name + ": expected an IDX file, found an empty file");
+  for (std::size_t i = 0; i < bytes.size() && i < 2; ++i) {
+    if (bytes[i] != 0) {
+      throw file_error("E5002", name + ": expected an IDX file, which begins with two zero bytes, found byte " +
+                                    std::to_string(bytes[i]) + " at position " + std::to_string(i));
+    }
+  }
+  if (bytes.size() < 4) {
+    throw file_error("E5003", name + ": expected the 4 bytes with which an IDX file begins, found a file of " +
+                                  std::to_string(bytes.size()) + " bytes");
+  }
+  idx_header header;
+  header.type = static_cast<idx_type>(bytes[2]);
+  std::size_t const dimensions = bytes[3];
+  if (size_of(header.type) == 0) {
+    throw file_error("E5002", name + ": expected an IDX file, whose third byte is its element type (8, 9, 11, 12, 13 "
+                                     "or 14), found " + std::to_string(bytes[2]));
+  }
+  if (dimensions == 0 || dimensions > idx_max_dimensions) {
+    throw file_error("E5002", name + ": expected an IDX file of 1 to " + std::to_string(idx_max_dimensions) +
+                                  " dimensions, found " + std::to_string(dimensions));
+  }
+  header.header_bytes = 4 + 4 * dimensions;
+  if (bytes.size() < header.header_bytes) {
+    throw file_error("E5003", name + ": expected an IDX header of " + std::to_string(header.header_bytes) +
+                                  " bytes, found a file of " + std::to_string(bytes.size()));
+  }
+  constexpr std::uint64_t limit = std::uint64_t{1} << 48;  // no file is as large as that
+  std::uint64_t size = size_of(header.type);
+  bool too_large = false;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    unsigned char const* const at = bytes.data() + 4 + 4 * i;
+    std::uint64_t const extent = std::uint64_t{at[0]} << 24 | std::uint64_t{at[1]} << 16 | std::uint64_t{at[2]} << 8 | at[3];
+    header.shape.push_back(static_cast<std::size_t>(extent));
+    too_large = too_large || (extent > 0 && size > limit / extent);
+    size = too_large ? limit : size * extent;
+  }
+  // A dimension of zero makes the array empty, however large the others are.
+  bool is_empty = false;
+  for (std::size_t const extent : header.shape) is_empty = is_empty || extent == 0;
+  if (is_empty) size = 0;
+  if ((too_large && !is_empty) || size > static_cast<std::size_t>(-1)) {
+    throw file_error("E5002", name + ": expected an IDX file, found a header that promises " + header.description() +
+                                  ", more than any file can hold");
+  }
+  header.data_bytes = static_cast<std::size_t>(size);
+  return header;
+}
+
+/// Reads a whole IDX file from memory; copies no data. `name` is what errors call the file. Throws file_error: E5002 if
+/// this is no IDX, E5003 if bytes are missing, E5004 if there are too many.
+inline idx_view parse_idx(std::span<unsigned char const> bytes, std::string const& name) {
+  idx_header header = parse_idx_header(bytes, name);
+  std::span<unsigned char const> const data = bytes.subspan(header.header_bytes);
+  if (data.size() < header.data_bytes) {
+    throw file_error("E5003", name + ": expected " + std::to_string(header.data_bytes) + " bytes of data (" +
+                                  header.description() + "), found " + std::to_string(data.size()) +
+                                  ": the file is truncated");
+  }
+  if (data.size() > header.data_bytes) {
+    throw file_error("E5004", name + ": expected " + std::to_string(header.data_bytes) + " bytes of data (" +
+                                  header.description() + "), found at least " + std::to_string(data.size()) +
+                                  ": more than the header says");
+  }
+  return {static_cast<idx_header&&>(header), data};
+}
+
+}  // namespace stagecraft::datasets

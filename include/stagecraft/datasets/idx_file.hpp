@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Brings an IDX file, plain or gzipped, into memory. The header of the file is read first, and no more memory is asked
+// for than the file itself can fill, whatever its header claims. Level 7.
+#pragma once
+
+#include <stagecraft/datasets/idx.hpp>
+#include <stagecraft/diagnostics/exceptions.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stagecraft::datasets {
+
+/// Replaces `bytes` by the first `limit` bytes, or all there are, of what `compressed` holds; asks for memory only as it
+/// fills. `name` is what errors call the file. Returns whether that was all.
+using decompressor = bool (*)(std::span<unsigned char const> compressed, std::vector<unsigned char>& bytes,
+                              std::size_t limit, std::string const& name);
+
+namespace detail {
+
+/// Set by <stagecraft/datasets/gzip.hpp>, before main; the library itself needs no zlib.
+inline constinit decompressor gzip_decompressor = nullptr;
+
+/// Closes the file that it holds.
+class open_file {
+ public:
+  explicit open_file(std::string const& path) : file_(std::fopen(path.c_str(), "rb")) {}
+  open_file(open_file const&) = delete;
+  open_file& operator=(open_file const&) = delete;
+  ~open_file() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+
+  explicit operator bool() const { return file_ != nullptr; }
+
+  /// Appends up to `count` bytes to `bytes`, in pieces, so that memory grows with what has really been read.
+  void read(std::vector<unsigned char>& bytes, std::size_t count, std::string const& path) {
+    constexpr std::size_t piece = std::size_t{1} << 20;
+    while (count > 0) {
+      std::size_t const begin = bytes.size();
+      std::size_t const wanted = count < piece ? count : piece;
+      bytes.resize(begin + wanted);
+      std::size_t const got = std::fread(bytes.data() + begin, 1, wanted, file_);
+      bytes.resize(begin + got);
+      count -= got;
+      if (got < wanted) {
+        if (std::ferror(file_) != 0) {
+          throw file_error("E5001", path + ": expected a readable file, found: " + std::strerror(errno));
+        }
+        return;
+      }
+    }
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+inline bool is_gzip(std::span<unsigned char const> bytes) {
+  return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+/// The whole of an IDX file and one byte more, to notice a file that is too long.
+inline std::size_t bytes_to_read(idx_header const& header) { return header.header_bytes + header.data_bytes + 1; }
+
+/// The IDX file inside a gzip file.
+inline std::vector<unsigned char> gunzip_idx(std::span<unsigned char const> compressed, std::string const& name) {
+  if (gzip_decompressor == nullptr) {
+    throw file_error("E5008", name + ": expected a plain IDX file, found a gzip file: include "
+                                     "<stagecraft/datasets/gzip.hpp> in the program and link zlib (CMake: "
+                                     "stagecraft::zlib), or decompress the file with gunzip");
+  }
+  std::vector<unsigned char> bytes;
+  bool const is_whole = gzip_decompressor(compressed, bytes, idx_max_header_bytes, name);
+  if (!is_whole) gzip_decompressor(compressed, bytes, bytes_to_read(parse_idx_header(bytes, name)), name);
+  return bytes;
+}
+
+/// The bytes of an IDX file, decompressed if need be, and not many more than its header promises.
+inline std::vector<unsigned char> read_idx_bytes(std::string const& path) {
+  open_file file(path);
+  if (!file) throw file_error("E5001", path + ": expected a readable file, found: " + std::strerror(errno));
+  std::vector<unsigned char> bytes;
+  file.read(bytes, idx_max_header_bytes, path);
+  if (is_gzip(bytes)) {
+    file.read(bytes, static_cast<std::size_t>(-1), path);
+    return gunzip_idx(bytes, path);
+  }
+  idx_header const header = parse_idx_header(bytes, path);
+  if (bytes_to_read(header) > bytes.size()) file.read(bytes, bytes_to_read(header) - bytes.size(), path);
+  return bytes;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft::datasets

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MNIST from its IDX files, as `keras.datasets.mnist.load_data()`, and other pairs of IDX files. Level 7.
+#pragma once
+
+#include <stagecraft/datasets/idx_file.hpp>
+#include <stagecraft/datasets/labelled_split.hpp>
+#include <stagecraft/diagnostics/exceptions.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stagecraft::datasets {
+
+namespace detail {
+
+inline labelled_data make_labelled_data(idx_view const& images, std::string const& images_name, idx_view const& labels,
+                                        std::string const& labels_name, int classes) {
+  if (images.header.type != idx_type::uint8 || images.header.shape.size() != 3) {
+    throw file_error("E5005", images_name + ": expected images, uint8 of shape (samples, rows, columns), found " +
+                                  images.header.description() +
+                                  (images.header.shape.size() == 1 ? ": is this the file of the labels?" : ""));
+  }
+  if (labels.header.type != idx_type::uint8 || labels.header.shape.size() != 1) {
+    throw file_error("E5005", labels_name + ": expected labels, uint8 of shape (samples), found " +
+                                  labels.header.description() +
+                                  (labels.header.shape.size() == 3 ? ": is this the file of the images?" : ""));
+  }
+  std::size_t const samples = labels.header.shape[0];
+  std::size_t const rows = images.header.shape[1];
+  std::size_t const columns = images.header.shape[2];
+  if (images.header.shape[0] != samples) {
+    throw file_error("E5006", labels_name + ": expected as many labels as " + images_name + " has images, " +
+                                  std::to_string(images.header.shape[0]) + ", found " + std::to_string(samples));
+  }
+  if (images.data.empty()) {
+    throw file_error("E5005", images_name + ": expected at least one image of at least one pixel, found " +
+                                  images.header.description());
+  }
+  for (std::size_t i = 0; i < samples; ++i) {
+    if (labels.data[i] >= classes) {
+      throw file_error("E5007", labels_name + ": expected labels from 0 to " + std::to_string(classes - 1) +
+                                    ", found " + std::to_string(labels.data[i]) + " for sample " + std::to_string(i));
+    }
+  }
+  labelled_data result{xt::xtensor<float, 3>::from_shape({samples, rows, columns}),
+                       xt::xtensor<std::int32_t, 1>::from_shape({samples})};
+  float shades[256];
+  for (int i = 0; i < 256; ++i) shades[i] = static_cast<float>(i) / 255.0f;
+  float* pixel = result.x.data();
+  for (unsigned char const shade : images.data) *pixel++ = shades[shade];
+  for (std::size_t i = 0; i < samples; ++i) result.y.data()[i] = labels.data[i];
+  return result;
+}
+
+/// The samples from `begin` up to `end`, as a data set of their own.
+inline labelled_data copy_samples(labelled_data const& from, std::size_t begin, std::size_t end) {
+  std::size_t const rows = from.x.shape()[1];
+  std::size_t const columns = from.x.shape()[2];
+  labelled_data part{xt::xtensor<float, 3>::from_shape({end - begin, rows, columns}),
+                     xt::xtensor<std::int32_t, 1>::from_shape({end - begin})};
+  for (std::size_t i = begin * rows * columns, k = 0; i < end * rows * columns; ++i, ++k) {
+    part.x.data()[k] = from.x.data()[i];
+  }
+  for (std::size_t i = begin, k = 0; i < end; ++i, ++k) part.y.data()[k] = from.y.data()[i];
+  return part;
+}
+
+/// The first of a file's usual names that is there, "" if none is: with '-' or '.' before "idx", plain before gzipped.
+inline std::string find_mnist_file(std::string const& folder, std::string const& stem, std::string const& kind) {
+  for (char const* const ending : {"", ".gz"}) {
+    for (char const* const mark : {"-", "."}) {
+      std::string path = folder + "/" + stem + mark + kind + ending;
+      if (open_file(path)) return path;
+    }
+  }
+  return "";
+}
+
+}  // namespace detail
+
+/// Reads one pair of IDX files, plain or gzipped (for which include <stagecraft/datasets/gzip.hpp>).
+///
+/// `images` holds uint8 of shape (samples, rows, columns), `labels` uint8 of shape (samples), each below `classes`.
+/// x has shape (samples, rows, columns) with values k / 255, y has shape (samples).
+/// Throws file_error, which names the file, what was expected and what was found: E5001 not readable, E5002 not IDX,
+/// E5003 truncated, E5004 too long, E5005 not images or not labels, E5006 counts differ, E5007 label out of range,
+/// E5008 gzipped but gzip.hpp is not included, E5009 damaged gzip file.
+inline labelled_data read_idx_pair(std::string const& images, std::string const& labels, int classes = 10) {
+  // The small file first, so that a wrong one is noticed before the large one is read.
+  std::vector<unsigned char> const label_bytes = detail::read_idx_bytes(labels);
+  idx_view const label_view = parse_idx(label_bytes, labels);
+  std::vector<unsigned char> const image_bytes = detail::read_idx_bytes(images);
+  return detail::make_labelled_data(parse_idx(image_bytes, images), images, label_view, labels, classes);
+}
+
+/// Reads MNIST, or another data set in the same files (such as Fashion-MNIST), from `folder`.
+///
+/// The folder holds train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
+/// t10k-labels-idx1-ubyte; '.' in place of '-' before "idx" and ".gz" at the end are accepted (for gzipped files include
+/// <stagecraft/datasets/gzip.hpp>). x has shape (samples, 28, 28) with values k / 255, y has shape (samples), 0 to 9.
+///
+/// Where the folder has no train files, the t10k files are split: the first 85 % of their samples (8,500 of 10,000) are
+/// `train`, the rest (the last 1,500) is `test`.
+/// Throws file_error as read_idx_pair does, and E5010 if files are missing.
+inline labelled_split mnist(std::string const& folder) {
+  auto const read = [&](std::string const& part) {
+    std::string const images = detail::find_mnist_file(folder, part + "-images", "idx3-ubyte");
+    std::string const labels = detail::find_mnist_file(folder, part + "-labels", "idx1-ubyte");
+    if (images.empty() || labels.empty()) {
+      throw file_error("E5010", folder + ": expected a folder with " + part + "-images-idx3-ubyte and " + part +
+                                    "-labels-idx1-ubyte (or .gz), found " +
+                                    (!images.empty()   ? "no file of labels"
+                                     : !labels.empty() ? "no file of images"
+                                                       : "neither"));
+    }
+    labelled_data data = read_idx_pair(images, labels);
+    if (data.x.shape()[1] != 28 || data.x.shape()[2] != 28) {
+      throw file_error("E5005", images + ": expected images of 28 x 28 pixels, found " +
+                                    std::to_string(data.x.shape()[1]) + " x " + std::to_string(data.x.shape()[2]));
+    }
+    return data;
+  };
+  bool const has_train_files = !detail::find_mnist_file(folder, "train-images", "idx3-ubyte").empty() ||
+                               !detail::find_mnist_file(folder, "train-labels", "idx1-ubyte").empty();
+  if (has_train_files) return {read("train"), read("t10k")};
+  labelled_data const all = read("t10k");
+  std::size_t const samples = all.y.size();
+  std::size_t const cut = samples - samples * 15 / 100;
+  return {detail::copy_samples(all, 0, cut), detail::copy_samples(all, cut, samples)};
+}
+
+}  // namespace stagecraft::datasets
