@@ -207,6 +207,17 @@ template <int Count, class Arch = default_architecture>
     return load_first<Arch>(p, Count);
 }
 
+/// x with 0 in all but the first `count` lanes. 0 <= count <= lanes.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> keep_first(xsimd::batch<float, Arch> const& x, int count) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_maskz_mov_ps(static_cast<__mmask16>((1U << count) - 1U), x);
+  else
+#endif
+    return x & bit_cast<float>(xsimd::batch<std::int32_t, Arch>::load_unaligned(detail::first_lanes + 16 - count));
+}
+
 /// The first Count floats at p, `fill` in the other lanes; reads nothing behind them.
 template <int Count, class Arch = default_architecture>
 [[nodiscard]] inline batch<Arch> load_lanes_or(float const* p, float fill) {
