@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gradients of a product with a packed matrix and of its bias: the backward pass of a dense layer.
+// Level 4 of the house. All shapes are known at compile time; nothing is allocated.
+#pragma once
+
+#include <stagecraft/kernels/matmul.hpp>
+#include <stagecraft/kernels/packed_matrix.hpp>
+#include <stagecraft/kernels/register_tile.hpp>
+#include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/transpose.hpp>
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// Columns of the weights' gradient that are transposed at once, and that a tile of the input's gradient is wide.
+template <int K, class Arch>
+inline constexpr int transposed_columns = packed_matrix<1, K, Arch>::panel_columns;
+
+/// Rows of dy that a weight gradient sums at once.
+inline constexpr int most_batch_rows = 256;
+
+}  // namespace detail
+
+/// Floats of workspace that `matmul_input_gradient` needs.
+template <int K, int N, class Arch = default_architecture>
+inline constexpr int input_gradient_workspace =
+    (N + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch> * detail::transposed_columns<K, Arch>;
+
+/// dx (+)= dy * transposed(w). dy: M x N and dx: M x K, row by row; w: packed_matrix<K, N, Arch>. `workspace` holds
+/// `input_gradient_workspace<K, N, Arch>` floats: a panel of the transposed weights.
+template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
+inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int width = lanes<Arch>;
+  constexpr int panel = detail::transposed_columns<K, Arch>;
+  constexpr int whole = K / panel;
+  auto const transpose = [&](int first, auto vectors) {
+    for (int n = 0; n < N; n += width)
+      for (int v = 0; v < vectors; ++v) {
+        int const k = first + v * width;
+        transpose_block<Arch>(w + layout::index(k, n), layout::panel_columns, K - k, workspace + n * panel + v * width,
+                              panel);
+      }
+  };
+  auto const multiply = [&]<int Columns>(int first) {
+    transpose(first, std::integral_constant<int, (Columns + width - 1) / width>());
+    for (int n = 0; n < N; n += detail::most_steps)
+      detail::multiply_panel<M, N, panel, Columns, K, Arch>(
+          dy + n, workspace + n * panel, N - n < detail::most_steps ? N - n : detail::most_steps, dx + first,
+          Accumulate || n > 0, false, 0, no_epilogue{});
+  };
+  for (int p = 0; p < whole; ++p) multiply.template operator()<panel>(p * panel);
+  if constexpr (K % panel != 0) multiply.template operator()<K % panel>(whole * panel);
+}
+
+/// Stores the weights' gradient.
+struct store_gradient {
+  float* gradient;
+
+  template <class Batch>
+  void operator()(Batch const& sum, int offset) const {
+    sum.store_unaligned(gradient + offset);
+  }
+};
+
+/// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
+/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row. `finish` may store the
+/// gradient, or update the weight there and then so that the gradient is never written. `dw` is read if Accumulate, and
+/// used for partial sums if M > 256; else it may be null.
+template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
+inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, Finish finish) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int width = lanes<Arch>;
+  constexpr int panel = layout::panel_columns;
+  constexpr int blocks = (M + detail::most_batch_rows - 1) / detail::most_batch_rows;
+  constexpr int rows = (M + blocks - 1) / blocks;
+  alignas(64) float dy_panel[rows * panel];
+
+  auto const multiply = [&]<int Columns>(int p) {
+    constexpr int vectors = (Columns + width - 1) / width;
+    constexpr int last_lanes = Columns - (vectors - 1) * width;
+    constexpr detail::row_blocks cut = detail::cut_rows<Arch>(K, vectors);
+    for (int from = 0; from < M; from += rows) {
+      int const count = blocks == 1 ? M : from + rows < M ? rows : M - from;
+      float const* row = dy + from * N + p * panel;
+      for (int m = 0; m < count; ++m, row += N) {
+        for (int j = 0; j < vectors - 1; ++j)
+          batch<Arch>::load_unaligned(row + j * width).store_aligned(dy_panel + m * panel + j * width);
+        load_lanes<last_lanes, Arch>(row + (vectors - 1) * width)
+            .store_aligned(dy_panel + m * panel + (vectors - 1) * width);
+      }
+      bool const add = Accumulate || (blocks > 1 && from > 0);
+      bool const last = blocks == 1 || from + rows >= M;
+      int k = 0;
+      auto const tile = [&]<int Height>() {
+        int const base = p * layout::panel_stride + k * panel;
+        detail::multiply_tile<Height, vectors, 1, K, panel, Arch>(
+            x + from * K + k, dy_panel, count, [=](int i, int j, batch<Arch> sum) {
+              int const offset = base + i * panel + j * width;
+              if (add) sum = sum + batch<Arch>::load_unaligned(dw + offset);
+              if (last)
+                finish(sum, offset);
+              else
+                sum.store_unaligned(dw + offset);
+            });
+        k += Height;
+      };
+      for (int block = 0; block < cut.tall; ++block) tile.template operator()<cut.height>();
+      if constexpr (cut.low > 0)
+        for (int block = 0; block < cut.low; ++block) tile.template operator()<cut.height - 1>();
+    }
+  };
+  for (int p = 0; p < N / panel; ++p) multiply.template operator()<panel>(p);
+  if constexpr (N % panel != 0) multiply.template operator()<N % panel>(N / panel);
+}
+
+/// dw (+)= transposed(x) * dy. x: M x K and dy: M x N, row by row; dw: packed_matrix<K, N, Arch>. With Accumulate the
+/// padding of dw must be 0 before; it is 0 afterwards, except for registers that are padding altogether, which are not
+/// touched.
+template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
+inline void matmul_weight_gradient(float const* x, float const* dy, float* dw) {
+  matmul_weight_gradient<M, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw});
+}
+
+/// db (+)= the sums of dy's columns. dy: M x N, row by row; db: N floats, padded to whole registers.
+template <int M, int N, bool Accumulate = false, class Arch = default_architecture>
+inline void bias_gradient(float const* dy, float* db) {
+  constexpr int width = lanes<Arch>;
+  auto const sum_columns = [&]<int Vectors, int LastLanes>(int column) {
+    batch<Arch> sum[2][Vectors];
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) sum[0][j] = sum[1][j] = batch<Arch>(0.0F);
+    auto const add_row = [&](int part, float const* row) {
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j)
+        sum[part][j] = sum[part][j] + (j + 1 < Vectors ? batch<Arch>::load_unaligned(row + j * width)
+                                                       : load_lanes<LastLanes, Arch>(row + j * width));
+    };
+    float const* row = dy + column;
+    for (int m = 0; m + 2 <= M; m += 2, row += 2 * N) {
+      add_row(0, row);
+      add_row(1, row + N);
+    }
+    if constexpr (M % 2 == 1) add_row(0, row);
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) {
+      batch<Arch> total = sum[0][j] + sum[1][j];
+      float* const to = db + column + j * width;
+      if (Accumulate) total = total + batch<Arch>::load_unaligned(to);
+      total.store_unaligned(to);
+    }
+  };
+  constexpr int group = 4 * width;
+  int column = 0;
+  for (; column + group <= N; column += group) sum_columns.template operator()<4, width>(column);
+  if constexpr (N % group != 0) {
+    constexpr int vectors = (N % group + width - 1) / width;
+    sum_columns.template operator()<vectors, N % group - (vectors - 1) * width>(column);
+  }
+}
+
+}  // namespace stagecraft::kernels

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The micro-kernel of every matrix product: a tile of the result that stays in registers while the products are summed,
+// and the choice of its height and width. Level 4 of the house; private to the kernels.
+#pragma once
+
+#include <stagecraft/kernels/simd.hpp>
+
+namespace stagecraft::kernels::detail {
+
+/// Vector registers of the instruction set.
+template <class Arch>
+[[nodiscard]] consteval int vector_registers() {
+#if XSIMD_WITH_NEON64
+  return 32;
+#else
+  return has_avx512<Arch> ? 32 : 16;
+#endif
+}
+
+/// Registers that a step of the micro-kernel needs beside sums and the row of the right factor: the broadcast element,
+/// and the product where multiplication and addition are not one instruction.
+template <class Arch>
+[[nodiscard]] consteval int scratch_registers() {
+#if defined(__FMA__) || defined(__AVX512F__) || XSIMD_WITH_NEON64
+  return 1;
+#else
+  return 2;
+#endif
+}
+
+/// Registers side by side in a panel of a matrix with so many columns: the width with the least padding; among those
+/// the one whose tiles load least per multiplication.
+template <class Arch>
+[[nodiscard]] consteval int panel_vectors(int columns) {
+  int const vectors = (columns + lanes<Arch> - 1) / lanes<Arch>;
+  if (vectors == 1) return 1;
+  constexpr bool wide = vector_registers<Arch>() == 32;
+  constexpr int candidates[] = {wide ? 4 : 2, 3, 2};
+  int best = candidates[0];
+  for (int candidate : candidates)
+    if ((vectors + candidate - 1) / candidate * candidate < (vectors + best - 1) / best * best) best = candidate;
+  return best;
+}
+
+/// The most rows of a tile that is so many registers wide.
+template <class Arch>
+[[nodiscard]] consteval int most_tile_rows(int vectors) {
+  int const rows = (vector_registers<Arch>() - vectors - scratch_registers<Arch>()) / vectors;
+  return rows < 12 ? rows : 12;
+}
+
+/// How `rows` rows are cut into tiles: `tall` tiles of `height` rows, then `low` tiles of `height - 1`. Heights that
+/// differ by one at most leave no thin remainder, on which loads would cost more than products.
+struct row_blocks {
+  int height = 0;
+  int tall = 0;
+  int low = 0;
+};
+
+template <class Arch>
+[[nodiscard]] consteval row_blocks cut_rows(int rows, int vectors) {
+  int const most = most_tile_rows<Arch>(vectors);
+  for (int height = most; height * vectors >= 16 && height * 3 >= most * 2; --height)
+    if (rows % height == 0) return {height, rows / height, 0};
+  int const blocks = (rows + most - 1) / most;
+  int const low_height = rows / blocks;
+  int const tall = rows % blocks;
+  if (tall == 0) return {low_height, blocks, 0};
+  return {low_height + 1, tall, blocks - tall};
+}
+
+/// Independent sums per element of the tile, each over every so manieth step: as many as hide the latency of the
+/// multiply-add, 4 or 5 cycles on two units, in a small tile.
+[[nodiscard]] consteval int interleaved_sums(int rows, int vectors) {
+  int const sums = rows * vectors;
+  return sums >= 8 ? 1 : sums >= 4 ? 2 : sums >= 2 ? 4 : 8;
+}
+
+/// Makes the compiler hold x in a register. Without it GCC 12 (-mtune=znver3) reads x from memory again at each use, which
+/// costs more than a fifth of the speed.
+template <class Arch>
+inline void hold(batch<Arch>& x) {
+#if defined(__GNUC__) && !defined(__clang__) && (defined(__x86_64__) || defined(__i386__))
+#if defined(__AVX512F__)
+  asm("" : "+v"(x.data));
+#else
+  asm("" : "+x"(x.data));
+#endif
+#else
+  static_cast<void>(x);
+#endif
+}
+
+/// sum[i][j] = over all steps s: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes ...].
+/// Calls finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors).
+template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, class Arch, class Finish>
+inline void multiply_tile(float const* left, float const* right, int steps, Finish finish) {
+  constexpr int width = lanes<Arch>;
+  constexpr int sums = interleaved_sums(Rows, Vectors);
+  batch<Arch> sum[sums][Rows][Vectors];
+#pragma GCC unroll 8
+  for (int part = 0; part < sums; ++part)
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < Vectors; ++j) sum[part][i][j] = batch<Arch>(0.0F);
+
+  auto const step = [&](int part) {
+    batch<Arch> row[Vectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < Vectors; ++j) {
+      row[j] = batch<Arch>::load_unaligned(right + part * RightStep + j * width);
+      if constexpr (Rows > 1) hold<Arch>(row[j]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      batch<Arch> const element(left[i * LeftRow + part * LeftStep]);
+#pragma GCC unroll 4
+      for (int j = 0; j < Vectors; ++j) sum[part][i][j] = fused_multiply_add(element, row[j], sum[part][i][j]);
+    }
+  };
+  int s = 0;
+  for (; s + sums <= steps; s += sums, left += sums * LeftStep, right += sums * RightStep)
+#pragma GCC unroll 8
+    for (int part = 0; part < sums; ++part) step(part);
+  if constexpr (sums > 1)
+    for (; s < steps; ++s, left += LeftStep, right += RightStep) step(0);
+
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < Vectors; ++j) {
+#pragma GCC unroll 8
+      for (int distance = sums / 2; distance > 0; distance /= 2)
+#pragma GCC unroll 8
+        for (int part = 0; part < distance; ++part) sum[part][i][j] = sum[part][i][j] + sum[part + distance][i][j];
+      finish(i, j, sum[0][i][j]);
+    }
+}
+
+}  // namespace stagecraft::kernels::detail
