@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a model is trained with, as a compile-time description: Keras's `compile` arguments. Level 4.
+#pragma once
+
+#include <cstdint>
+#include <stagecraft/losses/losses.hpp>
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/metrics/metrics.hpp>
+#include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/pipeline/options.hpp>
+
+namespace stagecraft {
+
+/// Keras's `loss_weights`: the weight of each output's loss in the total, 1 by default.
+struct output_weights {
+  static constexpr int capacity = 8;
+  float values[capacity]{1, 1, 1, 1, 1, 1, 1, 1};
+
+  constexpr output_weights() = default;
+  template <class... Weights>
+    requires(sizeof...(Weights) >= 1 && sizeof...(Weights) <= capacity)
+  constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...} {}
+};
+
+/// Keras's `compile`, and what Keras takes at `fit` but a compiled plan must know before: the batch size.
+///
+///     inline constexpr auto training = sc::training{
+///         .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+///         .optimizer = sc::optimizers::adam{},
+///         .metrics = sc::metrics::accuracy{},
+///         .batch_size = 64};
+///
+/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E2020 to E2022
+/// gradient accumulation, E4022 and E4023 loss and outputs.
+template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
+struct training {
+  /// One loss for all outputs, or `losses::per_output(...)`.
+  Loss loss = {};
+  Optimizer optimizer = {};
+  /// One metric, or several in braces. They are not weighted by sample weights, as Keras's `metrics`.
+  stagecraft::metrics::metric_list metrics = {};
+  output_weights loss_weights = {};
+  /// Samples per step (per micro-batch, where gradients are accumulated).
+  int batch_size = 32;
+  /// Steps that run between two looks of the callbacks and of the progress bar.
+  int steps_per_execution = 1;
+  pipelining_options pipeline = {};
+  /// Initial weights, dropout and shuffling follow from it.
+  std::uint64_t seed = 1;
+};
+
+}  // namespace stagecraft
