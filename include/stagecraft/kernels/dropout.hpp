@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dropout: zeroes values at random and scales the rest, so that the mean stays. The mask is never stored: the backward
+// pass draws it again from the key.
+// Keras counterpart: tf.keras.layers.Dropout (training=True). Level 4 of the house.
+#pragma once
+
+#include <cstdint>
+
+#include <stagecraft/kernels/random.hpp>
+#include <stagecraft/kernels/simd.hpp>
+
+namespace stagecraft::kernels {
+
+/// y[i] = x[i] / (1 - rate) where the uniform number of counter first + i is at least `rate`, else 0. y may be x.
+/// 0 <= rate < 1. The same values come out however a range is split, if `first` is the range's place in the whole.
+template <class Arch = default_architecture>
+inline void dropout(float const* x, float* y, std::int64_t n, float rate, random_key const& key,
+                    std::uint64_t first = 0) {
+  using value = batch<Arch>;
+  std::uint64_t counter = first;
+  value const limit(rate);
+  value const scale(1.0F / (1.0F - rate));
+  transform<Arch>(
+      n,
+      [&](value const& v) {
+        value const uniform = random_uniform_batch<Arch>(key, counter);
+        counter += lanes<Arch>;
+        return xsimd::select(uniform >= limit, v * scale, value(0.0F));
+      },
+      y, x);
+}
+
+/// dx (or dx +=, if Accumulate) the gradient of `dropout` with the same rate, key and first.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void dropout_backward(float const* dy, float* dx, std::int64_t n, float rate, random_key const& key,
+                             std::uint64_t first = 0) {
+  if constexpr (Accumulate) {
+    using value = batch<Arch>;
+    std::uint64_t counter = first;
+    value const limit(rate);
+    value const scale(1.0F / (1.0F - rate));
+    transform<Arch>(
+        n,
+        [&](value const& g, value const& sum) {
+          value const uniform = random_uniform_batch<Arch>(key, counter);
+          counter += lanes<Arch>;
+          return xsimd::select(uniform >= limit, sum + g * scale, sum);
+        },
+        dx, dy, static_cast<float const*>(dx));
+  } else {
+    dropout<Arch>(dy, dx, n, rate, key, first);
+  }
+}
+
+}  // namespace stagecraft::kernels
