@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""progress_bar.inc: what Keras's Progbar and ProgbarLogger print, with a clock that is told the time.
+"""progress_bar.inc and progbar_logger.inc: what Keras's Progbar and ProgbarLogger print, with a clock that is told the time.
 
 Run: pip install "tensorflow-cpu==2.15.*" && python make_progress_bar.py
 
@@ -142,17 +142,16 @@ def session(verbose, epochs):
     return [f"{{{verbose}, {epochs}, {literal(like_keras_2_6(''.join(printed)))}}},"]
 
 
-lines = [
-    "// SPDX-License-Identifier: BSD-3-Clause",
-    f"// Made by make_progress_bar.py with TensorFlow {tf.__version__}; texts as Keras 2.6 prints them.",
-    "inline std::vector<bar_case> const bar_cases = {",
-    *bars(),
-    "};",
-    "inline std::vector<session_case> const session_cases = {",
-    *session(1, 2),
-    *session(2, 2),
-    *session(1, 1),
-    *session(0, 2),
-    "};",
-]
-pathlib.Path(__file__).resolve().with_name("progress_bar.inc").write_text("\n".join(lines) + "\n")
+def write(name, declaration, lines):
+    text = [
+        "// SPDX-License-Identifier: BSD-3-Clause",
+        f"// Made by make_progress_bar.py with TensorFlow {tf.__version__}; texts as Keras 2.6 prints them.",
+        f"std::vector<{declaration}> const {declaration}s = {{",
+        *lines,
+        "};",
+    ]
+    pathlib.Path(__file__).resolve().with_name(name).write_text("\n".join(text) + "\n")
+
+
+write("progress_bar.inc", "bar_case", bars())
+write("progbar_logger.inc", "session_case", [*session(1, 2), *session(2, 2), *session(1, 1), *session(0, 2)])

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All callbacks.
+// Keras counterpart: tf.keras.callbacks. Level 6.
+#pragma once
+
+#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/csv_logger.hpp>
+#include <stagecraft/training/callbacks/early_stopping.hpp>
+#include <stagecraft/training/callbacks/lambda_callback.hpp>
+#include <stagecraft/training/callbacks/learning_rate_scheduler.hpp>
+#include <stagecraft/training/callbacks/progbar_logger.hpp>
+#include <stagecraft/training/callbacks/reduce_lr_on_plateau.hpp>
+#include <stagecraft/training/callbacks/terminate_on_nan.hpp>

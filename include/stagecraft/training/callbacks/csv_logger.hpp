@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes the logs of each epoch to a file of comma separated values.
+// Keras counterpart: tf.keras.callbacks.CSVLogger. Level 6.
+#pragma once
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/python_number.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::callbacks {
+
+/// Names and defaults are Keras's.
+struct csv_logger_options {
+  std::string separator = ",";
+  bool append = false;  ///< true: adds to a file that is there, without a second header
+};
+
+/// A header `epoch,<names, sorted>` and one line per epoch, as Python's csv module writes them: numbers in their shortest
+/// form, lines ended by "\r\n". The columns are the names of the first epoch; when validation does not run in that epoch
+/// but will later, its columns come last and hold NA in the epochs without. Each line is flushed.
+/// Throws file_error E5040 when the file cannot be opened or written.
+class csv_logger : public callback {
+ public:
+  explicit csv_logger(std::string filename, csv_logger_options options = {})
+      : filename_(std::move(filename)), options_(std::move(options)) {}
+
+  void on_train_begin(logs&) override {
+    write_header_ = true;
+    if (options_.append) {
+      if (file existing{std::fopen(filename_.c_str(), "rb")}) write_header_ = std::fgetc(existing.get()) == EOF;
+    }
+    file_.reset(std::fopen(filename_.c_str(), options_.append ? "ab" : "wb"));
+    if (!file_) throw file_error("E5040", "csv_logger: cannot open '" + filename_ + "' for writing");
+    columns_.clear();
+  }
+
+  void on_epoch_end(int epoch, logs& values) override {
+    if (columns_.empty()) {
+      choose_columns(values);
+      if (write_header_) {
+        std::string header = "epoch";
+        for (std::string const& column : columns_) header += options_.separator + column;
+        write(header);
+      }
+    }
+    std::string line = std::to_string(epoch);
+    for (std::string const& column : columns_) {
+      line += options_.separator;
+      double const* const value = values.find(column);
+      if (value == nullptr) line += "NA";
+      // Keras keeps the learning rate as a float32, whose shortest form has fewer digits.
+      else if (column == "lr") line += stagecraft::detail::python_repr(static_cast<float>(*value));
+      else line += stagecraft::detail::python_repr(*value);
+    }
+    write(line);
+  }
+
+  void on_train_end(logs&) override { file_.reset(); }
+
+ private:
+  struct close_file {
+    void operator()(std::FILE* opened) const noexcept { std::fclose(opened); }
+  };
+  using file = std::unique_ptr<std::FILE, close_file>;
+
+  void choose_columns(logs const& values) {
+    bool validated = false;
+    for (logs::entry const& e : values) {
+      validated = validated || e.name.starts_with("val_");
+      // Sorted while they come: there are few.
+      std::size_t at = columns_.size();
+      while (at > 0 && e.name < columns_[at - 1]) --at;
+      columns_.insert(columns_.begin() + static_cast<std::ptrdiff_t>(at), e.name);
+    }
+    if (validated || !params().validation) return;
+    std::size_t const count = columns_.size();
+    for (std::size_t i = 0; i < count; ++i)
+      if (columns_[i] != "lr") columns_.push_back("val_" + columns_[i]);
+  }
+
+  void write(std::string line) {
+    line += "\r\n";
+    if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() || std::fflush(file_.get()) != 0)
+      throw file_error("E5040", "csv_logger: cannot write to '" + filename_ + "'");
+  }
+
+  std::string filename_;
+  csv_logger_options options_;
+  file file_;
+  bool write_header_ = true;
+  std::vector<std::string> columns_;
+};
+
+}  // namespace stagecraft::callbacks

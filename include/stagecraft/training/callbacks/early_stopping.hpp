@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ends training when a metric has stopped improving.
+// Keras counterpart: tf.keras.callbacks.EarlyStopping. Level 6.
+#pragma once
+
+#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/monitor.hpp>
+#include <stagecraft/training/text_output.hpp>
+
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::callbacks {
+
+/// Names and defaults are Keras's.
+struct early_stopping_options {
+  std::string monitor = "val_loss";
+  double min_delta = 0;  ///< what a change has to exceed to count as an improvement
+  int patience = 0;      ///< epochs without improvement after which training stops
+  int verbose = 0;       ///< 1: says what it does
+  monitor_mode mode = monitor_mode::automatic;
+  double baseline = std::numeric_limits<double>::quiet_NaN();  ///< value that has to be beaten; NaN: none
+  bool restore_best_weights = false;  ///< whether the weights of the best epoch are put back at the stop
+  text_output output{};
+};
+
+/// Counts the epochs in which the monitored value did not improve, and stops training at `patience` of them.
+///
+/// It is Keras 2.6's, but for one defect that later releases of Keras mended: there, `patience = 0` stopped training after
+/// the first epoch even when that was an improvement. Throws data_error E4012 when `monitor` is not among the logs.
+class early_stopping : public callback {
+ public:
+  explicit early_stopping(early_stopping_options options = {}) : options_(std::move(options)) {
+    std::string_view const monitor = options_.monitor;
+    larger_is_better_ = options_.mode == monitor_mode::max ||
+                        (options_.mode == monitor_mode::automatic &&
+                         (monitor.ends_with("acc") || monitor.ends_with("accuracy") || monitor.ends_with("auc")));
+    if (options_.min_delta < 0) options_.min_delta = -options_.min_delta;
+  }
+
+  void on_train_begin(logs&) override {
+    wait_ = 0;
+    stopped_epoch_ = -1;
+    best_epoch_ = 0;
+    auto const infinity = std::numeric_limits<double>::infinity();
+    best_ = larger_is_better_ ? -infinity : infinity;
+    best_weights_.clear();
+  }
+
+  void on_epoch_end(int epoch, logs& values) override {
+    double const* const current = detail::find_monitored("early_stopping", options_.monitor, values, params());
+    if (current == nullptr) return;
+    // The first epoch's weights are put back when there is never any progress.
+    if (options_.restore_best_weights && best_weights_.empty()) best_weights_ = model().get_weights();
+    ++wait_;
+    if (is_improvement(*current, best_)) {
+      best_ = *current;
+      best_epoch_ = epoch;
+      if (options_.restore_best_weights) best_weights_ = model().get_weights();
+      if (options_.baseline != options_.baseline || is_improvement(*current, options_.baseline)) wait_ = 0;
+    }
+    if (wait_ == 0 || wait_ < options_.patience) return;
+    stopped_epoch_ = epoch;
+    model().stop_training = true;
+    if (!options_.restore_best_weights) return;
+    if (options_.verbose > 0) options_.output("Restoring model weights from the end of the best epoch.\n");
+    model().set_weights(best_weights_);
+  }
+
+  void on_train_end(logs&) override {
+    if (stopped_epoch_ < 0 || options_.verbose == 0) return;
+    char text[48];
+    std::snprintf(text, sizeof(text), "Epoch %05d: early stopping\n", stopped_epoch_ + 1);
+    options_.output(text);
+  }
+
+  /// The epoch, from 0, after which training was stopped, or -1.
+  [[nodiscard]] int stopped_epoch() const noexcept { return stopped_epoch_; }
+  /// The epoch, from 0, with the best value.
+  [[nodiscard]] int best_epoch() const noexcept { return best_epoch_; }
+  [[nodiscard]] double best() const noexcept { return best_; }
+
+ private:
+  [[nodiscard]] bool is_improvement(double value, double reference) const noexcept {
+    return larger_is_better_ ? value - options_.min_delta > reference : value + options_.min_delta < reference;
+  }
+
+  early_stopping_options options_;
+  bool larger_is_better_ = false;
+  int wait_ = 0;
+  int stopped_epoch_ = -1;
+  int best_epoch_ = 0;
+  double best_ = 0;
+  std::vector<weight_array> best_weights_;
+};
+
+}  // namespace stagecraft::callbacks

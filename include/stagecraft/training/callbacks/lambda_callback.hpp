@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A callback made of functions.
+// Keras counterpart: tf.keras.callbacks.LambdaCallback. Level 6.
+#pragma once
+
+#include <stagecraft/training/callback.hpp>
+
+#include <functional>
+#include <utility>
+
+namespace stagecraft::callbacks {
+
+/// One function per hook; those that are left out do nothing.
+struct lambda_callback_options {
+  using numbered = std::function<void(int, logs&)>;  ///< epoch or batch, logs
+  using plain = std::function<void(logs&)>;
+
+  numbered on_epoch_begin{}, on_epoch_end{};
+  numbered on_batch_begin{}, on_batch_end{};  ///< of training
+  plain on_train_begin{}, on_train_end{};
+  plain on_test_begin{}, on_test_end{};
+  numbered on_test_batch_begin{}, on_test_batch_end{};
+  plain on_predict_begin{}, on_predict_end{};
+  numbered on_predict_batch_begin{}, on_predict_batch_end{};
+};
+
+/// `lambda_callback print({.on_epoch_end = [](int epoch, logs& values) { ... }});`
+class lambda_callback : public callback {
+ public:
+  explicit lambda_callback(lambda_callback_options functions) : functions_(std::move(functions)) {}
+
+  void on_train_begin(logs& values) override { call(functions_.on_train_begin, values); }
+  void on_train_end(logs& values) override { call(functions_.on_train_end, values); }
+  void on_test_begin(logs& values) override { call(functions_.on_test_begin, values); }
+  void on_test_end(logs& values) override { call(functions_.on_test_end, values); }
+  void on_predict_begin(logs& values) override { call(functions_.on_predict_begin, values); }
+  void on_predict_end(logs& values) override { call(functions_.on_predict_end, values); }
+  void on_epoch_begin(int epoch, logs& values) override { call(functions_.on_epoch_begin, epoch, values); }
+  void on_epoch_end(int epoch, logs& values) override { call(functions_.on_epoch_end, epoch, values); }
+  void on_batch_begin(int batch, logs& values) override { call(functions_.on_batch_begin, batch, values); }
+  void on_batch_end(int batch, logs& values) override { call(functions_.on_batch_end, batch, values); }
+  void on_test_batch_begin(int batch, logs& values) override { call(functions_.on_test_batch_begin, batch, values); }
+  void on_test_batch_end(int batch, logs& values) override { call(functions_.on_test_batch_end, batch, values); }
+  void on_predict_batch_begin(int batch, logs& values) override {
+    call(functions_.on_predict_batch_begin, batch, values);
+  }
+  void on_predict_batch_end(int batch, logs& values) override { call(functions_.on_predict_batch_end, batch, values); }
+
+ private:
+  template <class Function, class... Arguments>
+  static void call(Function const& function, Arguments&&... arguments) {
+    if (function) function(arguments...);
+  }
+
+  lambda_callback_options functions_;
+};
+
+}  // namespace stagecraft::callbacks

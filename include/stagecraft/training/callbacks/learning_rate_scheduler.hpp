@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sets the learning rate at the start of each epoch.
+// Keras counterpart: tf.keras.callbacks.LearningRateScheduler. Level 6.
+#pragma once
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/python_number.hpp>
+#include <stagecraft/training/text_output.hpp>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace stagecraft::callbacks {
+
+struct learning_rate_scheduler_options {
+  int verbose = 0;  ///< 1: prints the rate of each epoch
+  text_output output{};
+};
+
+/// Asks a function for the learning rate: `schedule(epoch, rate so far)` or `schedule(epoch)`, epochs from 0. Adds the rate
+/// to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a number that is not finite.
+class learning_rate_scheduler : public callback {
+ public:
+  template <class Schedule>
+    requires(std::is_invocable_r_v<double, Schedule&, int, double> || std::is_invocable_r_v<double, Schedule&, int>)
+  explicit learning_rate_scheduler(Schedule schedule, learning_rate_scheduler_options const& options = {})
+      : options_(options) {
+    if constexpr (std::is_invocable_r_v<double, Schedule&, int, double>) {
+      schedule_ = std::move(schedule);
+    } else {
+      schedule_ = [schedule = std::move(schedule)](int epoch, double) mutable { return schedule(epoch); };
+    }
+  }
+
+  void on_epoch_begin(int epoch, logs&) override {
+    double const rate = schedule_(epoch, static_cast<double>(model().learning_rate()));
+    if (rate - rate != 0) {
+      throw data_error("E4014", "learning_rate_scheduler: the schedule returned " +
+                                    stagecraft::detail::python_repr(rate) + " for epoch " + std::to_string(epoch) +
+                                    ", expected a finite learning rate");
+    }
+    model().set_learning_rate(static_cast<float>(rate));
+    if (options_.verbose == 0) return;
+    char text[80];
+    std::snprintf(text, sizeof(text), "\nEpoch %05d: LearningRateScheduler setting learning rate to ", epoch + 1);
+    options_.output(text + stagecraft::detail::python_repr(rate) + ".\n");
+  }
+
+  void on_epoch_end(int, logs& values) override { values["lr"] = static_cast<double>(model().learning_rate()); }
+
+ private:
+  std::function<double(int, double)> schedule_;
+  learning_rate_scheduler_options options_;
+};
+
+}  // namespace stagecraft::callbacks

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lowers the learning rate when a metric has stopped improving.
+// Keras counterpart: tf.keras.callbacks.ReduceLROnPlateau. Level 6.
+#pragma once
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/monitor.hpp>
+#include <stagecraft/training/python_number.hpp>
+#include <stagecraft/training/text_output.hpp>
+
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace stagecraft::callbacks {
+
+/// Names and defaults are Keras's.
+struct reduce_lr_on_plateau_options {
+  std::string monitor = "val_loss";
+  double factor = 0.1;  ///< new rate = rate * factor; below 1
+  int patience = 10;    ///< epochs without improvement after which the rate is lowered
+  int verbose = 0;      ///< 1: says what it does
+  monitor_mode mode = monitor_mode::automatic;
+  double min_delta = 1e-4;  ///< what a change has to exceed to count as an improvement
+  int cooldown = 0;         ///< epochs after a change in which nothing is counted
+  double min_lr = 0;        ///< the rate never gets lower
+  text_output output{};
+};
+
+/// Multiplies the learning rate by `factor` after `patience` epochs without improvement of the monitored value. Adds the
+/// rate to the logs of each epoch, as "lr". Throws data_error E4015 for a factor of 1 or more, and E4012 when `monitor` is
+/// not among the logs.
+class reduce_lr_on_plateau : public callback {
+ public:
+  explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
+    if (!(options_.factor < 1)) {
+      throw data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found " +
+                                    stagecraft::detail::python_repr(options_.factor));
+    }
+    larger_is_better_ = options_.mode == monitor_mode::max ||
+                        (options_.mode == monitor_mode::automatic &&
+                         std::string_view(options_.monitor).find("acc") != std::string_view::npos);
+    reset();
+  }
+
+  void on_train_begin(logs&) override { reset(); }
+
+  void on_epoch_end(int epoch, logs& values) override {
+    values["lr"] = static_cast<double>(model().learning_rate());
+    double const* const current = detail::find_monitored("reduce_lr_on_plateau", options_.monitor, values, params());
+    if (current == nullptr) return;
+    if (cooldown_counter_ > 0) {
+      --cooldown_counter_;
+      wait_ = 0;
+    }
+    if (larger_is_better_ ? *current > best_ + options_.min_delta : *current < best_ - options_.min_delta) {
+      best_ = *current;
+      wait_ = 0;
+    } else if (cooldown_counter_ == 0 && ++wait_ >= options_.patience) {
+      lower(epoch);
+    }
+  }
+
+ private:
+  void reset() noexcept {
+    auto const infinity = std::numeric_limits<double>::infinity();
+    best_ = larger_is_better_ ? -infinity : infinity;
+    cooldown_counter_ = wait_ = 0;
+  }
+
+  void lower(int epoch) {
+    float const rate = model().learning_rate();
+    if (!(rate > static_cast<float>(options_.min_lr))) return;
+    double lowered = static_cast<double>(rate) * options_.factor;
+    if (lowered < options_.min_lr) lowered = options_.min_lr;
+    model().set_learning_rate(static_cast<float>(lowered));
+    if (options_.verbose > 0) {
+      char text[80];
+      std::snprintf(text, sizeof(text), "\nEpoch %05d: ReduceLROnPlateau reducing learning rate to ", epoch + 1);
+      options_.output(text + stagecraft::detail::python_repr(lowered) + ".\n");
+    }
+    cooldown_counter_ = options_.cooldown;
+    wait_ = 0;
+  }
+
+  reduce_lr_on_plateau_options options_;
+  bool larger_is_better_ = false;
+  double best_ = 0;
+  int cooldown_counter_ = 0;
+  int wait_ = 0;
+};
+
+}  // namespace stagecraft::callbacks

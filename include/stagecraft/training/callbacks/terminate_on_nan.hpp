@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ends training when the loss is no number any more.
+// Keras counterpart: tf.keras.callbacks.TerminateOnNaN. Level 6.
+#pragma once
+
+#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/text_output.hpp>
+
+#include <cstdio>
+
+namespace stagecraft::callbacks {
+
+/// Stops training after a batch whose "loss" is NaN or infinite, and says so.
+class terminate_on_nan : public callback {
+ public:
+  explicit terminate_on_nan(text_output output = {}) : output_(output) {}
+
+  void on_batch_end(int batch, logs& values) override {
+    double const* const loss = values.find("loss");
+    if (loss == nullptr || *loss - *loss == 0) return;
+    char text[64];
+    std::snprintf(text, sizeof(text), "Batch %d: Invalid loss, terminating training\n", batch);
+    output_(text);
+    model().stop_training = true;
+  }
+
+ private:
+  text_output output_;
+};
+
+}  // namespace stagecraft::callbacks
