@@ -4,6 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -145,4 +150,104 @@ TEST_CASE("metrics.txt: classes that share the k-th place count as among the k")
     }
     CHECK(file[name + "/results"][batch] == doctest::Approx(static_cast<double>(hits) / rows));
   }
+}
+
+TEST_CASE("summary texts: every line of a table is as long as its frame") {
+  for (std::string const name : {"summary_sequential.txt", "summary_functional.txt", "summary_nested.txt",
+                                 "pipeline_summary_sequential.txt", "pipeline_summary_nested.txt"}) {
+    CAPTURE(name);
+    std::istringstream text(golden::read_text(name));
+    std::string title;
+    std::string frame;
+    std::getline(text, title);
+    std::getline(text, frame);
+    CHECK(title.substr(0, 8) == "Model: \"");
+    CHECK(frame == std::string(frame.size(), '_'));
+    for (std::string line; std::getline(text, line);)
+      if (line.find("params: ") == std::string::npos && line.substr(0, 14) != "Nested Model: ")
+        CHECK(line.size() == frame.size());
+  }
+}
+
+TEST_CASE("initializers.txt: bounds of a uniform distribution and its deviation") {
+  auto const file = golden::read("initializers.txt");
+  for (std::string const shape : {"300x200", "64x400", "5x5x8x16"}) {
+    auto const& fans = file["fans/" + shape];
+    float const limit = std::sqrt(6 / (fans[0] + fans[1]));
+    CHECK(file["glorot_uniform/" + shape + "/bounds"][1] == doctest::Approx(limit).epsilon(1e-6));
+    CHECK(file["glorot_uniform/" + shape + "/moments"][1] == doctest::Approx(limit / std::sqrt(3.F)).epsilon(1e-6));
+  }
+  CHECK(std::isinf(file["random_normal/300x200/bounds"][0]));
+  CHECK(file["identity/2x4/values"].values == std::vector<float>{1, 0, 0, 0, 0, 1, 0, 0});
+}
+
+namespace {
+
+// How Keras orders the calls of a functional model, in as few lines as it takes: depth-first from the outputs, then,
+// from the last finished call to the first, a call hands its depth plus one to its inputs. A layer that is called more
+// than once keeps the largest depth seen so far. Within a depth, calls stand in the order in which they got a depth.
+struct keras_order {
+  std::vector<int> layers;
+  std::vector<std::vector<int>> inputs;  // per call
+  std::vector<int> finished;
+  std::vector<int> reached;  // calls in the order in which they got a depth
+  std::vector<int> depths;
+  std::vector<bool> seen;
+
+  void finish(int call) {
+    if (seen[static_cast<std::size_t>(call)]) return;
+    seen[static_cast<std::size_t>(call)] = true;
+    for (int const input : inputs[static_cast<std::size_t>(call)]) finish(input);
+    finished.push_back(call);
+  }
+  void reach(int call, int depth) {
+    auto& known = depths[static_cast<std::size_t>(call)];
+    if (known < 0) reached.push_back(call);
+    known = std::max(known, depth);
+  }
+  keras_order(golden::file const& file, std::string const& name) : layers(file[name + "/layers"].integers()) {
+    auto const counts = file[name + "/input_counts"].integers();
+    auto const flat = file[name + "/inputs"].integers();
+    auto next = flat.begin();
+    for (int const count : counts) {
+      inputs.emplace_back(next, next + count);
+      next += count;
+    }
+    depths.assign(layers.size(), -1);
+    seen.assign(layers.size(), false);
+    for (int const output : file[name + "/outputs"].integers()) finish(output);
+    std::vector<int> layer_depths(layers.size(), 0);
+    for (auto each = finished.rbegin(); each != finished.rend(); ++each) {
+      auto const call = static_cast<std::size_t>(*each);
+      auto& layer_depth = layer_depths[static_cast<std::size_t>(layers[call])];
+      reach(*each, layer_depth);
+      layer_depth = depths[call];
+      for (int const input : inputs[call]) reach(input, depths[call] + 1);
+    }
+  }
+  [[nodiscard]] std::vector<int> order() const {
+    std::vector<int> result;
+    for (int depth = static_cast<int>(layers.size()); depth >= 0; --depth)
+      for (int const call : reached)
+        if (depths[static_cast<std::size_t>(call)] == depth && !inputs[static_cast<std::size_t>(call)].empty())
+          result.push_back(call);
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("depth_order.txt: the order of calls follows from the graph") {
+  auto const file = golden::read("depth_order.txt");
+  int cases = 0;
+  for (auto const& name : file.names()) {
+    auto const end = name.find("/order");
+    if (end == std::string::npos) continue;
+    ++cases;
+    CAPTURE(name);
+    keras_order const keras(file, name.substr(0, end));
+    CHECK(keras.order() == file[name].integers());
+    CHECK(keras.depths == file[name.substr(0, end) + "/depths"].integers());
+  }
+  CHECK(cases == 42);
 }

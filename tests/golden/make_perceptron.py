@@ -106,7 +106,7 @@ file.write()
 file = GoldenFile("perceptron_fit.txt", "fit, evaluate and predict of the perceptron, 20 samples, batch_size=8, SGD(0.1).")
 file.comment("<case>/history/<key>: one value per epoch, keys in Keras's order. Two epochs, shuffle=False; the last batch")
 file.comment("  has 4 samples. evaluate, predict: on the same 20 samples after fit; evaluate in the order of history.")
-file.comment("plain. validation_data: rows 20 ... 29. validation_split=0.25: trains on the first 15.")
+file.comment("plain. validation_data: rows 20 ... 29 (history only). validation_split=0.25: trains on the first 15.")
 file.comment("regularized: as in perceptron_options.txt. sample_weight, class_weight: fit with these, metrics=['accuracy'] and")
 file.comment("  weighted_metrics=['accuracy']; evaluate has the sample_weight too, but never the class_weight.")
 SAMPLES, VALIDATION = 20, 10
@@ -115,10 +115,12 @@ data = x[:SAMPLES], y[:SAMPLES]
 fit = {"batch_size": BATCH, "epochs": 2, "shuffle": False, "verbose": 0}
 
 
-def record(name, net, history, evaluate_weight=None):
+def record(name, net, history, evaluate_weight=None, weights=True):
     for key, value in history.history.items():
         file.add(f"{name}/history/{key}", value)
         print(name, key, value)
+    if not weights:
+        return
     add_weights(file, name, net)
     file.add(f"{name}/evaluate", net.evaluate(*data, batch_size=BATCH, sample_weight=evaluate_weight, verbose=0))
     file.add(f"{name}/predict", net.predict(data[0], batch_size=BATCH, verbose=0))
@@ -128,7 +130,7 @@ net = model(optimizers.SGD(0.1), metrics=["accuracy"])
 record("plain", net, net.fit(*data, **fit))
 net = model(optimizers.SGD(0.1), metrics=["accuracy"])
 held_out = x[SAMPLES : SAMPLES + VALIDATION], y[SAMPLES : SAMPLES + VALIDATION]
-record("validation_data", net, net.fit(*data, validation_data=held_out, **fit))
+record("validation_data", net, net.fit(*data, validation_data=held_out, **fit), weights=False)
 net = model(optimizers.SGD(0.1), metrics=["accuracy"])
 record("validation_split", net, net.fit(*data, validation_split=0.25, **fit))
 net = model(optimizers.SGD(0.1), metrics=["accuracy"], regularizers=regularized)
