@@ -40,7 +40,8 @@ class GoldenFile:
 
         self.path = FOLDER / name
         self.names = set()
-        self.lines = [f"# {title}", f"# Made by make_*.py of this folder with tensorflow {tf.__version__}; do not edit."]
+        maker = f"make_*.py of this folder with tensorflow {tf.__version__}"
+        self.lines = [f"# {title}", f"# Made by {maker}; do not edit."]
 
     def comment(self, text):
         self.lines.append(f"# {text}")

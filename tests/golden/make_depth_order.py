@@ -10,8 +10,10 @@ from golden_file import GoldenFile
 import tensorflow as tf
 
 file = GoldenFile("depth_order.txt", "Functional graphs, and Keras's order of their calls. Per case, all integers:")
-file.comment("layers: the layer of each call, calls in the order of their creation; layers are numbered by their first call.")
-file.comment("input_counts: how many inputs each call has (0: a model input); inputs: the calls they come from, one after another.")
+file.comment("layers: the layer of each call, calls in the order of their creation; layers are numbered by their")
+file.comment("  first call.")
+file.comment("input_counts: how many inputs each call has (0: a model input); inputs: the calls they come from,")
+file.comment("  one after another.")
 file.comment("outputs: the calls whose results are the model's outputs, in order.")
 file.comment("depths: of each call, as model._nodes_by_depth has it (-1: not part of the model).")
 file.comment("order: the calls by depth, deepest first, within a depth in Keras's own order, model inputs left out.")

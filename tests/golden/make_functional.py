@@ -11,8 +11,9 @@ import tensorflow as tf
 layers, losses = tf.keras.layers, tf.keras.losses
 SGD = tf.keras.optimizers.legacy.SGD
 STEPS, BATCH = 5, 4
-file = GoldenFile("functional.txt", "Functional models: case/initial/<weight>, data, case/losses of five SGD(0.1) steps,")
-file.comment("case/final/<weight>, then the model's outputs (predict) on the first batch. Batch i is rows 4 i ... 4 i + 3.")
+file = GoldenFile("functional.txt", "Functional models: case/initial/<weight>, data, case/losses of five SGD(0.1)")
+file.comment("steps, case/final/<weight>, then the model's outputs (predict) on the first batch.")
+file.comment("Batch i is rows 4 i ... 4 i + 3.")
 numbers = Numbers(6)
 
 
@@ -57,21 +58,21 @@ def shared_model():
 
 
 x, y = numbers.normal(STEPS * BATCH, 6), numbers.integers(STEPS * BATCH, high=5)
-file.comment("shared_model: a = shared(in), b = shared(a), out = out(concatenate(left(b), right(a))); shared: 6 tanh, left: 4 relu,")
+file.comment("shared_model: a = shared(in), b = shared(a), out = out(concatenate(left(b), right(a))); shared: 6")
+file.comment("  tanh, left: 4 relu,")
 file.comment("  right: 3 sigmoid, out: 5 linear; sparse categorical cross-entropy from logits.")
 model = shared_model()
 model.compile(SGD(0.1), losses.SparseCategoricalCrossentropy(from_logits=True))
 steps("shared_model", model, x, y)
 
-file.comment("nested_model: a = block(in), b = block(a), c = tail(b), out = out(add(a, c)); block is a functional model of one")
-file.comment("  input: block_out(add(in, block_dense(in))), block_dense: 6 relu, block_out: 6 tanh; tail is a sequential model of")
+file.comment("nested_model: a = block(in), b = block(a), c = tail(b), out = out(add(a, c)); block is a functional")
+file.comment("  model of one")
+file.comment("  input: block_out(add(in, block_dense(in))), block_dense: 6 relu, block_out: 6 tanh; tail is a")
+file.comment("  sequential model of")
 file.comment("  tail_1: 4 relu, tail_2: 6 linear; out: 5 linear. Same loss.")
 inside = tf.keras.Input((6,))
-block = tf.keras.Model(
-    inside,
-    layers.Dense(6, "tanh", name="block_out")(layers.Add()([inside, layers.Dense(6, "relu", name="block_dense")(inside)])),
-    name="block",
-)
+added = layers.Add()([inside, layers.Dense(6, "relu", name="block_dense")(inside)])
+block = tf.keras.Model(inside, layers.Dense(6, "tanh", name="block_out")(added), name="block")
 tail = tf.keras.Sequential([layers.Dense(4, "relu", name="tail_1"), layers.Dense(6, name="tail_2")], name="tail")
 outside = tf.keras.Input((6,), name="in")
 a = block(outside)
@@ -81,10 +82,13 @@ model.compile(SGD(0.1), losses.SparseCategoricalCrossentropy(from_logits=True))
 steps("nested_model", model, x, y)
 
 file.comment("two_outputs: joined = concatenate(dense_1(one), dense_2(two)), dense_1: 4 relu, dense_2: 3 tanh;")
-file.comment("  a = a(joined): 5 linear, sparse categorical cross-entropy from logits; b = b(joined): 2 linear, mean squared error.")
+file.comment("  a = a(joined): 5 linear, sparse categorical cross-entropy from logits; b = b(joined): 2 linear,")
+file.comment("  mean squared error.")
 file.comment("  Losses per step: loss, a_loss, b_loss. two_outputs_weighted: loss_weights 0.25 for a, 2 for b.")
-file.comment("<two_outputs...>/fit/history/<key>: afterwards 2 epochs of fit on the first 10 samples, batch_size=4, shuffle=False,")
-file.comment("  from the initial weights, metrics accuracy for a, mean_absolute_error (mae) for b, validation on the last 10.")
+file.comment("<two_outputs...>/fit/history/<key>: afterwards 2 epochs of fit on the first 10 samples,")
+file.comment("  batch_size=4, shuffle=False,")
+file.comment("  from the initial weights, metrics accuracy for a, mean_absolute_error (mae) for b, validation on")
+file.comment("  the last 10.")
 one, two = numbers.normal(STEPS * BATCH, 3), numbers.normal(STEPS * BATCH, 2)
 labels, values = numbers.integers(STEPS * BATCH, high=5), numbers.normal(STEPS * BATCH, 2)
 for key, value in {"one": one, "two": two, "a": labels, "b": values}.items():

@@ -15,7 +15,8 @@ initializers = tf.keras.initializers
 file = GoldenFile("initializers.txt", "Initializers. fans/<shape>: fan_in, fan_out as Keras computes them.")
 file.comment("<initializer>/<shape>/bounds: every value lies within [lower, upper] (inf: no bound);")
 file.comment("<initializer>/<shape>/moments: mean and standard deviation of the distribution;")
-file.comment("<initializer>/<shape>/sample: mean, standard deviation, smallest and largest value of one draw of real Keras;")
+file.comment("<initializer>/<shape>/sample: mean, standard deviation, smallest and largest value of one draw of")
+file.comment("  real Keras;")
 file.comment("<initializer>/<shape>/values: the values, where they are not random. <shape> is written 30x20.")
 # A normal distribution cut at two standard deviations has this standard deviation; Keras divides by it.
 CUT = 0.87962566103423978
@@ -32,7 +33,7 @@ def add(name, make, shapes, lower, upper, mean, deviation):
         low, high, spread = (value(shape) if callable(value) else value for value in (lower, upper, deviation))
         assert values.min() >= low - 1e-6 and values.max() <= high + 1e-6, key
         tolerance = 5 * spread / math.sqrt(values.size)
-        assert abs(values.mean() - mean) < tolerance and abs(values.std() - spread) < tolerance, (key, values.std(), spread)
+        assert abs(values.mean() - mean) < tolerance and abs(values.std() - spread) < tolerance, key
         file.add(f"{key}/bounds", [low, high])
         file.add(f"{key}/moments", [mean, spread])
         file.add(f"{key}/sample", [values.mean(), values.std(), values.min(), values.max()])
@@ -73,14 +74,15 @@ for mode in ("fan_in", "fan_out", "fan_avg"):
     for distribution in ("truncated_normal", "untruncated_normal", "uniform"):
         scaling(
             f"variance_scaling_{mode}_{distribution}",
-            lambda seed, mode=mode, distribution=distribution: initializers.VarianceScaling(3, mode, distribution, seed),
+            lambda seed, mode=mode, kind=distribution: initializers.VarianceScaling(3, mode, kind, seed),
             3,
             mode,
             distribution,
         )
 SHAPE = SHAPES[:1]
 add("random_normal", initializers.RandomNormal, SHAPE, -math.inf, math.inf, 0, 0.05)
-file.comment("random_normal_options: mean 1, stddev 2; random_uniform_options: minval -1, maxval 3; truncated_normal_options:")
+file.comment("random_normal_options: mean 1, stddev 2; random_uniform_options: minval -1, maxval 3;")
+file.comment("  truncated_normal_options:")
 file.comment("  mean 1, stddev 2 (of the normal distribution before it is cut at two standard deviations)")
 add("random_normal_options", lambda seed: initializers.RandomNormal(1, 2, seed), SHAPE, -math.inf, math.inf, 1, 2)
 add("random_uniform", initializers.RandomUniform, SHAPE, -0.05, 0.05, 0, 0.1 / math.sqrt(12))
@@ -95,8 +97,10 @@ fixed("constant", initializers.Constant(0.25), (3,), (2, 3))
 fixed("identity", initializers.Identity(), (3, 3), (2, 4), (4, 2))
 fixed("identity_options", initializers.Identity(0.5), (3, 3))
 
-file.comment("orthogonal/<shape>/product: the shape is flattened to rows (all but the last axis) x columns; the product of the")
-file.comment("  smaller side's vectors with each other, for gain 1 and, orthogonal_options, gain 2: gain^2 on the diagonal.")
+file.comment("orthogonal/<shape>/product: the shape is flattened to rows (all but the last axis) x columns; the")
+file.comment("  product of the")
+file.comment("  smaller side's vectors with each other, for gain 1 and, orthogonal_options, gain 2: gain^2 on the")
+file.comment("  diagonal.")
 for name, gain in (("orthogonal", 1.0), ("orthogonal_options", 2.0)):
     for shape in ((4, 4), (6, 3), (3, 6), (2, 2, 3)):
         values = initializers.Orthogonal(gain, seed=1)(shape).numpy().reshape(-1, shape[-1])

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 layers = tf.keras.layers
 file = GoldenFile("layers.txt", "Layers: case/input_<i>, case/<weight>, case/output.")
-file.comment("The gradients are those of sum(output * output_gradient): case/input_<i>_gradient, case/<weight>_gradient.")
+file.comment("The gradients are those of sum(output * output_gradient): case/input_<i>_gradient,")
+file.comment("  case/<weight>_gradient.")
 numbers = Numbers(5)
 
 
@@ -106,5 +107,11 @@ add(
 add("add_same_input", [numbers.normal(3, 4)], lambda inputs: layers.Add()([inputs[0], inputs[0]]))
 add("multiply_same_input", [numbers.normal(3, 4)], lambda inputs: layers.Multiply()([inputs[0], inputs[0]]))
 first, second = layers.Dense(4, activation="relu", name="first"), layers.Dense(4, name="second")
-add("residual", [numbers.normal(3, 4)], lambda inputs: layers.Add()([inputs[0], second(first(inputs[0]))]), first, second)
+add(
+    "residual",
+    [numbers.normal(3, 4)],
+    lambda inputs: layers.Add()([inputs[0], second(first(inputs[0]))]),
+    first,
+    second,
+)
 file.write()

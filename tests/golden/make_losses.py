@@ -11,8 +11,9 @@ import tensorflow as tf
 losses = tf.keras.losses
 file = GoldenFile(
     "losses.txt",
-    "Losses. case/{target,prediction[,sample_weight],rows,loss,gradient}; the gradient is that of `loss` by `prediction`.",
+    "Losses. case/{target,prediction[,sample_weight],rows,loss,gradient}",
 )
+file.comment("The gradient is that of `loss` by `prediction`; `rows` are the losses before weights and mean.")
 numbers = Numbers(2)
 
 
@@ -63,7 +64,12 @@ add("sparse_categorical_crossentropy_unnormalised", loss(sparse), labels, unnorm
 add("sparse_categorical_crossentropy_hard", loss(sparse), labels, hard)
 add("sparse_categorical_crossentropy_far_logits", loss(sparse, from_logits=True), labels, far_logits)
 add("sparse_categorical_crossentropy_column", loss(sparse, from_logits=True), labels[:, None], logits)
-add("sparse_categorical_crossentropy_rank3", loss(sparse), [[2, 0, 3], [1, 1, 0]], tf.nn.softmax(numbers.normal(2, 3, 4)))
+add(
+    "sparse_categorical_crossentropy_rank3",
+    loss(sparse),
+    [[2, 0, 3], [1, 1, 0]],
+    tf.nn.softmax(numbers.normal(2, 3, 4)),
+)
 add(
     "sparse_categorical_crossentropy_logits_rank3",
     loss(sparse, from_logits=True),
@@ -84,13 +90,20 @@ add(
     logits,
     weights,
 )
-add("categorical_crossentropy_logits_rank3", loss(categorical, from_logits=True), one_hot[:4].reshape(2, 2, 4), logits[:4].reshape(2, 2, 4))
+add(
+    "categorical_crossentropy_logits_rank3",
+    loss(categorical, from_logits=True),
+    one_hot[:4].reshape(2, 2, 4),
+    logits[:4].reshape(2, 2, 4),
+)
 
 # Binary: 5 rows of 3 outputs, and one output.
 targets = np.array([[0, 1, 1], [1, 0, 0], [1, 1, 0], [0, 0, 1], [1, 0, 1]], np.float32)
 soft_targets = numbers.uniform(5, 3)
 near, near_logits = numbers.uniform(5, 3, low=0.02, high=0.98), numbers.normal(5, 3, scale=2)
-far_binary = np.array([[1000, 1000, -1000], [-1000, 88, -88], [89, -104, 0], [-0.001, 20, 20], [50, 50, -50]], np.float32)
+far_binary = np.array(
+    [[1000, 1000, -1000], [-1000, 88, -88], [89, -104, 0], [-0.001, 20, 20], [50, 50, -50]], np.float32
+)
 hard_binary = np.array([[0, 1, 0], [0, 1, 1e-8], [0.5, 1, 0], [1, 0, 1e-7], [1, 0, 0.9999999]], np.float32)
 for suffix, weight in (("", None), ("_weighted", weights)):
     add(f"binary_crossentropy{suffix}", loss(binary), targets, near, weight)
@@ -101,7 +114,13 @@ add("binary_crossentropy_logits_soft", loss(binary, from_logits=True), soft_targ
 add("binary_crossentropy_hard", loss(binary), targets, hard_binary)
 add("binary_crossentropy_far_logits", loss(binary, from_logits=True), targets, far_binary)
 add("binary_crossentropy_smoothing", loss(binary, label_smoothing=0.2), targets, near)
-add("binary_crossentropy_logits_smoothing", loss(binary, from_logits=True, label_smoothing=0.2), targets, near_logits, weights)
+add(
+    "binary_crossentropy_logits_smoothing",
+    loss(binary, from_logits=True, label_smoothing=0.2),
+    targets,
+    near_logits,
+    weights,
+)
 
 # Regression; the first error is 0, and one is exactly huber's delta.
 target, prediction = numbers.normal(5, 3), numbers.normal(5, 3, scale=2)

@@ -43,8 +43,8 @@ class AccuracyOfModel:
         self.model.compile("sgd", lambda target, prediction: tf.reduce_mean(prediction, -1), **name)
 
     def __call__(self, target, prediction, weight):
-        result = self.model.test_on_batch(prediction, target, sample_weight=weight, reset_metrics=False, return_dict=True)
-        return result["accuracy"]
+        options = {"sample_weight": weight, "reset_metrics": False, "return_dict": True}
+        return self.model.test_on_batch(prediction, target, **options)["accuracy"]
 
 
 class Metric:
@@ -86,7 +86,8 @@ def sparse_rank3(rows):
 
 
 file.comment("accuracy_*: as compile(metrics=['accuracy']) resolves it")
-file.comment("  binary: target (n, 1) or (n), output (n, 1); categorical: both (n, 4); sparse: target (n) or (n, 1), output (n, 4)")
+file.comment("  binary: target (n, 1) or (n), output (n, 1); categorical: both (n, 4); sparse: target (n) or (n,")
+file.comment("  1), output (n, 4)")
 add("accuracy_binary", AccuracyOfModel((1,)), batches(binary))
 add("accuracy_binary_flat", AccuracyOfModel((1,)), [(t[:, 0], p) for t, p in batches(binary)])
 add("accuracy_categorical", AccuracyOfModel((4,)), batches(categorical))
@@ -137,10 +138,12 @@ for k in (1, 2, 3, 8, 10):
     add(f"sparse_top_k_categorical_accuracy_{k}", Metric(metrics.SparseTopKCategoricalAccuracy(k)), batches(tied))
     add(f"top_k_categorical_accuracy_{k}", Metric(metrics.TopKCategoricalAccuracy(k)), batches(tied_one_hot))
 add("top_k_categorical_accuracy", Metric(metrics.TopKCategoricalAccuracy()), batches(tied_one_hot))
-add("top_k_categorical_accuracy_weighted", Metric(metrics.TopKCategoricalAccuracy(2)), batches(tied_one_hot), weighted=True)
+top_2 = Metric(metrics.TopKCategoricalAccuracy(2))
+add("top_k_categorical_accuracy_weighted", top_2, batches(tied_one_hot), weighted=True)
 file.comment("Values that are not finite: no class of a row with one is in its top k where Keras says so.")
 strange = np.array(
     [[np.inf, 1, 2, 3], [0, np.nan, 1, 2], [-np.inf, 1, 2, 3], [1, 1, 1, 1], [3, 2, 1, -np.inf]], np.float32
 )
-add("sparse_top_k_not_finite", Metric(metrics.SparseTopKCategoricalAccuracy(2)), [([0, 3, 0, 3, 0], strange), ([3, 2, 3, 0, 1], strange)])
+top_2 = Metric(metrics.SparseTopKCategoricalAccuracy(2))
+add("sparse_top_k_not_finite", top_2, [([0, 3, 0, 3, 0], strange), ([3, 2, 3, 0, 1], strange)])
 file.write()

@@ -29,8 +29,9 @@ cases = {
 
 file = GoldenFile(
     "optimizers.txt",
-    "Optimizers. `weights`; `gradients` (one row per step); case/<option> as the optimizer has it; case/weights after each step.",
+    "Optimizers. `weights`; `gradients` (one row per step); case/<option> as the optimizer has it;",
 )
+file.comment("case/weights: after each step.")
 numbers = Numbers(3)
 weights = numbers.normal(7)
 gradients = numbers.normal(STEPS, 7)

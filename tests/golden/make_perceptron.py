@@ -103,11 +103,13 @@ train(file, "binary", model(optimizers.SGD(0.1), loss=tf.keras.losses.BinaryCros
 y = indices
 file.write()
 
-file = GoldenFile("perceptron_fit.txt", "fit, evaluate and predict of the perceptron, 20 samples, batch_size=8, SGD(0.1).")
-file.comment("<case>/history/<key>: one value per epoch, keys in Keras's order. Two epochs, shuffle=False; the last batch")
+file = GoldenFile("perceptron_fit.txt", "fit, evaluate and predict, 20 samples, batch_size=8, SGD(0.1).")
+file.comment("<case>/history/<key>: one value per epoch, keys in Keras's order. Two epochs, shuffle=False; the")
+file.comment("  last batch")
 file.comment("  has 4 samples. evaluate, predict: on the same 20 samples after fit; evaluate in the order of history.")
 file.comment("plain. validation_data: rows 20 ... 29 (history only). validation_split=0.25: trains on the first 15.")
-file.comment("regularized: as in perceptron_options.txt. sample_weight, class_weight: fit with these, metrics=['accuracy'] and")
+file.comment("regularized: as in perceptron_options.txt. sample_weight, class_weight: fit with these,")
+file.comment("  metrics=['accuracy'] and")
 file.comment("  weighted_metrics=['accuracy']; evaluate has the sample_weight too, but never the class_weight.")
 SAMPLES, VALIDATION = 20, 10
 add_data(file, SAMPLES + VALIDATION, weights=True)

@@ -138,7 +138,13 @@ def fresh(make):
 
 def mlp():
     return tf.keras.Sequential(
-        [tf.keras.Input((28, 28)), layers.Flatten(), layers.Dense(256, "relu"), layers.Dense(128, "relu"), layers.Dense(10)]
+        [
+            tf.keras.Input((28, 28)),
+            layers.Flatten(),
+            layers.Dense(256, "relu"),
+            layers.Dense(128, "relu"),
+            layers.Dense(10),
+        ]
     )
 
 
@@ -196,7 +202,8 @@ def nested():
 
 def nested_sequential():
     block = tf.keras.Sequential(
-        [tf.keras.Input((16,)), layers.Dense(16, "relu", name="block_1"), layers.Dense(16, name="block_2")], name="block"
+        [tf.keras.Input((16,)), layers.Dense(16, "relu", name="block_1"), layers.Dense(16, name="block_2")],
+        name="block",
     )
     return tf.keras.Sequential([tf.keras.Input((8,)), layers.Dense(16), block, layers.Dense(4)], name="outer")
 
