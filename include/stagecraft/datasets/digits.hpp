@@ -63,8 +63,8 @@ class handwriting {
   static constexpr int unit = 16;                              // what a glyph's unit is cut into
   static constexpr int scale = 20 * digit_canvas::pixel * one / (140 * unit);  // a glyph is 20 pixels high
   static constexpr int centre = digit_canvas::side * digit_canvas::pixel / 2;
-  static constexpr int shift = 70;                             // standard deviations, each in its own unit
-  static constexpr int rotation = 180;
+  static constexpr int shift = 75;                             // standard deviations, each in its own unit
+  static constexpr int rotation = 190;
   static constexpr int bend = 5 * unit;
   static constexpr int shake = 4 * unit;
 
@@ -98,7 +98,8 @@ inline void draw_digit(digit_canvas& canvas, int digit, random_stream& random) {
     points[0] = {random.between(0, edge), random.between(0, edge)};
     points[1] = {points[0].x + random.around_zero(200), points[0].y + random.around_zero(200)};
     points[2] = {points[1].x + random.around_zero(200), points[1].y + random.around_zero(200)};
-    canvas.stroke(points, 3, random.between(32, 64), random.between(100, 220));
+    int const stray_radius = random.between(32, 64);
+    canvas.stroke(points, 3, stray_radius, random.between(100, 220));
   }
   canvas.blur(random.between(0, 56));
   canvas.add_noise(random, random.between(4, 24));

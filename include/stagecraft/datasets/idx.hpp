@@ -118,7 +118,7 @@ inline idx_header parse_idx_header(std::span<unsigned char const> bytes, std::st
   bool is_empty = false;
   for (std::size_t const extent : header.shape) is_empty = is_empty || extent == 0;
   if (is_empty) size = 0;
-  if ((too_large && !is_empty) || size > static_cast<std::size_t>(-1)) {
+  if ((too_large && !is_empty) || size > static_cast<std::size_t>(-1) / 2) {
     throw file_error("E5002", name + ": expected an IDX file, found a header that promises " + header.description() +
                                   ", more than any file can hold");
   }
