@@ -3,6 +3,7 @@
 // Level 4 of the house.
 #pragma once
 
+#include <type_traits>
 #include <stagecraft/kernels/simd.hpp>
 
 namespace stagecraft::kernels {
@@ -16,7 +17,7 @@ inline constexpr float probability_epsilon = 1e-7F;
 ///
 /// returns the loss of one row of Columns predictions, without scale, and writes scale * d(loss)/d(prediction) to
 /// `gradient` unless it is null. `gradient` may be `prediction`.
-template <auto Loss, int Columns, class Arch, class Type = decltype(Loss)>
+template <auto Loss, int Columns, class Arch, class Type = std::remove_cv_t<decltype(Loss)>>
 struct loss_row {
   static_assert(Columns < 0, "this loss has no kernel: specialise stagecraft::kernels::loss_row for it");
 };

@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.optimizers.legacy (the formulas of Keras 2.6). Level 4 of the house.
 #pragma once
 
+#include <type_traits>
 #include <cmath>
 #include <cstdint>
 
@@ -16,7 +17,7 @@ namespace stagecraft::kernels {
 /// One optimizer step on a batch of weights: `update_function<Optimizer, Arch> f(learning_rate, step)`, then
 /// `f(w, g, slots)` changes the weights w and the `Optimizer.slots()` state batches by the gradients g. `step` counts
 /// from 1. To be specialised for each type of optimizer (a user's own, too).
-template <auto Optimizer, class Arch = default_architecture, class Type = decltype(Optimizer)>
+template <auto Optimizer, class Arch = default_architecture, class Type = std::remove_cv_t<decltype(Optimizer)>>
 struct update_function {
   static_assert(Optimizer.slots() < 0, "this optimizer has no kernel: specialise kernels::update_function for it");
 };

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One call of a layer, as its forward and backward steps on the host see it: shapes as constants, tensors as pointers.
+// Level 5.
+#pragma once
+
+#include <cstddef>
+#include <stagecraft/execution/host_memory.hpp>
+#include <stagecraft/execution/host_plan.hpp>
+
+namespace stagecraft {
+
+/// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
+template <class Plan, int Call>
+struct host_call {
+  using model = typename Plan::model;
+  using plan = Plan;
+  using architecture = typename Plan::architecture;
+
+  static constexpr auto const& layer = layer_of<model, Call>;
+  static constexpr int call = Call;
+  static constexpr int batch = Plan::program.batch;
+  static constexpr int input_count = Plan::graph.call(Call).input_count;
+  static constexpr auto const& planned = Plan::program.calls[Call];
+  static constexpr bool trains = Plan::trains && planned.needs_gradient;
+
+  [[nodiscard]] static constexpr int input_call(int index) {
+    return Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+  }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) { return Plan::graph.call(input_call(index)).shape; }
+  [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
+  /// Elements of one sample of the output.
+  static constexpr int size = Plan::graph.call(Call).shape.size();
+
+  /// Whether the gradient of an input is wanted at all.
+  [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
+    return Plan::program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
+  }
+  /// Whether it is to be added to what is there; else what is there is not defined.
+  [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
+    return Plan::program.adds_gradient[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+  }
+  /// The same for the gradients of the weights.
+  static constexpr bool adds_parameter_gradient = Plan::accumulates_steps || !planned.writes_parameter_gradient;
+  static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
+  static constexpr int parameter_count = Plan::graph.layer_of(Call).parameter_count;
+  [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
+    return Plan::graph.parameters[static_cast<std::size_t>(first_parameter + index)];
+  }
+
+  [[nodiscard]] float const* input(int index) const {
+    return memory.block + Plan::program.calls[static_cast<std::size_t>(input_call(index))].value;
+  }
+  [[nodiscard]] float* input_gradient(int index) const {
+    return memory.block + Plan::program.calls[static_cast<std::size_t>(input_call(index))].gradient;
+  }
+  [[nodiscard]] float* output() const { return memory.block + planned.value; }
+  [[nodiscard]] float* output_gradient() const { return memory.block + planned.gradient; }
+  [[nodiscard]] float* saved() const { return memory.block + planned.saved; }
+  [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
+  [[nodiscard]] float* parameter_gradient(int index) const { return memory.gradients + weight_offset(index); }
+  [[nodiscard]] static constexpr long long weight_offset(int index) {
+    return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
+  }
+
+  host_memory const& memory;
+};
+
+}  // namespace stagecraft

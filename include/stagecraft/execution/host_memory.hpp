@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory that the host's steps work on. Level 5.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+namespace stagecraft {
+
+/// A block of zeros, aligned for every architecture, with room to read (not to write) one register beyond its end.
+class aligned_block {
+ public:
+  explicit aligned_block(long long floats) : size_(static_cast<std::size_t>(floats)) {
+    auto const bytes = (size_ + slack) * sizeof(float);
+    data_ = static_cast<float*>(::operator new(bytes, alignment));
+    std::memset(data_, 0, bytes);
+  }
+  aligned_block(aligned_block const&) = delete;
+  aligned_block& operator=(aligned_block const&) = delete;
+  ~aligned_block() { ::operator delete(data_, alignment); }
+
+  [[nodiscard]] float* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  static constexpr std::size_t slack = 64;
+  static constexpr std::align_val_t alignment{64};
+
+  std::size_t size_;
+  float* data_;
+};
+
+/// What a step finds at run time. All else is constant.
+struct host_memory {
+  float* block = nullptr;        ///< the program's tensors
+  float* weights = nullptr;
+  float* gradients = nullptr;
+  float* slots = nullptr;        ///< the optimizer's state: one copy of the weights' layout after the other
+  float* workspace = nullptr;
+  std::uint64_t seed = 1;
+  std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
+  std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
+  float learning_rate = 0;
+};
+
+}  // namespace stagecraft

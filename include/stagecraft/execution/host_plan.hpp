@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A program as the host carries it out: adds where each weight, its gradient and the optimizer's state lie, in the
+// layout of one architecture's kernels. Constants only. Level 5.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <stagecraft/kernels/packed_matrix.hpp>
+#include <stagecraft/program/program.hpp>
+#include <utility>
+
+namespace stagecraft {
+
+namespace detail {
+
+template <class M, std::size_t Parameter, class Arch>
+constexpr long long stored_floats() {
+  constexpr auto const& weight = graph_of<M>.parameters[Parameter];
+  if constexpr (weight.layout == parameter_layout::matrix && weight.shape.rank() == 2)
+    return kernels::packed_matrix<weight.shape[0], weight.shape[1], Arch>::size;
+  else
+    return (weight.size() + 63LL) / 64 * 64;
+}
+
+}  // namespace detail
+
+/// Where a model's weights lie in one block, in floats. Gradients and each slot of the optimizer's state have the same
+/// layout.
+template <class M, class Arch>
+struct weight_storage {
+  static constexpr std::size_t count = graph_of<M>.parameters.size();
+
+  std::array<long long, count> offset{};
+  std::array<long long, count> size{};
+  long long floats = 0;
+
+  template <std::size_t... Parameter>
+  constexpr explicit weight_storage(std::index_sequence<Parameter...>)
+      : size{detail::stored_floats<M, Parameter, Arch>()...} {
+    for (std::size_t i = 0; i < count; ++i) {
+      offset[i] = floats;
+      floats += size[i];
+    }
+  }
+};
+
+template <class M, class Arch>
+inline constexpr weight_storage<M, Arch> weight_storage_of{std::make_index_sequence<weight_storage<M, Arch>::count>{}};
+
+/// Everything about a step that is known at compile time.
+template <class M, auto Training, execution_mode Mode, class Arch>
+struct host_plan {
+  using model = M;
+  using architecture = Arch;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
+  static constexpr auto const& weights = weight_storage_of<M, Arch>;
+  static constexpr auto training = Training;
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool accumulates_steps = Training.pipeline.accumulation_steps() > 1;
+
+  /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
+  /// stored: nothing else may need it.
+  [[nodiscard]] static constexpr bool fuses_update(int call, int parameter) {
+    auto const& layer = graph.layer_of(call);
+    auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + parameter)];
+    return !accumulates_steps && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
+           weight.layout == parameter_layout::matrix;
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs the steps of a program on the host: forward, losses, backward, weight update. All memory is taken when a session
+// is made; no step allocates. Level 5.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <stagecraft/execution/host.hpp>
+#include <stagecraft/execution/host_memory.hpp>
+#include <stagecraft/execution/operations/operations.hpp>
+#include <stagecraft/kernels/initial_values.hpp>
+#include <stagecraft/kernels/loss.hpp>
+#include <stagecraft/kernels/regularization.hpp>
+#include <stagecraft/kernels/update.hpp>
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/program/training.hpp>
+#include <utility>
+
+namespace stagecraft {
+
+/// Weights, optimizer state and steps of one model. Batches are always whole: rows of a partial one that hold no sample
+/// have the scale 0.
+template <Model M, auto Training, class Machine>
+class host_session {
+ public:
+  using architecture = typename Machine::architecture;
+  using training_plan = host_plan<M, Training, execution_mode::training, architecture>;
+  using inference_plan = host_plan<M, Training, execution_mode::inference, architecture>;
+
+  static constexpr int batch = Training.batch_size;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& outputs = outputs_of<M>;
+  static constexpr std::size_t output_count = outputs.size();
+
+  explicit host_session(std::uint64_t seed = Training.seed)
+      : block_(std::max(training_plan::program.floats, inference_plan::program.floats)),
+        weights_(storage.floats),
+        gradients_(storage.floats),
+        slots_(storage.floats * slot_count),
+        workspace_(workspace_floats()),
+        targets_(target_offset(output_count)),
+        scales_(2LL * scale_offset(output_count)) {
+    memory_ = {block_.data(), weights_.data(), gradients_.data(), slots_.data(), workspace_.data(), seed};
+    memory_.learning_rate = Training.optimizer.learning_rate;
+    initialize(seed);
+  }
+
+  /// Where the samples of an input go: (batch, shape...).
+  [[nodiscard]] float* input(int index) { return memory_.block + inference_plan::program.calls[input_call(index)].value; }
+  [[nodiscard]] static constexpr int input_count() {
+    int count = 0;
+    for (auto const& call : graph.calls) count += call.is_input ? 1 : 0;
+    return count;
+  }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) { return graph.calls[input_call(index)].shape; }
+  [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) { return graph.call(outputs[output]).shape; }
+
+  /// Where the targets of an output go: class numbers (batch, rows per sample) if its loss is sparse, else floats.
+  template <std::size_t Output>
+  [[nodiscard]] auto* target() {
+    using type = kernels::target_type<loss_of<Output>>;
+    return reinterpret_cast<type*>(targets_.data() + target_offset(Output));
+  }
+  /// The weight of each row of an output in the loss: sample weight / valid rows, 0 for rows without a sample.
+  [[nodiscard]] float* scale(std::size_t output) { return scales_.data() + scale_offset(output); }
+  /// Rows of the last axis that one sample of an output has.
+  [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
+    return output_shape(output).size() / output_shape(output).back();
+  }
+  /// What the last forward step gave, before a later step overwrites it.
+  [[nodiscard]] float const* prediction(std::size_t output, bool training) const {
+    return memory_.block + (training ? training_plan::program.calls[at(outputs[output])].value
+                                     : inference_plan::program.calls[at(outputs[output])].value);
+  }
+  /// The losses of the last step, one per output and not weighted; and their weighted sum with the regularizers'.
+  [[nodiscard]] float loss(std::size_t output) const { return losses_[output]; }
+  [[nodiscard]] float total_loss() const { return total_loss_; }
+
+  /// Forward step and losses with dropout and the like; `look` sees the predictions before the backward steps run.
+  /// The weights are updated once per accumulation.
+  template <class Look>
+  void train_step(Look&& look) {
+    run_forward<training_plan>();
+    if (accumulation_steps > 1) begin_micro_batch();
+    run_losses<training_plan>(std::make_index_sequence<output_count>{});
+    look();
+    run_backward();
+    ++memory_.step;
+    if (++micro_batch_ == accumulation_steps) {
+      run_updates(std::make_index_sequence<storage.count>{});
+      ++memory_.update;
+      micro_batch_ = 0;
+    }
+  }
+
+  /// Forward step and losses, as in evaluation.
+  void test_step() {
+    run_forward<inference_plan>();
+    run_losses<inference_plan>(std::make_index_sequence<output_count>{});
+  }
+
+  /// Forward step alone.
+  void predict_step() { run_forward<inference_plan>(); }
+
+  [[nodiscard]] float learning_rate() const { return memory_.learning_rate; }
+  void set_learning_rate(float rate) { memory_.learning_rate = rate; }
+
+  /// The stored weights of one parameter (see host_plan.hpp for the layout).
+  [[nodiscard]] float* weight(std::size_t parameter) { return memory_.weights + storage.offset[parameter]; }
+  [[nodiscard]] float const* weight(std::size_t parameter) const { return memory_.weights + storage.offset[parameter]; }
+
+  /// Copies a parameter from or to its own, row-major shape.
+  template <std::size_t Parameter>
+  void read_weight(float* row_major) const {
+    if constexpr (is_packed<Parameter>)
+      packed<Parameter>::unpack(weight(Parameter), row_major);
+    else
+      std::copy_n(weight(Parameter), graph.parameters[Parameter].size(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_weight(float const* row_major) {
+    if constexpr (is_packed<Parameter>)
+      packed<Parameter>::pack(row_major, weight(Parameter));
+    else
+      std::copy_n(row_major, graph.parameters[Parameter].size(), weight(Parameter));
+  }
+
+  template <std::size_t Parameter>
+  static constexpr bool is_packed =
+      graph.parameters[Parameter].layout == parameter_layout::matrix && graph.parameters[Parameter].shape.rank() == 2;
+  template <std::size_t Parameter>
+  using packed = kernels::packed_matrix<graph.parameters[Parameter].shape[0], graph.parameters[Parameter].shape[1],
+                                        architecture>;
+
+ private:
+  static constexpr auto const& storage = weight_storage_of<M, architecture>;
+  static constexpr int slot_count = Training.optimizer.slots();
+  static constexpr int accumulation_steps = Training.pipeline.accumulation_steps();
+  template <std::size_t Output>
+  static constexpr auto loss_of = losses::loss_of_output<Output>(Training.loss);
+
+  using step = void (*)(host_memory const&);
+
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  [[nodiscard]] static constexpr std::size_t input_call(int index) {
+    for (std::size_t i = 0; i < graph.calls.size(); ++i)
+      if (graph.calls[i].is_input && index-- == 0) return i;
+    return 0;
+  }
+  [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
+    long long offset = 0;
+    for (std::size_t i = 0; i < output; ++i) offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
+    return offset;
+  }
+  [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
+    long long offset = 0;
+    for (std::size_t i = 0; i < output; ++i) offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
+    return offset;
+  }
+
+  template <class Plan, std::size_t Call>
+  static void forward_step(host_memory const& memory) {
+    operation<layer_t<M, static_cast<int>(Call)>>::forward(host_call<Plan, static_cast<int>(Call)>{memory});
+  }
+  template <std::size_t Call>
+  static void backward_step(host_memory const& memory) {
+    if constexpr (training_plan::program.calls[Call].needs_gradient)
+      operation<layer_t<M, static_cast<int>(Call)>>::backward(host_call<training_plan, static_cast<int>(Call)>{memory});
+  }
+
+  // Steps stand in tables: an expression over all calls would meet the compilers' limits for large models.
+  template <class Plan, std::size_t... Call>
+  static constexpr auto forward_table(std::index_sequence<Call...>) {
+    return std::array<step, sizeof...(Call)>{&forward_step<Plan, Call>...};
+  }
+  template <std::size_t... Call>
+  static constexpr auto backward_table(std::index_sequence<Call...>) {
+    return std::array<step, sizeof...(Call)>{&backward_step<Call>...};
+  }
+  using call_indices = std::make_index_sequence<graph.calls.size()>;
+
+  template <class Plan>
+  void run_forward() {
+    static constexpr auto steps = forward_table<Plan>(call_indices{});
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      if (!Plan::program.calls[i].needs.view && !graph.calls[i].is_input) steps[i](memory_);
+  }
+
+  void run_backward() {
+    static constexpr auto steps = backward_table(call_indices{});
+    for (std::size_t i = steps.size(); i-- > 0;) {
+      auto const& planned = training_plan::program.calls[i];
+      if (planned.needs_gradient && !planned.needs.view) steps[i](memory_);
+    }
+  }
+
+  template <class Plan, std::size_t... Output>
+  void run_losses(std::index_sequence<Output...>) {
+    total_loss_ = 0;
+    (run_loss<Plan, Output>(), ...);
+    add_regularization(std::make_index_sequence<storage.count>{});
+  }
+
+  template <class Plan, std::size_t Output>
+  void run_loss() {
+    constexpr int call = outputs[Output];
+    constexpr int columns = output_shape(Output).back();
+    constexpr int rows = batch * rows_per_sample(Output);
+    constexpr float output_weight = Training.loss_weights.values[Output];
+    constexpr auto const& planned = Plan::program.calls[at(call)];
+    constexpr bool wants_gradient = Plan::trains && planned.needs_gradient;
+    constexpr bool adds = wants_gradient && Plan::program.loss_adds_gradient[Output];
+    float* gradient = nullptr;
+    if constexpr (adds)
+      gradient = memory_.block + Plan::program.loss_gradient;
+    else if constexpr (wants_gradient)
+      gradient = memory_.block + planned.gradient;
+
+    losses_[Output] = kernels::loss<loss_of<Output>, rows, columns, architecture>(
+        target<Output>(), memory_.block + planned.value, scale(Output), gradient);
+    total_loss_ += output_weight * losses_[Output];
+    if constexpr (wants_gradient) {
+      float const factor = output_weight * gradient_factor_;
+      if (factor != 1.0F)
+        kernels::scaled_add<false, architecture>(factor, gradient, gradient, static_cast<std::int64_t>(rows) * columns);
+      if constexpr (adds)
+        kernels::scaled_add<true, architecture>(1.0F, gradient, memory_.block + planned.gradient,
+                                                static_cast<std::int64_t>(rows) * columns);
+    }
+  }
+
+  // Sum: gradients are added. Mean: each is divided by their number first. Running mean: what has been gathered is
+  // scaled down before each one is added (keras.ipu GradientAccumulationReductionMethod).
+  void begin_micro_batch() {
+    using enum gradient_accumulation_reduction_method;
+    constexpr auto method = Training.pipeline.reduction_method;
+    auto const n = static_cast<float>(micro_batch_);
+    if (method == mean) gradient_factor_ = 1.0F / static_cast<float>(accumulation_steps);
+    if (method == running_mean) gradient_factor_ = 1.0F / (n + 1.0F);
+    if (micro_batch_ == 0)
+      kernels::fill<architecture>(memory_.gradients, 0.0F, storage.floats);
+    else if (method == running_mean)
+      kernels::scaled_add<false, architecture>(n / (n + 1.0F), memory_.gradients, memory_.gradients, storage.floats);
+  }
+
+  template <std::size_t... Parameter>
+  void add_regularization(std::index_sequence<Parameter...>) {
+    [[maybe_unused]] int const done[]{0, (add_regularization_of<Parameter>(), 0)...};
+  }
+  template <std::size_t Parameter>
+  void add_regularization_of() {
+    constexpr auto const& penalty = graph.parameters[Parameter].regularizer;
+    if constexpr (!penalty.empty())
+      total_loss_ += kernels::regularization_loss<architecture>(penalty, weight(Parameter), storage.size[Parameter]);
+  }
+
+  template <std::size_t... Parameter>
+  void run_updates(std::index_sequence<Parameter...>) {
+    [[maybe_unused]] int const done[]{0, (run_update<Parameter>(), 0)...};
+  }
+  template <std::size_t Parameter>
+  void run_update() {
+    constexpr auto const& info = graph.parameters[Parameter];
+    if constexpr (info.trainable && !updated_in_backward(Parameter)) {
+      constexpr auto size = storage.size[Parameter];
+      constexpr auto offset = storage.offset[Parameter];
+      float* const gradient = memory_.gradients + offset;
+      if constexpr (!info.regularizer.empty()) {
+        // Each micro-batch's loss contains the penalty: a sum of gradients contains it as often.
+        constexpr bool sum = Training.pipeline.reduction_method == gradient_accumulation_reduction_method::sum;
+        constexpr auto times = static_cast<float>(sum ? accumulation_steps : 1);
+        constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
+        kernels::add_regularization_gradient<architecture>(penalty, weight(Parameter), gradient, size);
+      }
+      kernels::update<Training.optimizer, architecture>(memory_.learning_rate, memory_.update, weight(Parameter), gradient,
+                                                        memory_.slots + offset, storage.floats, size);
+    }
+  }
+  [[nodiscard]] static constexpr bool updated_in_backward(std::size_t parameter) {
+    for (std::size_t i = 0; i < graph.calls.size(); ++i) {
+      auto const& layer = graph.layer_of(static_cast<int>(i));
+      auto const index = static_cast<int>(parameter) - layer.first_parameter;
+      if (index >= 0 && index < layer.parameter_count)
+        return training_plan::fuses_update(static_cast<int>(i), index) && layer.type == tag_of<layers::dense>;
+    }
+    return false;
+  }
+
+  template <class Plan, std::size_t... Call>
+  static constexpr long long largest_workspace(std::index_sequence<Call...>) {
+    long long largest = 0;
+    for (long long const floats :
+         {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<host_call<Plan, static_cast<int>(Call)>>()...})
+      largest = std::max(largest, floats);
+    return largest;
+  }
+  static constexpr long long workspace_floats() { return largest_workspace<training_plan>(call_indices{}); }
+
+  void initialize(std::uint64_t seed) {
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (initialize_weight<Parameter>(seed), 0)...};
+    }(std::make_index_sequence<storage.count>{});
+  }
+  // Gradients are not in use yet: their memory takes the values before they are packed.
+  template <std::size_t Parameter>
+  void initialize_weight(std::uint64_t seed) {
+    constexpr auto const& info = graph.parameters[Parameter];
+    kernels::initialize(info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter,
+                        memory_.gradients);
+    write_weight<Parameter>(memory_.gradients);
+    std::fill_n(memory_.gradients, info.size(), 0.0F);
+  }
+
+  aligned_block block_, weights_, gradients_, slots_, workspace_, targets_, scales_;
+  host_memory memory_;
+  std::array<float, output_count> losses_{};
+  float total_loss_ = 0;
+  float gradient_factor_ = 1;
+  int micro_batch_ = 0;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the host carries out the steps of a layer. The layers of this library have a specialisation each, beside this
+// file; a layer of the user's own brings `forward` and `backward` itself. Level 5.
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <stagecraft/execution/host_call.hpp>
+#include <stagecraft/graph/shape.hpp>
+
+namespace stagecraft {
+
+/// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
+/// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
+/// calls have added before.
+template <class Call>
+class layer_call {
+ public:
+  explicit layer_call(Call const& call) : call_(call) {}
+
+  static constexpr int batch = Call::batch;
+  [[nodiscard]] static constexpr shape const& input_shape(int index = 0) { return Call::input_shape(index); }
+  [[nodiscard]] static constexpr shape const& output_shape() { return Call::output_shape(); }
+
+  [[nodiscard]] std::span<float const> input(int index = 0) const { return {call_.input(index), input_floats(index)}; }
+  /// Written by `forward`, read by `backward`.
+  [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
+  /// A weight, in the order of `parameters`.
+  [[nodiscard]] std::span<float const> weight(int index = 0) const {
+    return {call_.weight(index), static_cast<std::size_t>(Call::parameter_info(index).size())};
+  }
+  /// `saved_size` floats per sample that `forward` keeps for `backward`; only while training.
+  [[nodiscard]] std::span<float> saved() const {
+    return {call_.saved(), Call::planned.saved < 0 ? 0 : static_cast<std::size_t>(Call::planned.needs.saved)};
+  }
+  /// Whether the model is being trained.
+  static constexpr bool training = Call::plan::trains;
+
+  [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
+  /// To add to. Where nobody wants the gradient, this is memory without a use.
+  [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
+    return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace, input_floats(index)};
+  }
+  [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
+    return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::parameter_info(index).size())};
+  }
+
+ private:
+  static constexpr std::size_t output_floats = static_cast<std::size_t>(Call::batch) * Call::size;
+  [[nodiscard]] static constexpr std::size_t input_floats(int index) {
+    return static_cast<std::size_t>(Call::batch) * static_cast<std::size_t>(Call::input_shape(index).size());
+  }
+
+  Call const& call_;
+};
+
+/// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need. This one serves
+/// the user's own layers.
+template <class L>
+struct operation {
+  template <class Call>
+  static constexpr long long workspace() {
+    long long largest = 0;
+    for (int i = 0; i < Call::input_count; ++i) {
+      long long const floats = static_cast<long long>(Call::batch) * Call::input_shape(i).size();
+      if (!Call::wants_input_gradient(i) && floats > largest) largest = floats;
+    }
+    return largest;
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    static_assert(requires { Call::layer.forward(layer_call<Call>(call)); },
+                  "stagecraft: a layer that is run needs `void forward(auto const& call) const`, see "
+                  "execution/operation.hpp [E4030]");
+    if constexpr (requires { Call::layer.forward(layer_call<Call>(call)); }) Call::layer.forward(layer_call<Call>(call));
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    static_assert(requires { Call::layer.backward(layer_call<Call>(call)); },
+                  "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
+                  "execution/operation.hpp [E4031]");
+    for (int i = 0; i < Call::input_count; ++i)
+      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !written_before(call, i))
+        clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
+    if (!Call::adds_parameter_gradient)
+      for (int i = 0; i < Call::parameter_count; ++i) clear(call.parameter_gradient(i), Call::parameter_info(i).size());
+    if constexpr (requires { Call::layer.backward(layer_call<Call>(call)); })
+      Call::layer.backward(layer_call<Call>(call));
+  }
+
+ private:
+  static void clear(float* x, long long floats) { std::memset(x, 0, static_cast<std::size_t>(floats) * sizeof(float)); }
+
+  // The same tensor may stand twice among the inputs: then its gradient is cleared once.
+  template <class Call>
+  static bool written_before(Call const& call, int index) {
+    for (int i = 0; i < index; ++i)
+      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
+    return false;
+  }
+};
+
+/// The steps of a layer whose output is its input's memory: there are none.
+struct view_operation {
+  template <class Call>
+  static constexpr long long workspace() {
+    return 0;
+  }
+  template <class Call>
+  static void forward(Call const&) {}
+  template <class Call>
+  static void backward(Call const&) {}
+};
+
+}  // namespace stagecraft

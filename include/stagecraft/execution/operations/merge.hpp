@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of the merging layers on the host: add, subtract, multiply, average, maximum. Level 5.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <stagecraft/execution/operation.hpp>
+#include <stagecraft/kernels/elementwise.hpp>
+#include <stagecraft/layers/add.hpp>
+#include <stagecraft/layers/average.hpp>
+#include <stagecraft/layers/maximum.hpp>
+#include <stagecraft/layers/multiply.hpp>
+#include <stagecraft/layers/subtract.hpp>
+#include <utility>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// What the merging layers have in common. `Rule` says `forward(inputs, count, y, n)` and
+/// `backward<Add>(inputs, count, which, dy, dx, n)`.
+template <class Rule>
+struct merge_operation {
+  template <class Call>
+  static constexpr long long floats = static_cast<long long>(Call::batch) * Call::size;
+
+  template <class Call>
+  static constexpr long long workspace() {
+    return 0;
+  }
+
+  template <class Call>
+  static auto inputs(Call const& call) {
+    std::array<float const*, Call::input_count> x{};
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = call.input(static_cast<int>(i));
+    return x;
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    Rule::template forward<typename Call::architecture>(inputs(call).data(), Call::input_count, call.output(),
+                                                        floats<Call>);
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    auto const x = inputs(call);
+    [&]<int... Index>(std::integer_sequence<int, Index...>) {
+      (input_backward<Index>(call, x.data()), ...);
+    }(std::make_integer_sequence<int, Call::input_count>{});
+  }
+
+ private:
+  template <int Index, class Call>
+  static void input_backward(Call const& call, float const* const* x) {
+    if constexpr (Call::wants_input_gradient(Index))
+      Rule::template backward<Call::adds_input_gradient(Index), typename Call::architecture>(
+          x, Call::input_count, Index, call.output_gradient(), call.input_gradient(Index), floats<Call>);
+  }
+};
+
+struct add_rule {
+  template <class Arch>
+  static void forward(float const* const* x, int count, float* y, long long n) {
+    kernels::add<Arch>(x, count, y, n);
+  }
+  template <bool Add, class Arch>
+  static void backward(float const* const*, int, int, float const* dy, float* dx, long long n) {
+    kernels::scaled_add<Add, Arch>(1.0F, dy, dx, n);
+  }
+};
+
+struct subtract_rule {
+  template <class Arch>
+  static void forward(float const* const* x, int, float* y, long long n) {
+    kernels::subtract<Arch>(x[0], x[1], y, n);
+  }
+  template <bool Add, class Arch>
+  static void backward(float const* const*, int, int which, float const* dy, float* dx, long long n) {
+    kernels::scaled_add<Add, Arch>(which == 0 ? 1.0F : -1.0F, dy, dx, n);
+  }
+};
+
+struct average_rule {
+  template <class Arch>
+  static void forward(float const* const* x, int count, float* y, long long n) {
+    kernels::average<Arch>(x, count, y, n);
+  }
+  template <bool Add, class Arch>
+  static void backward(float const* const*, int count, int, float const* dy, float* dx, long long n) {
+    kernels::scaled_add<Add, Arch>(1.0F / static_cast<float>(count), dy, dx, n);
+  }
+};
+
+struct multiply_rule {
+  template <class Arch>
+  static void forward(float const* const* x, int count, float* y, long long n) {
+    kernels::multiply<Arch>(x, count, y, n);
+  }
+  template <bool Add, class Arch>
+  static void backward(float const* const* x, int count, int which, float const* dy, float* dx, long long n) {
+    kernels::multiply_backward<Add, Arch>(x, count, which, dy, dx, n);
+  }
+};
+
+struct maximum_rule {
+  template <class Arch>
+  static void forward(float const* const* x, int count, float* y, long long n) {
+    kernels::maximum<Arch>(x, count, y, n);
+  }
+  template <bool Add, class Arch>
+  static void backward(float const* const* x, int count, int which, float const* dy, float* dx, long long n) {
+    kernels::maximum_backward<Add, Arch>(x, count, which, dy, dx, n);
+  }
+};
+
+}  // namespace detail
+
+template <>
+struct operation<layers::add> : detail::merge_operation<detail::add_rule> {};
+template <>
+struct operation<layers::subtract> : detail::merge_operation<detail::subtract_rule> {};
+template <>
+struct operation<layers::average> : detail::merge_operation<detail::average_rule> {};
+template <>
+struct operation<layers::multiply> : detail::merge_operation<detail::multiply_rule> {};
+template <>
+struct operation<layers::maximum> : detail::merge_operation<detail::maximum_rule> {};
+
+}  // namespace stagecraft

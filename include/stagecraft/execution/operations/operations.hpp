@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of all layers on the host. Level 5.
+#pragma once
+
+#include <stagecraft/execution/operations/activation.hpp>
+#include <stagecraft/execution/operations/concatenate.hpp>
+#include <stagecraft/execution/operations/dense.hpp>
+#include <stagecraft/execution/operations/dropout.hpp>
+#include <stagecraft/execution/operations/merge.hpp>
+#include <stagecraft/execution/operations/views.hpp>
