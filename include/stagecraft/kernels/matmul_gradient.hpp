@@ -48,7 +48,7 @@ inline void matmul_input_gradient(float const* dy, float const* w, float* worksp
     for (int n = 0; n < N; n += detail::most_steps)
       detail::multiply_panel<M, N, panel, Columns, K, Arch>(
           dy + n, workspace + n * panel, N - n < detail::most_steps ? N - n : detail::most_steps, dx + first,
-          Accumulate || n > 0, false, 0, no_epilogue{});
+          Accumulate || n > 0, true, 0, detail::store_output<no_epilogue>{});
   };
   for (int p = 0; p < whole; ++p) multiply.template operator()<panel>(p * panel);
   if constexpr (K % panel != 0) multiply.template operator()<K % panel>(whole * panel);

@@ -5,6 +5,8 @@
 
 #include <stagecraft/kernels/simd.hpp>
 
+#include <utility>
+
 namespace stagecraft::kernels::detail {
 
 /// Vector registers of the instruction set.
@@ -76,18 +78,21 @@ template <class Arch>
   return sums >= 8 ? 1 : sums >= 4 ? 2 : sums >= 2 ? 4 : 8;
 }
 
-/// Makes the compiler hold x in a register. Without it GCC 12 (-mtune=znver3) reads x from memory again at each use, which
-/// costs more than a fifth of the speed.
+/// The registers' worth of floats at p, as a value that the compiler cannot read again. Without the barrier GCC 12
+/// (-mtune=znver3) turns each use of a loaded row into a load of its own, which costs more than a fifth of the speed.
 template <class Arch>
-inline void hold(batch<Arch>& x) {
-#if defined(__GNUC__) && !defined(__clang__) && (defined(__x86_64__) || defined(__i386__))
+[[nodiscard]] inline batch<Arch> load_once(float const* p) {
+  batch<Arch> const loaded = batch<Arch>::load_unaligned(p);
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+  auto value = loaded.data;
 #if defined(__AVX512F__)
-  asm("" : "+v"(x.data));
+  asm("" : "+v"(value));
 #else
-  asm("" : "+x"(x.data));
+  asm("" : "+x"(value));
 #endif
+  return batch<Arch>(value);
 #else
-  static_cast<void>(x);
+  return loaded;
 #endif
 }
 
@@ -105,37 +110,42 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
 #pragma GCC unroll 4
       for (int j = 0; j < Vectors; ++j) sum[part][i][j] = batch<Arch>(0.0F);
 
-  auto const step = [&](int part) {
-    batch<Arch> row[Vectors];
-#pragma GCC unroll 4
-    for (int j = 0; j < Vectors; ++j) {
-      row[j] = batch<Arch>::load_unaligned(right + part * RightStep + j * width);
-      if constexpr (Rows > 1) hold<Arch>(row[j]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) {
-      batch<Arch> const element(left[i * LeftRow + part * LeftStep]);
-#pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) sum[part][i][j] = fused_multiply_add(element, row[j], sum[part][i][j]);
-    }
-  };
   int s = 0;
   for (; s + sums <= steps; s += sums, left += sums * LeftStep, right += sums * RightStep)
 #pragma GCC unroll 8
-    for (int part = 0; part < sums; ++part) step(part);
-  if constexpr (sums > 1)
-    for (; s < steps; ++s, left += LeftStep, right += RightStep) step(0);
-
-#pragma GCC unroll 16
-  for (int i = 0; i < Rows; ++i)
+    for (int part = 0; part < sums; ++part) {
+      batch<Arch> row[Vectors];
 #pragma GCC unroll 4
-    for (int j = 0; j < Vectors; ++j) {
-#pragma GCC unroll 8
-      for (int distance = sums / 2; distance > 0; distance /= 2)
-#pragma GCC unroll 8
-        for (int part = 0; part < distance; ++part) sum[part][i][j] = sum[part][i][j] + sum[part + distance][i][j];
-      finish(i, j, sum[0][i][j]);
+      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch>(right + part * RightStep + j * width);
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i) {
+        batch<Arch> const element(left[i * LeftRow + part * LeftStep]);
+#pragma GCC unroll 4
+        for (int j = 0; j < Vectors; ++j) sum[part][i][j] = fused_multiply_add(element, row[j], sum[part][i][j]);
+      }
     }
+  if constexpr (sums > 1) {
+    for (; s < steps; ++s, left += LeftStep, right += RightStep)
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+        for (int j = 0; j < Vectors; ++j)
+          sum[0][i][j] = fused_multiply_add(batch<Arch>(left[i * LeftRow]),
+                                            batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
+#pragma GCC unroll 8
+    for (int distance = sums / 2; distance > 0; distance /= 2)
+#pragma GCC unroll 8
+      for (int part = 0; part < distance; ++part)
+#pragma GCC unroll 16
+        for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+          for (int j = 0; j < Vectors; ++j) sum[part][i][j] = sum[part][i][j] + sum[part + distance][i][j];
+  }
+
+  // A fold, not a loop: the sums must have constant indices even where the body is too large for GCC to unroll early.
+  [&]<int... Index>(std::integer_sequence<int, Index...>) {
+    (finish(Index / Vectors, Index % Vectors, sum[0][Index / Vectors][Index % Vectors]), ...);
+  }(std::make_integer_sequence<int, Rows * Vectors>());
 }
 
 }  // namespace stagecraft::kernels::detail
