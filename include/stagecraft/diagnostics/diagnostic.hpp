@@ -13,9 +13,21 @@ namespace stagecraft {
 /// Each has a section in docs/errors.md.
 struct diagnostic {
   int code = 0;
+  int line = 0;  ///< of the user's source, where it is known; 0 otherwise
   message text;
 
+  /// The code of a mistake that has had its own compile error before; nothing more is said of it.
+  static constexpr int already_reported = -1;
+
   [[nodiscard]] constexpr bool failed() const noexcept { return code != 0; }
+  [[nodiscard]] constexpr bool has_text() const noexcept { return code > 0; }
+
+  /// The text as the compiler prints it: with "(line 17)" if the line is known.
+  [[nodiscard]] constexpr fixed_text<message::capacity + 20> text_with_line() const {
+    fixed_text<message::capacity + 20> result(text.view());
+    if (line > 0) result.append(" (line ").append(line).append(')');
+    return result;
+  }
 
   /// Records the problem if it is the first one: `report(1002, "layer '", name, "' expects ...")`.
   template <class... Parts>

@@ -11,6 +11,8 @@ namespace stagecraft {
 /// What does not fit is cut off; nothing allocates.
 template <std::size_t Capacity>
 struct fixed_text {
+  static constexpr std::size_t capacity = Capacity;
+
   char characters[Capacity + 1]{};
   std::size_t length = 0;
 

@@ -65,6 +65,7 @@ struct built_model : model_base {
 
 /// Keras's `model.build(input_shape)`: a model subclass whose inputs have these shapes, checked where it is named.
 template <class Subclass, layers::input... Inputs>
-using build = detail::checked_model<built_model<Subclass, Inputs...>>;
+using build = typename detail::layer_verdict<built_model<Subclass, Inputs...>>::template model<
+    built_model<Subclass, Inputs...>>;
 
 }  // namespace stagecraft

@@ -107,19 +107,20 @@ inline constexpr graph_view graph_of = detail::view_graph<M>();
 
 namespace detail {
 
-template <class M, bool Check>
-struct checked {
-  static_assert(report<findings<M>.problem>());
-  using type = M;
-};
-template <class M>
-struct checked<M, false> {
-  using type = M;
-};
+inline constexpr diagnostic no_problem{};
 
-/// A model that is checked where it is named.
+template <class M, bool Check>
+constexpr diagnostic const& problem_to_report() {
+  if constexpr (Check)
+    return findings<M>.problem;
+  else
+    return no_problem;
+}
+
+/// The verdict on a model's layers and shapes. `typename layer_verdict<M>::template model<M>` is the model itself, checked
+/// where it is named.
 template <class M, bool Check = true>
-using checked_model = typename checked<M, Check>::type;
+using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
 
 }  // namespace detail
 

@@ -58,6 +58,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
 /// are written with braces. Checked where it is named, if it begins with an input; without one it can be called inside
 /// another model.
 template <auto... Layers>
-using sequential = detail::checked_model<sequential_model<Layers...>, detail::begins_with_input<Layers...>()>;
+using sequential = typename detail::layer_verdict<
+    sequential_model<Layers...>, detail::begins_with_input<Layers...>()>::template model<sequential_model<Layers...>>;
 
 }  // namespace stagecraft

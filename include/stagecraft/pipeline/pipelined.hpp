@@ -140,12 +140,6 @@ template <class M>
 inline constexpr staged_graph checked_stages = staged_view<M>();
 
 template <class M>
-struct checked_pipeline {
-  static_assert(report<stage_problem<M>>());
-  using type = M;
-};
-
-template <class M>
 struct without_stages {
   using type = pipelined_model<M, no_stages{}, device_mapping<>>;
 };
@@ -164,7 +158,8 @@ struct without_stages<pipelined_model<M, Assignment, Devices>> : without_stages<
 /// stage is left out, E2006 and E2007 order of a sequential model, E2008 at least two stages, E2009 and E2014 device
 /// mapping, E2010 shared weights on one device, E2012 negative stage.
 template <Model M, auto Assignment, auto Devices = device_mapping<>>
-using pipelined = typename detail::checked_pipeline<pipelined_model<M, Assignment, Devices>>::type;
+using pipelined = typename detail::verdict_on<detail::stage_problem<
+    pipelined_model<M, Assignment, Devices>>>::template model<pipelined_model<M, Assignment, Devices>>;
 
 /// Keras on IPU's `reset_pipeline_stage_assignment`: the same model without stages.
 template <Model M>
