@@ -3,9 +3,9 @@
 // Keras counterpart: tf.keras.optimizers.legacy (the formulas of Keras 2.6). Level 4 of the house.
 #pragma once
 
-#include <type_traits>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include <stagecraft/kernels/simd.hpp>
 #include <stagecraft/optimizers/adam.hpp>

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Losses: the vocabulary, and their kernels against the scalar formulas, Keras and finite differences.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <stagecraft/kernels/loss.hpp>
+#include <stagecraft/kernels/reference.hpp>
+#include <stagecraft/losses/losses.hpp>
+
+#include "../golden/golden.hpp"
+
+namespace losses = stagecraft::losses;
+namespace kernels = stagecraft::kernels;
+namespace reference = stagecraft::kernels::reference;
+
+static_assert(losses::sparse_categorical_crossentropy::sparse_targets && !losses::huber::sparse_targets);
+static_assert(losses::huber{}.delta == 1 && losses::binary_crossentropy::name == "binary_crossentropy");
+static_assert(!losses::categorical_crossentropy{}.from_logits);
+static_assert(std::is_same_v<kernels::target_type<losses::sparse_categorical_crossentropy{}>, std::int32_t>);
+
+namespace {
+
+bool near(double got, double expected, double relative, double absolute) {
+  if (std::isnan(expected)) return std::isnan(got);
+  if (std::isinf(expected)) return got == expected;
+  return std::fabs(got - expected) <= relative * std::fabs(expected) + absolute;
+}
+
+template <auto Loss>
+constexpr bool probabilities() {
+  if constexpr (requires { Loss.from_logits; }) return !Loss.from_logits;
+  return false;
+}
+
+template <auto Loss, int Columns>
+void check_against_formula() {
+  CAPTURE(Columns);
+  CAPTURE(std::string(Loss.name));
+  constexpr int rows = 5;
+  constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
+  std::vector<float> prediction(rows * Columns + 1, -77.0F);
+  std::vector<kernels::target_type<Loss>> target(rows * target_columns);
+  for (int row = 0; row < rows; ++row) {
+    float total = 0;
+    for (int i = 0; i < Columns; ++i) {
+      auto const at = static_cast<std::size_t>(row * Columns + i);
+      double const wave = std::sin(1.3 * static_cast<double>(at) + 0.5);
+      prediction[at] = static_cast<float>(probabilities<Loss>() ? 0.5 + 0.48 * wave : 4 * wave);
+      if constexpr (!Loss.sparse_targets)
+        total += target[at] = static_cast<float>(0.5 + 0.4 * std::cos(2.2 * static_cast<double>(at)));
+    }
+    if constexpr (Loss.sparse_targets) target[static_cast<std::size_t>(row)] = (7 * row + 3) % Columns;
+    if constexpr (std::is_same_v<std::remove_const_t<decltype(Loss)>, losses::categorical_crossentropy>)
+      for (int i = 0; i < Columns; ++i) target[static_cast<std::size_t>(row * Columns + i)] /= total;
+  }
+  std::vector<float> const scale{0.2F, 0.7F, 0.0F, 1.0F, 0.05F};
+  std::vector<float> gradient(prediction.size(), -77.0F);
+  std::vector<float> row_loss(rows + 1, -77.0F);
+  float const value = kernels::loss<Loss, rows, Columns>(target.data(), prediction.data(), scale.data(),
+                                                         gradient.data(), row_loss.data());
+  CHECK(gradient.back() == -77.0F);
+  CHECK(row_loss.back() == -77.0F);
+  CHECK(kernels::loss<Loss, rows, Columns>(target.data(), prediction.data(), scale.data(), nullptr) == value);
+
+  double expected = 0;
+  int wrong = 0;
+  for (int row = 0; row < rows; ++row) {
+    auto const r = static_cast<std::size_t>(row);
+    float* const p = prediction.data() + row * Columns;
+    auto const* const t = target.data() + row * target_columns;
+    double const loss = reference::loss_row(Loss, t, p, Columns);
+    expected += scale[r] * loss;
+    CHECK(near(row_loss[r], scale[r] == 0 ? 0 : loss, 2e-6, 1e-6));
+    for (int i = 0; i < Columns; ++i) {
+      float const old = p[i];
+      p[i] = old + 1e-3F;
+      double const high = p[i];
+      double const above = reference::loss_row(Loss, t, p, Columns);
+      p[i] = old - 1e-3F;
+      double const low = p[i];
+      double const slope = (above - reference::loss_row(Loss, t, p, Columns)) / (high - low);
+      p[i] = old;
+      wrong += !near(gradient[static_cast<std::size_t>(row * Columns + i)], scale[r] * slope, 2e-3, 3e-5);
+    }
+  }
+  CHECK(near(value, expected, 2e-6, 1e-6));
+  CHECK(wrong == 0);
+
+  std::vector<float> in_place = prediction;
+  CHECK(kernels::loss<Loss, rows, Columns>(target.data(), in_place.data(), scale.data(), in_place.data()) == value);
+  CHECK(in_place == gradient);
+}
+
+template <auto Loss>
+void check_sizes() {
+  check_against_formula<Loss, 1>();
+  check_against_formula<Loss, 7>();
+  check_against_formula<Loss, 16>();
+  check_against_formula<Loss, 17>();
+  check_against_formula<Loss, 31>();
+  check_against_formula<Loss, 64>();
+}
+
+/// A case of losses.txt with `Rows` losses of `Columns` predictions each. Sample weights may span several rows.
+template <auto Loss, int Rows, int Columns>
+void check_against_keras(golden::file const& file, std::string const& name) {
+  CAPTURE(name);
+  auto const& prediction = file[name + "/prediction"];
+  REQUIRE(prediction.size() == Rows * Columns);
+  auto const& values = file[name + "/target"].values;
+  std::vector<kernels::target_type<Loss>> target;
+  for (float const each : values) target.push_back(static_cast<kernels::target_type<Loss>>(each));
+  std::vector<float> scale(Rows, 1.0F / Rows);
+  if (file.contains(name + "/sample_weight")) {
+    auto const& weights = file[name + "/sample_weight"];
+    for (std::size_t row = 0; row < Rows; ++row) scale[row] *= weights[row * weights.size() / Rows];
+  }
+  std::vector<float> gradient(Rows * Columns);
+  std::vector<float> rows(Rows);
+  float const loss = kernels::loss<Loss, Rows, Columns>(target.data(), prediction.values.data(), scale.data(),
+                                                        gradient.data(), rows.data());
+  CHECK(near(loss, file[name + "/loss"].scalar(), 2e-6, 1e-6));
+  for (std::size_t row = 0; row < Rows; ++row)
+    if (scale[row] != 0) {
+      CAPTURE(row);
+      CHECK(near(rows[row], file[name + "/rows"][row], 2e-6, 1e-6));
+    }
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    CAPTURE(i);
+    CAPTURE(gradient[i]);
+    CAPTURE(file[name + "/gradient"][i]);
+    CHECK(near(gradient[i], file[name + "/gradient"][i], 4e-6, 1e-6));
+  }
+}
+
+constexpr losses::sparse_categorical_crossentropy sparse{};
+constexpr losses::sparse_categorical_crossentropy sparse_logits{.from_logits = true};
+constexpr losses::categorical_crossentropy categorical{};
+constexpr losses::categorical_crossentropy categorical_logits{.from_logits = true};
+constexpr losses::binary_crossentropy binary{};
+constexpr losses::binary_crossentropy binary_logits{.from_logits = true};
+
+}  // namespace
+
+TEST_CASE("losses agree with the scalar formulas and finite differences") {
+  check_sizes<losses::mean_squared_error{}>();
+  check_sizes<losses::mean_absolute_error{}>();
+  check_sizes<losses::huber{.delta = 1.5F}>();
+  check_sizes<binary>();
+  check_sizes<binary_logits>();
+  check_sizes<categorical>();
+  check_sizes<categorical_logits>();
+  check_sizes<sparse>();
+  check_sizes<sparse_logits>();
+  check_against_formula<losses::binary_crossentropy{.label_smoothing = 0.2F}, 17>();
+  check_against_formula<losses::categorical_crossentropy{.label_smoothing = 0.1F}, 17>();
+  check_against_formula<losses::categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F}, 17>();
+}
+
+TEST_CASE("categorical losses agree with Keras") {
+  auto const file = golden::read("losses.txt");
+  for (std::string const suffix : {"", "_weighted"}) {
+    check_against_keras<sparse, 5, 4>(file, "sparse_categorical_crossentropy" + suffix);
+    check_against_keras<sparse_logits, 5, 4>(file, "sparse_categorical_crossentropy_logits" + suffix);
+    check_against_keras<categorical, 5, 4>(file, "categorical_crossentropy" + suffix);
+    check_against_keras<categorical_logits, 5, 4>(file, "categorical_crossentropy_logits" + suffix);
+  }
+  for (std::string const suffix : {"_unnormalised", "_hard"}) {
+    check_against_keras<sparse, 5, 4>(file, "sparse_categorical_crossentropy" + suffix);
+    check_against_keras<categorical, 5, 4>(file, "categorical_crossentropy" + suffix);
+  }
+  check_against_keras<sparse_logits, 5, 4>(file, "sparse_categorical_crossentropy_far_logits");
+  check_against_keras<sparse_logits, 5, 4>(file, "sparse_categorical_crossentropy_column");
+  check_against_keras<sparse, 6, 4>(file, "sparse_categorical_crossentropy_rank3");
+  check_against_keras<sparse_logits, 6, 4>(file, "sparse_categorical_crossentropy_logits_rank3");
+  check_against_keras<categorical, 5, 4>(file, "categorical_crossentropy_soft");
+  check_against_keras<categorical_logits, 5, 4>(file, "categorical_crossentropy_logits_soft");
+  check_against_keras<categorical_logits, 5, 4>(file, "categorical_crossentropy_far_logits");
+  check_against_keras<losses::categorical_crossentropy{.label_smoothing = 0.1F}, 5, 4>(
+      file, "categorical_crossentropy_smoothing");
+  check_against_keras<losses::categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F}, 5, 4>(
+      file, "categorical_crossentropy_logits_smoothing");
+  check_against_keras<categorical_logits, 4, 4>(file, "categorical_crossentropy_logits_rank3");
+}
+
+TEST_CASE("binary losses agree with Keras") {
+  auto const file = golden::read("losses.txt");
+  for (std::string const suffix : {"", "_weighted", "_soft"}) {
+    check_against_keras<binary, 5, 3>(file, "binary_crossentropy" + suffix);
+    check_against_keras<binary_logits, 5, 3>(file, "binary_crossentropy_logits" + suffix);
+  }
+  check_against_keras<binary, 5, 1>(file, "binary_crossentropy_one");
+  check_against_keras<binary, 5, 3>(file, "binary_crossentropy_hard");
+  check_against_keras<binary_logits, 5, 3>(file, "binary_crossentropy_far_logits");
+  check_against_keras<losses::binary_crossentropy{.label_smoothing = 0.2F}, 5, 3>(file,
+                                                                                  "binary_crossentropy_smoothing");
+  check_against_keras<losses::binary_crossentropy{.from_logits = true, .label_smoothing = 0.2F}, 5, 3>(
+      file, "binary_crossentropy_logits_smoothing");
+}
+
+namespace {
+
+template <auto Loss>
+void check_regression(golden::file const& file, std::string const& name) {
+  check_against_keras<Loss, 5, 3>(file, name);
+  check_against_keras<Loss, 5, 3>(file, name + "_weighted");
+  check_against_keras<Loss, 5, 1>(file, name + "_one");
+  check_against_keras<Loss, 6, 4>(file, name + "_rank3");
+  check_against_keras<Loss, 6, 4>(file, name + "_rank3_weighted");
+}
+
+}  // namespace
+
+TEST_CASE("regression losses agree with Keras") {
+  auto const file = golden::read("losses.txt");
+  check_regression<losses::mean_squared_error{}>(file, "mean_squared_error");
+  check_regression<losses::mean_absolute_error{}>(file, "mean_absolute_error");
+  check_regression<losses::huber{}>(file, "huber");
+  check_regression<losses::huber{.delta = 0.5F}>(file, "huber_half");
+  check_regression<losses::huber{.delta = 2}>(file, "huber_two");
+}
+
+TEST_CASE("rows with scale 0 give nothing, whatever they hold") {
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> const prediction{1, 2, 3, nan, nan, nan};
+  std::vector<std::int32_t> const target{1, -1};
+  std::vector<float> const scale{1, 0};
+  std::vector<float> gradient(6, 9.0F);
+  std::vector<float> rows(2, 9.0F);
+  float const loss =
+      kernels::loss<sparse_logits, 2, 3>(target.data(), prediction.data(), scale.data(), gradient.data(), rows.data());
+  CHECK(loss == doctest::Approx(1.4076059));
+  CHECK(rows[1] == 0);
+  for (std::size_t i = 3; i < 6; ++i) CHECK(gradient[i] == 0);
+}
+
+TEST_CASE("a class number outside of the range gives NaN and reads nothing") {
+  std::vector<float> const prediction{0.2F, 0.3F, 0.5F};
+  std::vector<float> const scale{1};
+  for (std::int32_t const label : {-1, 3, 1000000000}) {
+    std::vector<float> gradient(3);
+    CHECK(std::isnan(kernels::loss<sparse, 1, 3>(&label, prediction.data(), scale.data(), gradient.data())));
+    for (float const value : gradient) CHECK(std::isnan(value));
+  }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Optimizers: the vocabulary, and their kernels against the scalar formulas and Keras; weight penalties.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <stagecraft/kernels/reference.hpp>
+#include <stagecraft/kernels/regularization.hpp>
+#include <stagecraft/kernels/update.hpp>
+#include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
+
+#include "../golden/golden.hpp"
+
+namespace sc = stagecraft;
+namespace kernels = stagecraft::kernels;
+namespace optimizers = stagecraft::optimizers;
+
+static_assert(optimizers::sgd{}.slots() == 0 && optimizers::sgd{.momentum = 0.9F}.slots() == 1);
+static_assert(optimizers::rmsprop{}.slots() == 1);
+static_assert(optimizers::rmsprop{.momentum = 0.9F, .centered = true}.slots() == 3);
+static_assert(optimizers::adam{}.slots() == 2 && optimizers::adam{.amsgrad = true}.slots() == 3);
+static_assert(optimizers::adam{}.learning_rate == 0.001F && optimizers::sgd{}.learning_rate == 0.01F);
+static_assert(sc::regularizer{}.empty());
+static_assert(sc::regularizer(sc::regularizers::l1_l2{}) == sc::regularizer{.l1 = 0.01F, .l2 = 0.01F});
+static_assert(sc::regularizer(sc::regularizers::l2{.l2 = 0.5F}) == sc::regularizer{.l2 = 0.5F});
+
+namespace {
+
+bool near(double got, double expected, double relative, double absolute) {
+  return std::fabs(got - expected) <= relative * std::fabs(expected) + absolute;
+}
+
+template <auto Optimizer>
+void check_against_formula() {
+  CAPTURE(std::string(Optimizer.name));
+  constexpr int slots = Optimizer.slots();
+  for (int const n : {1, 7, 15, 16, 17, 31, 64, 1000}) {
+    CAPTURE(n);
+    auto const size = static_cast<std::size_t>(n);
+    auto const stride = size + 3;
+    std::vector<float> w(size + 1, -77.0F);
+    std::vector<float> g(size);
+    std::vector<float> state(stride * slots, 0.0F);
+    std::vector<double> expected(size);
+    std::vector<double> expected_state(size * 4, 0.0);
+    for (std::size_t i = 0; i < size; ++i) expected[i] = w[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+    auto split_w = w;
+    auto split_state = state;
+    for (int step = 1; step <= 5; ++step) {
+      for (std::size_t i = 0; i < size; ++i) {
+        g[i] = static_cast<float>(std::cos(0.7 * static_cast<double>(i) + step) * (i % 3 == 0 ? 30 : 0.2));
+        stagecraft::kernels::reference::update(Optimizer, Optimizer.learning_rate, step, expected[i], g[i],
+                                               &expected_state[4 * i]);
+      }
+      kernels::update<Optimizer>(Optimizer.learning_rate, step, w.data(), g.data(), state.data(),
+                                 static_cast<std::int64_t>(stride), n);
+      int const half = n / 2;
+      kernels::update<Optimizer>(Optimizer.learning_rate, step, split_w.data(), g.data(), split_state.data(),
+                                 static_cast<std::int64_t>(stride), half);
+      kernels::update<Optimizer>(Optimizer.learning_rate, step, split_w.data() + half, g.data() + half,
+                                 split_state.data() + (slots > 0 ? half : 0), static_cast<std::int64_t>(stride),
+                                 n - half);
+    }
+    CHECK(w.back() == -77.0F);
+    CHECK(split_w == w);
+    CHECK(split_state == state);
+    int wrong = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      wrong += !near(w[i], expected[i], 4e-6, 1e-6);
+      for (std::size_t slot = 0; slot < slots; ++slot)
+        wrong += !near(state[slot * stride + i], expected_state[4 * i + slot], 4e-6, 1e-6);
+    }
+    CHECK(wrong == 0);
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      for (std::size_t i = size; i < stride; ++i) CHECK(state[slot * stride + i] == 0);
+  }
+}
+
+/// A case of optimizers.txt, and whether the options written here are those Keras had.
+template <auto Optimizer>
+void check_against_keras(golden::file const& file, std::string const& name) {
+  CAPTURE(name);
+  auto w = file["weights"].values;
+  auto const& gradients = file["gradients"];
+  auto const& expected = file[name + "/weights"];
+  CHECK(Optimizer.learning_rate == file[name + "/learning_rate"].scalar());
+  auto const option = [&](char const* key, float value) {
+    CAPTURE(key);
+    CHECK(value == file[name + "/" + key].scalar());
+  };
+  if constexpr (requires { Optimizer.nesterov; }) {
+    option("momentum", Optimizer.momentum);
+    option("nesterov", Optimizer.nesterov);
+  }
+  if constexpr (requires { Optimizer.centered; }) {
+    option("rho", Optimizer.rho);
+    option("momentum", Optimizer.momentum);
+    option("epsilon", Optimizer.epsilon);
+    option("centered", Optimizer.centered);
+  }
+  if constexpr (requires { Optimizer.amsgrad; }) {
+    option("beta_1", Optimizer.beta_1);
+    option("beta_2", Optimizer.beta_2);
+    option("epsilon", Optimizer.epsilon);
+    option("amsgrad", Optimizer.amsgrad);
+  }
+  std::size_t const n = w.size();
+  std::vector<float> state(n * 3, 0.0F);
+  for (std::size_t step = 0; step < gradients.shape[0]; ++step) {
+    kernels::update<Optimizer>(Optimizer.learning_rate, static_cast<std::int64_t>(step) + 1, w.data(),
+                               gradients.values.data() + step * n, state.data(), static_cast<std::int64_t>(n),
+                               static_cast<std::int64_t>(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      CAPTURE(step);
+      CAPTURE(i);
+      CAPTURE(w[i]);
+      CAPTURE(expected[step * n + i]);
+      CHECK(near(w[i], expected[step * n + i], 2e-6, 2e-6));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("optimizers agree with the scalar formulas, however the weights are split") {
+  check_against_formula<optimizers::sgd{}>();
+  check_against_formula<optimizers::sgd{.momentum = 0.9F}>();
+  check_against_formula<optimizers::sgd{.momentum = 0.9F, .nesterov = true}>();
+  check_against_formula<optimizers::rmsprop{}>();
+  check_against_formula<optimizers::rmsprop{.momentum = 0.5F}>();
+  check_against_formula<optimizers::rmsprop{.epsilon = 1e-2F, .centered = true}>();
+  check_against_formula<optimizers::rmsprop{.momentum = 0.5F, .epsilon = 1e-2F, .centered = true}>();
+  check_against_formula<optimizers::adam{}>();
+  check_against_formula<optimizers::adam{.amsgrad = true}>();
+}
+
+TEST_CASE("optimizers agree with Keras") {
+  auto const file = golden::read("optimizers.txt");
+  check_against_keras<optimizers::sgd{.learning_rate = 0.1F}>(file, "sgd");
+  check_against_keras<optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F}>(file, "sgd_momentum");
+  check_against_keras<optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F, .nesterov = true}>(file, "sgd_nesterov");
+  check_against_keras<optimizers::rmsprop{}>(file, "rmsprop");
+  check_against_keras<optimizers::rmsprop{.learning_rate = 0.05F, .rho = 0.8F, .epsilon = 0.01F}>(file,
+                                                                                                  "rmsprop_options");
+  check_against_keras<optimizers::rmsprop{.learning_rate = 0.01F, .momentum = 0.9F, .epsilon = 0.01F}>(
+      file, "rmsprop_momentum");
+  check_against_keras<optimizers::rmsprop{.learning_rate = 0.01F, .epsilon = 0.01F, .centered = true}>(
+      file, "rmsprop_centered");
+  check_against_keras<optimizers::rmsprop{
+      .learning_rate = 0.01F, .momentum = 0.5F, .epsilon = 0.01F, .centered = true}>(file, "rmsprop_centered_momentum");
+  check_against_keras<optimizers::adam{}>(file, "adam");
+  check_against_keras<optimizers::adam{.learning_rate = 0.05F, .beta_1 = 0.8F, .beta_2 = 0.95F, .epsilon = 0.01F}>(
+      file, "adam_options");
+  check_against_keras<optimizers::adam{.learning_rate = 0.05F, .beta_2 = 0.9F, .amsgrad = true}>(file, "adam_amsgrad");
+}
+
+TEST_CASE("weight penalties: value and gradient") {
+  for (int const n : {1, 7, 15, 16, 17, 31, 64, 1000}) {
+    CAPTURE(n);
+    auto const size = static_cast<std::size_t>(n);
+    std::vector<float> w(size);
+    std::vector<float> g(size + 1, 2.0F);
+    for (std::size_t i = 0; i < size; ++i)
+      w[i] = i % 5 == 0 ? 0.0F : static_cast<float>(std::sin(static_cast<double>(i)));
+    sc::regularizer const penalty = sc::regularizers::l1_l2{.l1 = 0.3F, .l2 = 0.2F};
+    double loss = 0;
+    for (float const value : w) loss += 0.3 * std::fabs(value) + 0.2 * value * value;
+    CHECK(near(kernels::regularization_loss(penalty, w.data(), n), loss, 2e-6, 1e-7));
+    kernels::add_regularization_gradient(penalty, w.data(), g.data(), n);
+    CHECK(g.back() == 2.0F);
+    int wrong = 0;
+    for (std::size_t i = 0; i < size; ++i)
+      wrong += !near(g[i], 2 + 0.3 * (w[i] > 0 ? 1 : w[i] < 0 ? -1 : 0) + 0.4 * w[i], 1e-6, 1e-7);
+    CHECK(wrong == 0);
+  }
+}
