@@ -106,44 +106,41 @@ class metric_state {
   [[nodiscard]] double score(float const* prediction, float const* target) const noexcept {
     using enum metrics::metric_kind;
     switch (metric_.kind) {
-      case binary_accuracy: {
-        int right = 0;
-        for (int i = 0; i < width_; ++i) right += (prediction[i] > metric_.threshold ? 1.f : 0.f) == target[i];
-        return static_cast<double>(right) / width_;
-      }
       case categorical_accuracy:
-        return detail::is_first_largest(prediction, width_, detail::first_largest(target, width_));
-      case top_k_categorical_accuracy:
-        return detail::is_in_top_k(prediction, width_, detail::first_largest(target, width_), metric_.k);
-      case mean_absolute_error: {
-        float sum = 0;
-        for (int i = 0; i < width_; ++i) {
-          float const difference = prediction[i] - target[i];
-          sum += difference < 0 ? -difference : difference;
-        }
-        return static_cast<double>(sum) / width_;
+      case top_k_categorical_accuracy: return score_class(prediction, detail::first_largest(target, width_));
+      case sparse_categorical_accuracy:
+      case sparse_top_k_categorical_accuracy: return score_class(prediction, static_cast<int>(target[0]));
+      default: {
+        double sum = 0;
+        for (int i = 0; i < width_; ++i) sum += score_column(prediction[i], target[i]);
+        return sum / width_;
       }
-      case mean_squared_error: {
-        float sum = 0;
-        for (int i = 0; i < width_; ++i) sum += (prediction[i] - target[i]) * (prediction[i] - target[i]);
-        return static_cast<double>(sum) / width_;
-      }
-      default: return score(prediction, static_cast<std::int32_t>(target[0]));
     }
   }
 
   [[nodiscard]] double score(float const* prediction, std::int32_t label) const noexcept {
     using enum metrics::metric_kind;
     switch (metric_.kind) {
-      case sparse_categorical_accuracy:
-      case categorical_accuracy: return detail::is_first_largest(prediction, width_, label);
-      case sparse_top_k_categorical_accuracy:
-      case top_k_categorical_accuracy: return detail::is_in_top_k(prediction, width_, label, metric_.k);
-      default: {
-        auto const target = static_cast<float>(label);
-        return score(prediction, &target);  // width 1, see metrics::fits_targets
-      }
+      case binary_accuracy:
+      case mean_squared_error:
+      case mean_absolute_error: return score_column(prediction[0], static_cast<float>(label));  // width 1
+      default: return score_class(prediction, label);
     }
+  }
+
+  [[nodiscard]] bool score_class(float const* prediction, int label) const noexcept {
+    bool const top_k = metric_.kind == metrics::metric_kind::top_k_categorical_accuracy ||
+                       metric_.kind == metrics::metric_kind::sparse_top_k_categorical_accuracy;
+    return top_k ? detail::is_in_top_k(prediction, width_, label, metric_.k)
+                 : detail::is_first_largest(prediction, width_, label);
+  }
+
+  [[nodiscard]] float score_column(float prediction, float target) const noexcept {
+    if (metric_.kind == metrics::metric_kind::binary_accuracy)
+      return (prediction > metric_.threshold ? 1.f : 0.f) == target ? 1.f : 0.f;
+    float const difference = prediction - target;
+    if (metric_.kind == metrics::metric_kind::mean_squared_error) return difference * difference;
+    return difference < 0 ? -difference : difference;
   }
 
   metrics::metric metric_ = metrics::resolve({}, false, 1);
