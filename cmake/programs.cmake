@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# How stagecraft's own programs (tests, examples, benchmarks) are compiled.
+
+if(NOT TARGET stagecraft::stagecraft)
+  message(FATAL_ERROR "stagecraft: tests, examples and benchmarks need xtensor and xsimd; tools/setup.sh installs them")
+endif()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(STAGECRAFT_CCACHE ccache)
+mark_as_advanced(STAGECRAFT_CCACHE)
+if(STAGECRAFT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${STAGECRAFT_CCACHE})
+endif()
+
+set(stagecraft_program_options -Wall -Wextra -Wpedantic -Wshadow -Werror)
+if(STAGECRAFT_ARCH)
+  list(APPEND stagecraft_program_options -march=${STAGECRAFT_ARCH})
+  # Clang 19 warns about its own list of features on some processors.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 19)
+    list(APPEND stagecraft_program_options -Wno-invalid-feature-combination)
+  endif()
+endif()
+
+# stagecraft_program(name source...): one of stagecraft's own programs, with warnings as errors.
+function(stagecraft_program name)
+  add_executable(${name} ${ARGN})
+  target_compile_options(${name} PRIVATE ${stagecraft_program_options})
+  target_link_libraries(${name} PRIVATE stagecraft::stagecraft)
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+endfunction()
