@@ -69,6 +69,13 @@ class host_session {
   [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
     return output_shape(output).size() / output_shape(output).back();
   }
+  /// Whether the targets of an output are class numbers.
+  [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
+    return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
+      bool const sparse[]{loss_of<Output>.sparse_targets...};
+      return sparse[output];
+    }(std::make_index_sequence<output_count>{});
+  }
   /// What the last forward step gave, before a later step overwrites it.
   [[nodiscard]] float const* prediction(std::size_t output, bool training) const {
     return memory_.block + (training ? training_plan::program.calls[at(outputs[output])].value

@@ -37,11 +37,11 @@ constexpr output_loss_list<Losses...> per_output(Losses const&... loss) {
   return {{{loss}...}};
 }
 
-/// The loss of one output.
+/// The loss of one output. Where a list is too short (an error of its own, E4022), its first one stands in.
 template <std::size_t Output, class Loss>
 constexpr auto const& loss_of_output(Loss const& loss) {
   if constexpr (requires { Loss::size; })
-    return detail::loss_at<Output>(loss);
+    return detail::loss_at<(Output < Loss::size ? Output : 0)>(loss);
   else
     return loss;
 }

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The whole library: models, their checks, training on the host, data sets.
+#pragma once
+
+#include <stagecraft/datasets/digits.hpp>
+#include <stagecraft/datasets/mnist.hpp>
+#include <stagecraft/execution/host.hpp>
+#include <stagecraft/pipeline.hpp>
+#include <stagecraft/program/training.hpp>
+#include <stagecraft/training/callbacks/callbacks.hpp>
+#include <stagecraft/training/trainer.hpp>

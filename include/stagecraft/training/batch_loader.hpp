@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Brings samples, targets and their weights into a session's memory, one batch at a time, and checks them before the
+// first one. Level 6.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/training/data.hpp>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+/// Fills whole batches: of a partial one, the rows without a sample are zeros whose weight in the loss is 0.
+template <class Session, auto Training>
+class batch_loader {
+ public:
+  /// No targets: for prediction. Throws data_error E4001, E4003, E4010.
+  explicit batch_loader(sample_set const& x) : x_(x) {
+    std::array<shape, static_cast<std::size_t>(Session::input_count())> inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
+    check_shapes("x", x, inputs);
+    check_count("x", x.count());
+    check_lengths("x", x, "x", x);
+  }
+
+  /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
+  batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
+               std::vector<class_weight_entry> const& class_weight)
+      : batch_loader(x) {
+    y_ = y;
+    std::array<shape, outputs> targets;
+    for (std::size_t i = 0; i < outputs; ++i) {
+      targets[i] = Session::output_shape(i);
+      if (Session::sparse_targets(i)) --targets[i].dimension_count;
+    }
+    check_shapes("y", y, targets);
+    check_lengths("x", x, "y", y);
+    for (std::size_t i = 0; i < outputs; ++i)
+      if (Session::sparse_targets(i)) check_labels("y", y[static_cast<int>(i)], Session::output_shape(i).back());
+    check_sample_weight("sample_weight", sample_weight, x.count());
+    if (!class_weight.empty()) {
+      if (outputs > 1)
+        throw data_error("E4012", "class_weight: expected a model with one output, found one with " +
+                                      std::to_string(outputs));
+      int const width = Session::output_shape(0).back();
+      check_class_weight(class_weight, width == 1 ? 2 : width);
+    }
+    weights_ = row_weights(sample_weight, class_weight, y[0]);
+  }
+
+  [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
+
+  void load_inputs(Session& session, std::span<std::int32_t const> rows) const {
+    for (int i = 0; i < Session::input_count(); ++i) {
+      float* const to = session.input(i);
+      x_[i].gather(rows, to);
+      auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
+      if (rows.size() < batch) std::memset(to + rows.size() * size, 0, (batch - rows.size()) * size * sizeof(float));
+    }
+  }
+
+  void load(Session& session, std::span<std::int32_t const> rows) const {
+    load_inputs(session, rows);
+    load_targets(session, rows, std::make_index_sequence<outputs>{});
+  }
+
+ private:
+  static constexpr std::size_t outputs = Session::output_count;
+  static constexpr auto batch = static_cast<std::size_t>(Session::batch);
+
+  template <std::size_t... Output>
+  void load_targets(Session& session, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
+    (load_target<Output>(session, rows), ...);
+  }
+  template <std::size_t Output>
+  void load_target(Session& session, std::span<std::int32_t const> rows) const {
+    auto* const target = session.template target<Output>();
+    y_[static_cast<int>(Output)].gather(rows, target);
+    constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
+    constexpr auto width = Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
+    if (rows.size() < batch) std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
+
+    float* const scale = session.scale(Output);
+    for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
+    if (weights_.given()) weights_.gather(rows, scale);
+    // From one number per sample to one per row, backwards since they share their memory.
+    float const share = 1.0F / static_cast<float>(rows.size() * per_sample);
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      float const weight = scale[i] * share;
+      for (std::size_t k = 0; k < per_sample; ++k) scale[i * per_sample + k] = weight;
+    }
+    for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
+  }
+
+  sample_set x_, y_;
+  row_weights weights_;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A model's weights as the user sees them: copies in Keras's order, and views by name over the model's own memory.
+// Level 6.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/graph/post_order.hpp>
+#include <stagecraft/models/queries.hpp>
+#include <stagecraft/training/weight_array.hpp>
+#include <stagecraft/training/xtensor.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// Appends the weights of a model's layers, and of the models inside it, in the order of Keras's `model.weights`.
+constexpr void append_weights(graph_view const& graph, int model, std::vector<int>& result) {
+  auto const& kind = graph.nested_models[static_cast<std::size_t>(model)].kind;
+  auto const append_layer = [&](int call) {
+    auto const& layer = graph.layer_of(call);
+    for (int i = 0; i < layer.parameter_count; ++i) {
+      int const weight = layer.first_parameter + i;
+      bool known = false;
+      for (int const other : result) known = known || other == weight;
+      if (!known) result.push_back(weight);
+    }
+  };
+  if (kind == model_kind::functional) {
+    for (int const node :
+         post_order({graph.calls, graph.inputs, graph.nested_models, graph.model_outputs}).layers(model)) {
+      if (node >= 0)
+        append_layer(node);
+      else
+        append_weights(graph, -1 - node, result);
+    }
+    return;
+  }
+  // A sequential model's layers stand in their order, a subclass's in the order of their first calls.
+  for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
+    for (int at = graph.call(i).nested_model; at >= 0; at = graph.nested_models[static_cast<std::size_t>(at)].parent)
+      if (at == model) append_layer(i);
+}
+
+template <class M>
+constexpr auto order_weights() {
+  std::vector<int> order;
+  append_weights(graph_of<M>, 0, order);
+  std::array<int, graph_of<M>.parameters.size()> result{};
+  std::size_t count = 0;
+  for (int const weight : order) result[count++] = weight;
+  return result;
+}
+
+/// The weights in Keras's order, as indices of graph_of<M>.parameters.
+template <class M>
+inline constexpr auto weight_order = order_weights<M>();
+
+template <class M>
+constexpr int layer_of_weight(int weight) {
+  for (int i = 0; i < static_cast<int>(graph_of<M>.layers.size()); ++i) {
+    auto const& layer = graph_of<M>.layer(i);
+    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count) return i;
+  }
+  return -1;
+}
+
+/// Keras's name of a weight, such as "dense/kernel:0".
+template <class M>
+std::string weight_name(int weight) {
+  return std::string(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view()) + "/" +
+         std::string(graph_of<M>.parameters[static_cast<std::size_t>(weight)].name.view()) + ":0";
+}
+
+template <class M, class Session, class Visit>
+void for_each_weight(Session& session, Visit&& visit) {
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    [[maybe_unused]] int const done[]{
+        0, (visit.template operator()<static_cast<std::size_t>(weight_order<M>[Index])>(session, Index), 0)...};
+  }(std::make_index_sequence<weight_order<M>.size()>{});
+}
+
+template <class M, class Session>
+std::vector<weight_array> copy_weights(Session const& session) {
+  std::vector<weight_array> result(weight_order<M>.size());
+  for_each_weight<M>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
+    auto const& info = graph_of<M>.parameters[Weight];
+    result[index] = {weight_name<M>(static_cast<int>(Weight)), {info.shape.begin(), info.shape.end()},
+                     std::vector<float>(static_cast<std::size_t>(info.size()))};
+    from.template read_weight<Weight>(result[index].values.data());
+  });
+  return result;
+}
+
+inline void check_weight(weight_array const& found, std::string const& name, shape const& expected) {
+  auto const text = [](auto const& dimensions) {
+    std::string list = "(";
+    for (int const dimension : dimensions) list += (list.size() > 1 ? ", " : "") + std::to_string(dimension);
+    return list + ")";
+  };
+  if (!found.name.empty() && found.name != name)
+    throw data_error("E4009", "set_weights: expected weight '" + name + "', found '" + found.name + "'");
+  if (found.shape.size() != static_cast<std::size_t>(expected.rank()) ||
+      !std::equal(expected.begin(), expected.end(), found.shape.begin()))
+    throw data_error("E4009", "set_weights: weight '" + name + "' has shape " + text(expected) + ", found " +
+                                  text(found.shape));
+  if (found.values.size() != static_cast<std::size_t>(expected.size()))
+    throw data_error("E4009", "set_weights: weight '" + name + "' has " + std::to_string(expected.size()) +
+                                  " values, found " + std::to_string(found.values.size()));
+}
+
+template <class M, class Session>
+void assign_weights(Session& session, std::vector<weight_array> const& weights) {
+  if (weights.size() != weight_order<M>.size())
+    throw data_error("E4009", "set_weights: the model has " + std::to_string(weight_order<M>.size()) +
+                                  " weights, found " + std::to_string(weights.size()));
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    check_weight(weights[i], weight_name<M>(weight_order<M>[i]),
+                 graph_of<M>.parameters[static_cast<std::size_t>(weight_order<M>[i])].shape);
+  for_each_weight<M>(session, [&]<std::size_t Weight>(Session& to, std::size_t index) {
+    to.template write_weight<Weight>(weights[index].values.data());
+  });
+}
+
+/// The weight called "layer/weight" ("layer/weight:0" as well), or -1.
+template <class M>
+constexpr int find_weight(std::string_view name) {
+  if (name.ends_with(":0")) name.remove_suffix(2);
+  for (int i = 0; i < static_cast<int>(graph_of<M>.parameters.size()); ++i) {
+    auto const& layer = graph_of<M>.layer(layer_of_weight<M>(i)).name.view();
+    auto const& weight = graph_of<M>.parameters[static_cast<std::size_t>(i)].name.view();
+    if (name.size() == layer.size() + 1 + weight.size() && name.starts_with(layer) && name[layer.size()] == '/' &&
+        name.ends_with(weight))
+      return i;
+  }
+  return -1;
+}
+
+template <class M, fixed_name Name, class Session>
+auto view_weight(Session& session) {
+  constexpr int index = find_weight<M>(Name);
+  static_assert(index >= 0, "stagecraft: the model has no weight of this name; names are \"layer/weight\" [E4032]");
+  constexpr auto weight = static_cast<std::size_t>(index < 0 ? 0 : index);
+  constexpr auto const& dimensions = graph_of<M>.parameters[weight].shape;
+  if constexpr (Session::template is_packed<weight>) {
+    using packed = typename Session::template packed<weight>;
+    // (panel, row, lane) in memory; in front come the rows, then the columns, without those that only fill a panel.
+    std::array<std::size_t, 3> const extents{packed::panels, packed::rows, packed::panel_columns};
+    auto panels = xt::adapt(session.weight(weight), std::size_t{packed::panels} * packed::panel_stride,
+                            xt::no_ownership(), extents);
+    auto rows = xt::reshape_view(xt::transpose(std::move(panels), std::array<std::size_t, 3>{1, 0, 2}),
+                                 std::array<std::size_t, 2>{packed::rows,
+                                                            std::size_t{packed::panels} * packed::panel_columns});
+    return xt::view(std::move(rows), xt::all(), xt::range(0, packed::columns));
+  } else {
+    std::array<std::size_t, static_cast<std::size_t>(dimensions.rank())> extents{};
+    for (std::size_t axis = 0; axis < extents.size(); ++axis)
+      extents[axis] = static_cast<std::size_t>(dimensions[static_cast<int>(axis)]);
+    return xt::adapt(session.weight(weight), static_cast<std::size_t>(dimensions.size()), xt::no_ownership(), extents);
+  }
+}
+
+}  // namespace stagecraft::detail
