@@ -70,9 +70,9 @@ TEST_CASE("E4002: lengths") {
 TEST_CASE("E4003: enough samples") {
   sc::check_count("x", 1);
   sc::check_steps("steps_per_epoch", 3, 3);
-  throws("x: expected at least 1 sample, found none [E4003]", [] { sc::check_count("x", 0); });
+  throws("x: expected at least 1 sample, found 0 [E4003]", [] { sc::check_count("x", 0); });
   throws("x: expected at least 32 samples (one batch, with drop_remainder), found 10 [E4003]",
-         [] { sc::check_count("x", 10, 32, "one batch, with drop_remainder"); });
+         [] { sc::check_count("x", 10, 32, " (one batch, with drop_remainder)"); });
   throws("steps_per_epoch: expected data for 4 batches, found 3 [E4003]",
          [] { sc::check_steps("steps_per_epoch", 4, 3); });
 }
@@ -107,9 +107,9 @@ TEST_CASE("E4006: class weights") {
   sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, 2);
   throws("class_weight: expected classes from 0 to 1, found 2 [E4006]",
          [] { sc::check_class_weight({{0, 1.0f}, {2, 1.0f}}, 2); });
-  throws("class_weight: expected one weight for class 0, found several [E4006]",
+  throws("class_weight: expected one weight for each of the 2 classes, found 2 for class 0 [E4006]",
          [] { sc::check_class_weight({{0, 1.0f}, {0, 2.0f}}, 2); });
-  throws("class_weight: expected a weight for each of the 2 classes, found none for class 1 [E4006]",
+  throws("class_weight: expected one weight for each of the 2 classes, found 0 for class 1 [E4006]",
          [] { sc::check_class_weight({{0, 1.0f}}, 2); });
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("E4007: validation_split keeps the last part, as Keras counts it") {
   CHECK(sc::training_count(10, 0.1) == 9);
   CHECK(sc::training_count(7, 0.5) == 3);
   CHECK(sc::training_count(1000, 0.9) == 99);  // floor(1000 * (1 - 0.9)) in double arithmetic, as in Python
-  throws("validation_split: expected a number from 0 to below 1, found 1.0 [E4007]",
+  throws("validation_split: expected a number from 0 to below 1, found 1 [E4007]",
          [] { static_cast<void>(sc::training_count(10, 1)); });
   throws("validation_split: expected a number from 0 to below 1, found -0.5 [E4007]",
          [] { static_cast<void>(sc::training_count(10, -0.5)); });

@@ -3,7 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.History. Level 6.
 #pragma once
 
-#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callback.hpp>
 
 #include <cstddef>
@@ -26,9 +26,7 @@ class named_series {
   /// The numbers of that name, one per epoch that reported it. Throws data_error E4013, with the names that there are.
   [[nodiscard]] std::vector<double> const& at(std::string_view name) const {
     if (series const* const found = find(name)) return found->values;
-    std::string list;
-    for (series const& s : series_) list += (list.empty() ? "" : ", ") + s.name;
-    throw data_error("E4013", "history: nothing is named '" + std::string(name) + "'; there are: " + list);
+    throw_unknown(name);
   }
   /// Same as `at`.
   [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
@@ -44,6 +42,16 @@ class named_series {
   [[nodiscard]] auto end() const noexcept { return series_.end(); }
 
  private:
+  [[noreturn, gnu::cold]] void throw_unknown(std::string_view name) const {
+    std::string list;
+    for (series const& s : series_) {
+      if (!list.empty()) list += ", ";
+      list += s.name;
+    }
+    detail::throw_data_error("E4013", "history: nothing is named '%.*s'; there are: %s", static_cast<int>(name.size()),
+                             name.data(), list.c_str());
+  }
+
   [[nodiscard]] series const* find(std::string_view name) const noexcept {
     for (series const& s : series_)
       if (s.name == name) return &s;

@@ -3,7 +3,7 @@
 // Keras counterpart: the `logs` dictionaries. Level 6.
 #pragma once
 
-#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 
 #include <cstddef>
 #include <initializer_list>
@@ -36,7 +36,8 @@ class logs {
   /// The value of that name. Throws data_error E4013, with the names that there are.
   [[nodiscard]] double at(std::string_view name) const {
     if (double const* const value = find(name)) return *value;
-    throw data_error("E4013", "logs: no value is named '" + std::string(name) + "'; there are: " + names());
+    detail::throw_data_error("E4013", "logs: no value is named '%.*s'; there are: %s", static_cast<int>(name.size()),
+                             name.data(), names().c_str());
   }
 
   /// The value of that name, appended as 0 when there was none.
@@ -57,7 +58,7 @@ class logs {
   [[nodiscard]] auto end() const noexcept { return entries_.end(); }
 
   /// All names, as "loss, accuracy".
-  [[nodiscard]] std::string names() const {
+  [[nodiscard]] [[gnu::cold]] std::string names() const {
     std::string list;
     for (entry const& e : entries_) {
       if (!list.empty()) list += ", ";

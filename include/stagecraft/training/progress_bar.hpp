@@ -47,7 +47,7 @@ class progress_bar {
 
   /// Starts again from step 0, with the time of now. Values, their order and what is stateful are forgotten.
   /// \param target number of steps expected; 0 when it is not known
-  void restart(int target) {
+  [[gnu::cold]] void restart(int target) {
     options_.target = target;
     dynamic_ = options_.display == display_mode::dynamic ||
                (options_.display == display_mode::automatic &&
@@ -119,7 +119,7 @@ class progress_bar {
     }
   };
 
-  shown_value& find_or_append(std::string_view name) {
+  [[gnu::cold, gnu::noinline]] shown_value& find_or_append(std::string_view name) {
     for (std::size_t i = 0; i < value_count_; ++i)
       if (values_[i].name == name) return values_[i];
     if (value_count_ == values_.size()) values_.emplace_back();
@@ -130,7 +130,7 @@ class progress_bar {
     return added;
   }
 
-  void show_bar(int current, double now, bool finalize) {
+  [[gnu::cold, gnu::noinline]] void show_bar(int current, double now, bool finalize) {
     text_.clear();
     std::size_t const previous_width = total_width_;
     if (dynamic_) {
@@ -168,7 +168,7 @@ class progress_bar {
     options_.output(text_);
   }
 
-  void show_line(int current, double now) {
+  [[gnu::cold, gnu::noinline]] void show_line(int current, double now) {
     text_.clear();
     append_count(current);
     append(" - %.0fs", now - start_);
@@ -178,13 +178,13 @@ class progress_bar {
   }
 
   /// "  3/100", the count as wide as the target.
-  void append_count(int current) {
+  [[gnu::cold, gnu::noinline]] void append_count(int current) {
     int digits = 1;
     for (int rest = options_.target; rest >= 10; rest /= 10) ++digits;
     append("%*d/%d", digits, current, options_.target);
   }
 
-  void append_value(shown_value const& shown, bool by_magnitude) {
+  [[gnu::cold, gnu::noinline]] void append_value(shown_value const& shown, bool by_magnitude) {
     double const mean = shown.sum / (shown.weight > 1 ? shown.weight : 1);
     text_ += " - ";
     text_ += shown.name;
@@ -194,7 +194,7 @@ class progress_bar {
     else append(fixed ? ": %.4f" : ": %.4e", mean);
   }
 
-  void append_duration(double seconds) {
+  [[gnu::cold]] void append_duration(double seconds) {
     auto const unit = static_cast<int>(options_.unit_name.size());
     char const* const name = options_.unit_name.data();
     if (seconds >= 1 || seconds == 0) append(" %.0fs/%.*s", seconds, unit, name);
@@ -202,7 +202,7 @@ class progress_bar {
     else append(" %.0fus/%.*s", seconds * 1e6, unit, name);
   }
 
-  void append_eta(double seconds) {
+  [[gnu::cold]] void append_eta(double seconds) {
     auto const whole = static_cast<long long>(seconds);
     if (seconds > 3600) append(" - ETA: %lld:%02lld:%02lld", whole / 3600, whole % 3600 / 60, whole % 60);
     else if (seconds > 60) append(" - ETA: %lld:%02lld", whole / 60, whole % 60);
@@ -218,7 +218,7 @@ class progress_bar {
     return seconds;
   }
 
-  [[gnu::format(printf, 2, 3)]] void append(char const* format, ...) {
+  [[gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] void append(char const* format, ...) {
     char buffer[352];  // the longest double, in %.4f, has 314 characters
     std::va_list arguments;
     va_start(arguments, format);

@@ -3,7 +3,7 @@
 // Keras counterpart: data_adapter's TensorLikeDataAdapter. Level 6.
 #pragma once
 
-#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/xtensor.hpp>
 
@@ -12,7 +12,6 @@
 #include <cstring>
 #include <memory>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -57,6 +56,13 @@ inline constexpr number_reader reader_of{
       }
     },
     [](void const* from, std::ptrdiff_t index) { return static_cast<double>(static_cast<Number const*>(from)[index]); }};
+
+/// A container, adaptor or view that is contiguous in row-major order by its type.
+template <class Tensor>
+concept RowMajorTensor = requires(Tensor const& data) {
+  data.data() + data.data_offset();
+  requires Tensor::static_layout == xt::layout_type::row_major;
+};
 
 /// Address of the first number when all of them lie one after the other in row-major order, else null.
 template <class Tensor>
@@ -152,13 +158,17 @@ class sample_source {
   template <TensorData Data>
   void read(Data const& data) {
     set_shape(data.dimension(), [&](std::size_t axis) { return static_cast<std::ptrdiff_t>(data.shape()[axis]); });
-    using number = typename Data::value_type;
-    if (number const* const numbers = detail::row_major_numbers(data)) {
-      use(numbers);
+    if constexpr (detail::RowMajorTensor<Data>) {
+      use(data.data() + data.data_offset());
     } else {
-      auto evaluated = std::make_shared<xt::xarray<number, xt::layout_type::row_major>>(data);
-      use(evaluated->data());
-      kept_ = std::move(evaluated);
+      using number = typename Data::value_type;
+      if (number const* const numbers = detail::row_major_numbers(data)) {
+        use(numbers);
+      } else {
+        auto evaluated = std::make_shared<xt::xarray<number, xt::layout_type::row_major>>(data);
+        use(evaluated->data());
+        kept_ = std::move(evaluated);
+      }
     }
   }
 
@@ -171,8 +181,8 @@ class sample_source {
   template <class Extent>
   void set_shape(std::size_t rank, Extent extent) {
     if (rank == 0 || rank > shape::max_rank + 1) {
-      throw data_error("E4016", "data: expected an array of samples with at most 6 dimensions each, found an array of " +
-                                    std::to_string(rank) + " dimensions");
+      detail::throw_data_error("E4016", "data: expected an array of samples with at most 6 dimensions each, found an "
+                               "array of %zu dimensions", rank);
     }
     count_ = extent(0);
     for (std::size_t axis = 1; axis < rank; ++axis) sample_shape_.push_back(static_cast<int>(extent(axis)));

@@ -30,7 +30,7 @@ constexpr void append_weights(graph_view const& graph, int model, std::vector<in
   };
   if (kind == model_kind::functional) {
     for (int const node :
-         post_order({graph.calls, graph.inputs, graph.nested_models, graph.model_outputs}).layers(model)) {
+         post_order({graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs}).layers(model)) {
       if (node >= 0)
         append_layer(node);
       else

@@ -15,8 +15,8 @@
 #include <xtensor/views/xview.hpp>
 #else
 #include <xtensor/xtensor_config.hpp>
-// Clang 19 finds two partial specialisations of rebind_container equally good for xtensor's small vector; this third one
-// is more specialised than both, and says what xtensor's own specialisation for svector says.
+// Clang 19 finds two partial specialisations of rebind_container equally good for xtensor's small vector; this third
+// one is more specialised than both, and says what xtensor's own specialisation for svector says.
 #if defined(__clang_major__) && __clang_major__ >= 19
 #include <xtensor/xstorage.hpp>
 namespace xt {

@@ -3,7 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.LearningRateScheduler. Level 6.
 #pragma once
 
-#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callback.hpp>
 #include <stagecraft/training/python_number.hpp>
 #include <stagecraft/training/text_output.hpp>
@@ -39,9 +39,8 @@ class learning_rate_scheduler : public callback {
   void on_epoch_begin(int epoch, logs&) override {
     double const rate = schedule_(epoch, static_cast<double>(model().learning_rate()));
     if (rate - rate != 0) {
-      throw data_error("E4014", "learning_rate_scheduler: the schedule returned " +
-                                    stagecraft::detail::python_repr(rate) + " for epoch " + std::to_string(epoch) +
-                                    ", expected a finite learning rate");
+      stagecraft::detail::throw_data_error(
+          "E4014", "learning_rate_scheduler: expected a finite learning rate for epoch %d, found %g", epoch, rate);
     }
     model().set_learning_rate(static_cast<float>(rate));
     if (options_.verbose == 0) return;

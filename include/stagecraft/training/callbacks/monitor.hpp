@@ -2,7 +2,7 @@
 // The value that a callback watches, and what is better. Keras counterpart: the `monitor` and `mode` arguments. Level 6.
 #pragma once
 
-#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callback.hpp>
 
 #include <string>
@@ -21,13 +21,13 @@ namespace detail {
 
 /// The monitored value, or null in an epoch without validation. Keras warns when the name is not known and goes on
 /// without effect; here that is an error (data_error E4012), since the callback would never do anything.
-[[nodiscard]] inline double const* find_monitored(std::string_view owner, std::string const& monitor,
-                                                  logs const& values, callback_params const& params) {
+[[nodiscard]] inline double const* find_monitored(char const* owner, std::string const& monitor, logs const& values,
+                                                  callback_params const& params) {
   if (double const* const value = values.find(monitor)) return value;
   if (monitor.starts_with("val_") && params.validation && values.contains(std::string_view(monitor).substr(4)))
     return nullptr;
-  throw data_error("E4012", std::string(owner) + ": monitors '" + monitor + "', which is not available; there are: " +
-                                values.names());
+  stagecraft::detail::throw_data_error("E4012", "%s: monitors '%s', which is not available; there are: %s", owner,
+                                       monitor.c_str(), values.names().c_str());
 }
 
 }  // namespace detail

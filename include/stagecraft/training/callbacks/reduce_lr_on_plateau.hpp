@@ -3,7 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.ReduceLROnPlateau. Level 6.
 #pragma once
 
-#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
 #include <stagecraft/training/python_number.hpp>
@@ -37,8 +37,8 @@ class reduce_lr_on_plateau : public callback {
  public:
   explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
     if (!(options_.factor < 1)) {
-      throw data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found " +
-                                    stagecraft::detail::python_repr(options_.factor));
+      stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %.15g",
+                                           options_.factor);
     }
     larger_is_better_ = options_.mode == monitor_mode::max ||
                         (options_.mode == monitor_mode::automatic &&
