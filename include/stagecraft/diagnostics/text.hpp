@@ -25,7 +25,11 @@ struct fixed_text {
   constexpr operator std::string_view() const noexcept { return view(); }
 
   constexpr fixed_text& append(std::string_view text) {
-    for (char const c : text) append(c);
+    // One plain loop: constant evaluation counts its steps.
+    std::size_t const count = text.size() < Capacity - length ? text.size() : Capacity - length;
+    char const* const from = text.data();
+    for (std::size_t i = 0; i < count; ++i) characters[length + i] = from[i];
+    length += count;
     return *this;
   }
   constexpr fixed_text& append(char c) {

@@ -12,7 +12,7 @@ namespace stagecraft {
 
 /// How many of each record a graph has.
 struct graph_sizes {
-  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, model_outputs = 0;
+  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0, model_outputs = 0;
 };
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
@@ -22,6 +22,7 @@ struct graph_view {
   std::span<call_info const> calls;
   std::span<int const> inputs;
   std::span<nested_model_info const> nested_models;
+  std::span<nested_input_info const> nested_inputs;
   std::span<int const> model_outputs;
   std::span<int const> order;  ///< the calls (without inputs) in Keras's order, see graph/post_order.hpp
 
@@ -35,6 +36,11 @@ struct graph_view {
   [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {
     auto const& node = call(index);
     return inputs.subspan(static_cast<std::size_t>(node.first_input), static_cast<std::size_t>(node.input_count));
+  }
+  /// What a call of a nested model takes.
+  [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
+    auto const& node = nested_models[static_cast<std::size_t>(model)];
+    return nested_inputs.subspan(static_cast<std::size_t>(node.first_input), static_cast<std::size_t>(node.input_count));
   }
   /// The calls whose outputs are those of a nested model; 0 is the model itself.
   [[nodiscard]] constexpr std::span<int const> outputs_of(int model) const {
@@ -57,6 +63,7 @@ struct graph {
   std::array<call_info, Sizes.calls> calls{};
   std::array<int, Sizes.inputs> inputs{};
   std::array<nested_model_info, Sizes.nested_models> nested_models{};
+  std::array<nested_input_info, Sizes.nested_inputs> nested_inputs{};
   std::array<int, Sizes.model_outputs> model_outputs{};
   bool uses_stages = false;
 
@@ -66,6 +73,7 @@ struct graph {
     copy(traced.calls, calls);
     copy(traced.inputs, inputs);
     copy(traced.nested_models, nested_models);
+    copy(traced.nested_inputs, nested_inputs);
     copy(traced.model_outputs, model_outputs);
   }
 
@@ -78,8 +86,8 @@ struct graph {
 namespace detail {
 
 constexpr graph_sizes sizes_of(traced_graph const& traced) {
-  return {traced.layers.size(), traced.parameters.size(),    traced.calls.size(),
-          traced.inputs.size(), traced.nested_models.size(), traced.model_outputs.size()};
+  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),        traced.inputs.size(),
+          traced.nested_models.size(), traced.nested_inputs.size(), traced.model_outputs.size()};
 }
 
 constexpr std::size_t count_ordered(std::span<call_info const> calls) {

@@ -7,9 +7,12 @@
 #include <concepts>
 #include <initializer_list>
 #include <span>
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/model_builder.hpp>
 #include <string_view>
+#include <vector>
 
 namespace stagecraft {
 
@@ -19,6 +22,34 @@ concept Layer = std::derived_from<L, layer_base> && requires(L const& layer, lay
   { L::class_name } -> std::convertible_to<std::string_view>;
   { layer.output_shape(in) } -> std::convertible_to<shape>;
 };
+
+namespace detail {
+
+/// The class name of a layer, or what to say in its place.
+template <class L>
+constexpr std::string_view name_of_layer() {
+  if constexpr (requires { { L::class_name } -> std::convertible_to<std::string_view>; })
+    return L::class_name;
+  else
+    return type_name<L>();
+}
+
+/// E1007: what a struct lacks to be a layer.
+template <class L>
+constexpr diagnostic check_layer() {
+  diagnostic problem;
+  if constexpr (!requires { { L::class_name } -> std::convertible_to<std::string_view>; })
+    problem.report(1007, "layer type '", type_name<L>(), "' has no class name; give it `static constexpr std::string_view "
+                   "class_name = \"...\";`");
+  else if constexpr (!requires(L const& layer, layer_inputs const& in) {
+                       { layer.output_shape(in) } -> std::convertible_to<shape>;
+                     })
+    problem.report(1007, "layer type '", type_name<L>(), "' does not say the shape of its output; give it `constexpr shape "
+                   "output_shape(layer_inputs const& in) const`");
+  return problem;
+}
+
+}  // namespace detail
 
 /// Base of every layer. A layer of your own:
 ///
@@ -36,33 +67,37 @@ concept Layer = std::derived_from<L, layer_base> && requires(L const& layer, lay
 template <class Derived>
 struct layer : layer_base {
   /// Calls the layer. E1001 and the codes of its own rules.
-  template <std::same_as<symbolic_tensor>... Tensors>
-    requires(sizeof...(Tensors) > 0)
-  constexpr symbolic_tensor operator()(Tensors... tensor) & {
-    symbolic_tensor const given[]{tensor...};
-    return trace(static_cast<Derived&>(*this), given);
+  template <std::same_as<symbolic_tensor>... More>
+  constexpr symbolic_tensor operator()(detail::first_tensor first, More... more) & {
+    symbolic_tensor const given[]{first.tensor, more...};
+    return trace(static_cast<Derived&>(*this), given, first.where);
   }
-  template <std::same_as<symbolic_tensor>... Tensors>
-    requires(sizeof...(Tensors) > 0)
-  constexpr symbolic_tensor operator()(Tensors... tensor) && {
-    symbolic_tensor const given[]{tensor...};
-    return trace(static_cast<Derived&>(*this), given);
+  template <std::same_as<symbolic_tensor>... More>
+  constexpr symbolic_tensor operator()(detail::first_tensor first, More... more) && {
+    symbolic_tensor const given[]{first.tensor, more...};
+    return trace(static_cast<Derived&>(*this), given, first.where);
   }
   /// A const layer cannot remember which weights are its own from one call to the next.
-  template <std::same_as<symbolic_tensor>... Tensors>
-    requires(sizeof...(Tensors) > 0)
-  constexpr symbolic_tensor operator()(Tensors... tensor) const& {
-    static_assert(sizeof...(Tensors) == 0,
-                  "stagecraft: a layer that is const cannot be called, since a call gives it its weights; "
-                  "make the variable (or the model's `call`) non-const [E1006]");
-    return symbolic_tensor{tensor...};
+  template <std::same_as<symbolic_tensor>... More>
+  constexpr symbolic_tensor operator()(detail::first_tensor, More...) const& {
+    static_assert(detail::report<const_call_problem<Derived>>());
+    return {};
   }
   /// Keras's spelling with a list: `add{}({a, b})`.
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> tensors) & {
-    return trace(static_cast<Derived&>(*this), {tensors.begin(), tensors.size()});
+  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> tensors,
+                                       char const* file = __builtin_FILE(), int line = __builtin_LINE()) & {
+    return trace(static_cast<Derived&>(*this), {tensors.begin(), tensors.size()}, {file, line});
   }
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> tensors) && {
-    return trace(static_cast<Derived&>(*this), {tensors.begin(), tensors.size()});
+  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> tensors,
+                                       char const* file = __builtin_FILE(), int line = __builtin_LINE()) && {
+    return trace(static_cast<Derived&>(*this), {tensors.begin(), tensors.size()}, {file, line});
+  }
+  /// Called with anything else: E1018.
+  template <class... Arguments>
+    requires(!detail::are_tensors<Arguments...>)
+  constexpr symbolic_tensor operator()(Arguments const&...) const {
+    static_assert(detail::report<wrong_call_problem<Derived, sizeof...(Arguments)>>());
+    return {};
   }
 
   /// The same layer with Keras's `name` argument.
@@ -79,29 +114,64 @@ struct layer : layer_base {
   }
 
  private:
-  static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given) {
-    static_assert(Layer<Derived>,
-                  "stagecraft: a layer needs `static constexpr std::string_view class_name` and "
-                  "`constexpr shape output_shape(layer_inputs const&) const` [E1007]");
-    auto& model = *given[0].model;
-    constexpr std::size_t most = 64;
-    shape shapes[most]{};
-    auto const count = given.size() < most ? given.size() : most;
-    for (std::size_t i = 0; i < count; ++i) shapes[i] = given[i].shape();
+  template <class L>
+  static constexpr diagnostic const_call_problem = [] {
+    diagnostic problem;
+    problem.report(1006, "a layer that is const (", detail::name_of_layer<L>(), ") cannot be called, since a call gives it "
+                   "its weights; make the variable, or the model's `call`, non-const");
+    return problem;
+  }();
+  template <class L, std::size_t Arguments>
+  static constexpr diagnostic wrong_call_problem = [] {
+    diagnostic problem;
+    problem.report(1018, "a layer (", detail::name_of_layer<L>(), ") is called with ",
+                   Arguments == 0 ? "nothing" : "something that is not a tensor of this model",
+                   "; call it with the output of model.input(...) or of another layer");
+    return problem;
+  }();
+  template <class L>
+  static constexpr diagnostic incomplete_problem = detail::check_layer<L>();
+
+  static constexpr symbolic_tensor trace(Derived& self, std::span<symbolic_tensor const> given,
+                                         source_line const& where) {
+    if constexpr (Layer<Derived>) {
+      for (auto const& tensor : given)
+        if (tensor.model == nullptr) return {};
+      if (given.empty()) return {};
+      auto& model = *given[0].model;
+      auto const output = trace_call(self, model, given);
+      model.problem.locate(where);
+      return output;
+    } else {
+      static_assert(detail::report<incomplete_problem<Derived>>());
+      return {};
+    }
+  }
+
+  static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
+                                              std::span<symbolic_tensor const> given) {
+    std::vector<shape> shapes;
+    if (given.size() > 1) {
+      shapes.reserve(given.size());
+      for (auto const& tensor : given) shapes.push_back(tensor.shape());
+    }
 
     detail::call_record record{};
     record.layer = &self;
     record.class_name = Derived::class_name;
     record.type = tag_of<Derived>;
     record.inputs = given;
-    auto const layer_id = model.layer_of(record);
-    layer_inputs const in(shapes, static_cast<int>(given.size()), model.name_of(layer_id), model.problem);
-    record.shape = self.output_shape(in);
+    record.shape = given[0].shape();
     record.type_of_output = given[0].type();
-    if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
+    auto const layer_id = model.layer_of(record);
+    layer_inputs const in(given.size() > 1 ? shapes.data() : &given[0].shape(), static_cast<int>(given.size()),
+                          model.name_of(layer_id), model.problem);
     parameter_list weights;
-    if constexpr (requires { self.parameters(in, weights); }) {
-      if (!model.problem.failed()) self.parameters(in, weights);
+    // After a broken rule shapes may be anything: no further rule is asked.
+    if (!model.problem.failed()) record.shape = self.output_shape(in);
+    if (!model.problem.failed()) {
+      if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
+      if constexpr (requires { self.parameters(in, weights); }) self.parameters(in, weights);
     }
     record.parameters = &weights;
     return model.add_call(record);

@@ -38,6 +38,13 @@ struct call_record {
   parameter_list const* parameters;
 };
 
+/// What is known of a model before it is traced.
+struct model_description {
+  model_kind kind;
+  std::string_view class_name;
+  std::string_view name;  // empty: made from the class name
+};
+
 /// A nested model while its layers are being traced.
 struct nested_frame {
   int model = 0;                          // index of nested_models
@@ -67,7 +74,7 @@ class model_builder {
       if (dimension < 1)
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
-    if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions);
+    if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);
     auto const index = add_layer(name.empty() ? unique_name("input") : fixed_name(name), "InputLayer", nullptr);
     call_info call;
     call.layer = index;
@@ -88,7 +95,7 @@ class model_builder {
   // What layers, models and scopes call while they are traced.
   constexpr int layer_of(detail::call_record const& record);
   constexpr symbolic_tensor add_call(detail::call_record const& record);
-  constexpr int enter(model_kind kind, std::string_view name, int instance, std::span<symbolic_tensor const> bound);
+  constexpr int enter(detail::model_description const& model, int instance, std::span<symbolic_tensor const> bound);
   constexpr void leave(std::span<symbolic_tensor const> outputs);
   /// The next tensor that the model being traced is called with.
   constexpr symbolic_tensor take_input() {
@@ -112,6 +119,7 @@ class model_builder {
   std::vector<call_info> calls;
   std::vector<int> inputs;                       // of the calls
   std::vector<nested_model_info> nested_models;  // [0] is the model itself
+  std::vector<nested_input_info> nested_inputs;  // of the nested models
   std::vector<int> model_outputs;                // of the nested models
 
  private:
@@ -121,20 +129,31 @@ class model_builder {
   };
 
   constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type);
+  struct type_counter {
+    type_tag const* type;
+    int count;
+  };
+
   constexpr fixed_name unique_name(std::string_view class_name);
-  static constexpr bool same(fixed_name const& a, fixed_name const& b);
+  constexpr void check_name_is_new(fixed_name const& name);
   constexpr void check_shared_weights(int layer, parameter_list const& weights);
 
   constexpr detail::nested_frame* bound_frame() {
     return frames_.empty() || frames_.back().model == 0 ? nullptr : &frames_.back();
   }
 
-  constexpr symbolic_tensor next_bound_input(detail::nested_frame& frame, shape const& dimensions) {
+  constexpr symbolic_tensor next_bound_input(detail::nested_frame& frame, shape const& dimensions,
+                                             std::string_view name) {
+    auto const position = frame.next_bound;
     auto const given = take_input();
-    auto const& name = nested_models[static_cast<std::size_t>(frame.model)].name;
+    auto const& model = nested_models[static_cast<std::size_t>(frame.model)];
     if (!(given.shape() == dimensions))
-      problem.report(1004, "model '", name, "' has an input of shape ", dimensions, ", but is called with ",
+      problem.report(1004, "model '", model.name, "' has an input of shape ", dimensions, ", but is called with ",
                      given.shape());
+    auto& names = instance_inputs_[static_cast<std::size_t>(frame.instance)];
+    if (position >= names.size()) names.push_back(name.empty() ? unique_name("input") : fixed_name(name));
+    if (position < static_cast<std::size_t>(model.input_count) && position < names.size())
+      nested_inputs[static_cast<std::size_t>(model.first_input) + position].name = names[position];
     return given;
   }
 
@@ -150,11 +169,24 @@ class model_builder {
   std::vector<std::vector<int>> instance_layers_;
   std::vector<int> instance_calls_;
   std::vector<fixed_name> instance_names_;
+  std::vector<std::vector<fixed_name>> instance_inputs_;
   std::vector<name_counter> name_counters_;
+  std::vector<type_counter> type_counters_;
+  std::vector<std::vector<int>> layers_by_name_;  // by a hash of their names
 };
 
-constexpr shape const& symbolic_tensor::shape() const { return model->calls[static_cast<std::size_t>(call)].shape; }
-constexpr dtype symbolic_tensor::type() const { return model->calls[static_cast<std::size_t>(call)].type; }
+namespace detail {
+
+inline constexpr shape no_shape{};
+
+}  // namespace detail
+
+constexpr shape const& symbolic_tensor::shape() const {
+  return model == nullptr ? detail::no_shape : model->calls[static_cast<std::size_t>(call)].shape;
+}
+constexpr dtype symbolic_tensor::type() const {
+  return model == nullptr ? dtype::float32 : model->calls[static_cast<std::size_t>(call)].type;
+}
 
 /// Keras's rule: the class name in snake case, with a number from its second use on.
 constexpr fixed_name model_builder::unique_name(std::string_view class_name) {
@@ -177,24 +209,29 @@ constexpr fixed_name model_builder::unique_name(std::string_view class_name) {
   return name;
 }
 
-// Names are compared in every pair of layers, within the compilers' limits of steps: the last letters differ most.
-constexpr bool model_builder::same(fixed_name const& a, fixed_name const& b) {
-  if (a.length != b.length) return false;
-  for (std::size_t i = a.length; i-- > 0;)
-    if (a.characters[i] != b.characters[i]) return false;
-  return true;
+// By hash, since every pair of layers compared would cost large models most of the compilers' limits of steps.
+constexpr void model_builder::check_name_is_new(fixed_name const& name) {
+  constexpr std::size_t buckets = 64;
+  if (layers_by_name_.empty()) layers_by_name_.resize(buckets);
+  unsigned hash = 0;
+  for (std::size_t i = 0; i < name.length; ++i) hash = hash * 31 + static_cast<unsigned char>(name.characters[i]);
+  auto& bucket = layers_by_name_[hash % buckets];
+  for (int const other : bucket)
+    if (layers[static_cast<std::size_t>(other)].name == name)
+      problem.report(1005, "layer name '", name, "' is used twice; each layer of a model needs a name of its own");
+  bucket.push_back(static_cast<int>(layers.size()));
 }
 
 constexpr int model_builder::add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type) {
+  check_name_is_new(name);
+  std::size_t kind = 0;
+  while (kind < type_counters_.size() && type_counters_[kind].type != type) ++kind;
+  if (kind == type_counters_.size()) type_counters_.push_back({type, 0});
   layer_info info;
   info.name = name;
   info.class_name = class_name;
   info.type = type;
-  for (auto const& other : layers) {
-    info.index_in_type += other.type == type ? 1 : 0;
-    if (same(other.name, name))
-      problem.report(1005, "layer name '", name, "' is used twice; each layer of a model needs a name of its own");
-  }
+  info.index_in_type = type_counters_[kind].count++;
   layers.push_back(info);
   return static_cast<int>(layers.size()) - 1;
 }
@@ -253,7 +290,7 @@ constexpr void model_builder::check_shared_weights(int index, parameter_list con
 
 /// Begins a call of a nested model (or, with no model open yet, of the outermost one).
 /// Gives the instance, which the model object keeps for its next call.
-constexpr int model_builder::enter(model_kind kind, std::string_view name, int instance,
+constexpr int model_builder::enter(detail::model_description const& model, int instance,
                                    std::span<symbolic_tensor const> bound) {
   detail::nested_frame frame;
   frame.model = static_cast<int>(nested_models.size());
@@ -262,16 +299,22 @@ constexpr int model_builder::enter(model_kind kind, std::string_view name, int i
   if (!frame.replay) {
     instance = static_cast<int>(instance_layers_.size());
     instance_layers_.emplace_back();
+    instance_inputs_.emplace_back();
     instance_calls_.push_back(0);
-    instance_names_.push_back(name.empty() ? unique_name(class_name(kind)) : fixed_name(name));
+    auto const default_name = model.kind == model_kind::functional ? std::string_view("Model") : model.class_name;
+    instance_names_.push_back(model.name.empty() ? unique_name(default_name) : fixed_name(model.name));
   }
   frame.instance = instance;
   nested_model_info info;
   info.name = instance_names_[static_cast<std::size_t>(instance)];
-  info.kind = kind;
+  info.class_name = model.class_name;
+  info.kind = model.kind;
   info.parent = frames_.empty() ? -1 : frames_.back().model;
   info.instance = instance;
   info.node_index = instance_calls_[static_cast<std::size_t>(instance)]++;
+  info.first_input = static_cast<int>(nested_inputs.size());
+  info.input_count = static_cast<int>(bound.size());
+  for (auto const& tensor : bound) nested_inputs.push_back({{}, tensor.call});
   nested_models.push_back(info);
   frames_.push_back(frame);
   return instance;
@@ -286,7 +329,10 @@ constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
                    static_cast<int>(frame.bound.size()));
   model.first_output = static_cast<int>(model_outputs.size());
   model.output_count = static_cast<int>(outputs.size());
-  for (auto const& output : outputs) model_outputs.push_back(output.call);
+  for (auto const& output : outputs) {
+    if (output.model == nullptr) problem.already_reported();
+    model_outputs.push_back(output.model == nullptr ? 0 : output.call);
+  }
   frames_.pop_back();
 }
 

@@ -46,15 +46,24 @@ struct call_info {
 /// A call of a model inside another one; number 0 is the outermost model itself.
 struct nested_model_info {
   fixed_name name;
+  std::string_view class_name;      ///< as Keras prints it: "Sequential", "Functional" or the name of the subclass
   model_kind kind = model_kind::functional;
   int parent = -1;
   int instance = 0;                 ///< calls of one instance share its weights
   int node_index = 0;
+  int first_input = 0;              ///< it takes nested_inputs[first_input, first_input + input_count)
+  int input_count = 0;
   int first_output = 0;             ///< its outputs are the calls model_outputs[first_output, first_output + output_count)
   int output_count = 0;
 };
 
-/// The class name that Keras prints for a model.
+/// One input of one call of a nested model.
+struct nested_input_info {
+  fixed_name name;  ///< of the nested model's own InputLayer; empty if it has none
+  int call = 0;     ///< the call whose output it is
+};
+
+/// The class name that Keras prints for a model of a kind; a subclass has its own.
 [[nodiscard]] constexpr std::string_view class_name(model_kind kind) noexcept {
   switch (kind) {
     case model_kind::sequential: return "Sequential";

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order in which Keras lists the calls of a model, and in which a stage assignment is written: deepest first, and
-// within one depth in the order of creation (keras.engine.functional, `_map_graph_network`). A nested model counts as
-// one node; its own calls follow in its own order. Level 1.
+// The order in which Keras executes and lists the calls of a model, and in which a stage assignment is written: deepest
+// first, and within one depth as Keras's search from the outputs gets to know them (keras.engine.functional,
+// `_map_graph_network`). For calls that are consumed in the order in which they were made, that is this order too; the
+// heads of a model with several outputs come last output first. A nested model counts as one node; its own calls follow
+// in its own order. Level 1.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +18,7 @@ struct graph_records {
   std::span<call_info const> calls;
   std::span<int const> inputs;
   std::span<nested_model_info const> nested_models;
+  std::span<nested_input_info const> nested_inputs;
   std::span<int const> model_outputs;
 };
 
@@ -24,9 +27,10 @@ struct level_node {
   int call = -1;          // the call, or the first call inside the nested model
   int nested_model = -1;  // the nested model, or -1
   int key = 0;            // equal for calls that share their weights
-  int depth = 0;
-  int visited = 0;        // order in which Keras first sees the node's layer
-  std::vector<int> inputs;
+  int first_input = 0;    // its inputs are the nodes level_inputs[first_input, first_input + input_count)
+  int input_count = 0;
+  int depth = -1;
+  int next = -1;  // the node known next, of the same depth
 };
 
 /// Orders one level after the other.
@@ -35,161 +39,194 @@ class post_order {
   constexpr explicit post_order(graph_records const& graph) : graph_(graph) {}
 
   /// All calls but the inputs.
-  constexpr std::vector<int> calls() {
+  constexpr std::vector<int> calls() const {
     std::vector<int> result;
+    result.reserve(graph_.calls.size());
     append_calls(0, result);
     return result;
   }
 
-  /// The nodes of one model's own level, as `summary` lists them: one per layer or instance, inputs included.
+  /// The nodes of one model's own level, as `summary` lists them: one per layer or instance, inputs included. Deepest
+  /// first, within one depth in the order in which the search from the outputs comes across the layers.
   /// A call's index, or -1 - index of a nested model.
-  constexpr std::vector<int> layers(int model) {
-    auto const nodes = level(model);
-    std::vector<int> order = sorted(nodes, true);
-    std::vector<int> result, seen;
-    for (int const i : order) {
-      auto const& node = nodes[at(i)];
-      bool known = false;
-      for (int const key : seen) known = known || key == node.key;
-      if (known) continue;
-      seen.push_back(node.key);
-      result.push_back(node.nested_model < 0 ? node.call : -1 - node.nested_model);
-    }
-    return result;
-  }
-
- private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-  constexpr void append_calls(int model, std::vector<int>& result) {
-    auto const nodes = level(model);
-    for (int const i : sorted(nodes, false)) {
-      auto const& node = nodes[at(i)];
-      if (node.nested_model >= 0)
-        append_calls(node.nested_model, result);
-      else if (!graph_.calls[at(node.call)].is_input)
-        result.push_back(node.call);
-    }
+  constexpr std::vector<int> layers(int model) const {
+    level own(graph_, model);
+    own.find_depths();
+    return own.layers();
   }
 
   /// The nested model directly inside `model` that holds a call, `model` itself, or -1 if the call is outside.
-  constexpr int child_holding(int call, int model) const {
-    int at_level = graph_.calls[at(call)].nested_model;
+  static constexpr int child_holding(graph_records const& graph, int call, int model) {
+    int at_level = graph.calls[at(call)].nested_model;
     if (at_level == model) return model;
     while (at_level >= 0) {
-      auto const parent = graph_.nested_models[at(at_level)].parent;
+      auto const parent = graph.nested_models[at(at_level)].parent;
       if (parent == model) return at_level;
       at_level = parent;
     }
     return -1;
   }
 
-  constexpr std::vector<level_node> level(int model) const {
-    std::vector<level_node> nodes;
-    std::vector<int> node_of(graph_.calls.size(), -1);
-    std::vector<int> node_of_model(graph_.nested_models.size(), -1);
-    for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
-      int const child = child_holding(i, model);
-      if (child < 0) continue;
-      if (child == model || node_of_model[at(child)] < 0) {
-        level_node node;
-        node.call = i;
-        if (child == model) {
-          node.key = 2 * graph_.calls[at(i)].layer;
-        } else {
-          node.nested_model = child;
-          node.key = 2 * graph_.nested_models[at(child)].instance + 1;
-          node_of_model[at(child)] = static_cast<int>(nodes.size());
-        }
-        nodes.push_back(node);
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  constexpr void append_calls(int model, std::vector<int>& result) const {
+    level own(graph_, model);
+    own.find_depths();
+    for (int depth = own.deepest(); depth >= 0; --depth)
+      for (int i = own.first_of_depth[at(depth)]; i >= 0; i = own.nodes[at(i)].next) {
+        auto const& node = own.nodes[at(i)];
+        if (node.nested_model >= 0)
+          append_calls(node.nested_model, result);
+        else if (!graph_.calls[at(node.call)].is_input)
+          result.push_back(node.call);
       }
-      int const own = child == model ? static_cast<int>(nodes.size()) - 1 : node_of_model[at(child)];
-      node_of[at(i)] = own;
-      auto const& call = graph_.calls[at(i)];
-      for (int k = 0; k < call.input_count; ++k) {
-        int const from = node_of[at(graph_.inputs[at(call.first_input + k)])];
-        if (from >= 0 && from != own) nodes[at(own)].inputs.push_back(from);
-      }
-    }
-    set_depths(nodes, node_of, model);
-    return nodes;
   }
 
-  /// Depth 0 is an output; a node is one deeper than its deepest consumer, and at least as deep as the earlier
-  /// visited calls of its layer.
-  constexpr void set_depths(std::vector<level_node>& nodes, std::vector<int> const& node_of, int model) const {
-    std::vector<char> finished(nodes.size(), 0);
-    std::vector<int> order;
-    std::vector<int> visited_of_key(key_count(), -1);
-    int visited = 0;
-    auto const see = [&](int index) {
-      auto& known = visited_of_key[at(nodes[at(index)].key)];
-      if (known < 0) known = visited++;
-      nodes[at(index)].visited = known;
-    };
-    struct frame {
-      int node;
-      std::size_t next;
-    };
-    std::vector<frame> stack;
-    auto const visit = [&](int start) {
-      if (start < 0 || finished[at(start)] != 0) return;
-      stack.push_back({start, 0});
-      see(start);
-      while (!stack.empty()) {
-        auto& top = stack.back();
-        auto const& node = nodes[at(top.node)];
-        if (top.next == node.inputs.size()) {
-          if (finished[at(top.node)] == 0) {
-            finished[at(top.node)] = 1;
-            order.push_back(top.node);
-          }
-          stack.pop_back();
+  /// The nodes of one model's own level, and their depths.
+  struct level {
+    graph_records const& graph;
+    std::vector<level_node> nodes;
+    std::vector<int> inputs;
+    std::vector<int> roots;           // the nodes of the model's outputs
+    std::vector<int> first_of_depth;  // the nodes of one depth, chained by `next`
+    std::vector<int> visit_of_key;    // when the search came across a layer first
+    std::vector<int> depth_of_key;
+
+    constexpr level(graph_records const& graph_, int model) : graph(graph_) {
+      std::vector<int> node_of(graph.calls.size(), -1);
+      std::vector<int> node_of_model(graph.nested_models.size(), -1);
+      nodes.reserve(graph.calls.size());
+      int keys = 0;
+      for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) {
+        auto const& call = graph.calls[at(i)];
+        int const child = call.nested_model == model ? model : child_holding(graph, i, model);
+        if (child < 0) continue;
+        if (child != model && node_of_model[at(child)] >= 0) {
+          node_of[at(i)] = node_of_model[at(child)];
           continue;
         }
-        int const next = node.inputs[top.next++];
-        if (finished[at(next)] == 0) {
-          see(next);
-          stack.push_back({next, 0});
+        int const index = static_cast<int>(nodes.size());
+        level_node node;
+        node.call = i;
+        node.first_input = static_cast<int>(inputs.size());
+        if (child == model) {
+          node.key = 2 * call.layer;
+          for (int k = 0; k < call.input_count; ++k) add_input(node_of[at(graph.inputs[at(call.first_input + k)])]);
+        } else {
+          auto const& nested = graph.nested_models[at(child)];
+          node.nested_model = child;
+          node.key = 2 * nested.instance + 1;
+          node_of_model[at(child)] = index;
+          for (int k = 0; k < nested.input_count; ++k) {
+            int const from = graph.nested_inputs[at(nested.first_input + k)].call;
+            if (from >= 0) add_input(node_of[at(from)]);
+          }
+        }
+        node.input_count = static_cast<int>(inputs.size()) - node.first_input;
+        node_of[at(i)] = index;
+        nodes.push_back(node);
+        if (node.key >= keys) keys = node.key + 1;
+      }
+      auto const& own = graph.nested_models[at(model)];
+      for (int k = 0; k < own.output_count; ++k)
+        if (int const root = node_of[at(graph.model_outputs[at(own.first_output + k)])]; root >= 0)
+          roots.push_back(root);
+      visit_of_key.resize(at(keys), -1);
+      depth_of_key.resize(at(keys), 0);
+    }
+
+    [[nodiscard]] constexpr int deepest() const { return static_cast<int>(first_of_depth.size()) - 1; }
+
+    /// Depth 0 is an output; a node is one deeper than its deepest consumer, and at least as deep as the calls of its
+    /// layer that were looked at before.
+    constexpr void find_depths() {
+      auto const finished = search();
+      std::vector<int> reached;  // in the order in which nodes first get a depth
+      reached.reserve(nodes.size());
+      auto const reach = [&](int index, int depth) {
+        auto& node = nodes[at(index)];
+        if (node.depth < 0) reached.push_back(index);
+        if (node.depth < depth) node.depth = depth;
+      };
+      for (std::size_t i = finished.size(); i-- > 0;) {
+        auto const& node = nodes[at(finished[i])];
+        reach(finished[i], depth_of_key[at(node.key)]);
+        depth_of_key[at(node.key)] = node.depth;
+        for (int k = 0; k < node.input_count; ++k) reach(inputs[at(node.first_input + k)], node.depth + 1);
+      }
+      for (int i = 0; i < static_cast<int>(nodes.size()); ++i)
+        if (nodes[at(i)].depth < 0) reach(i, 0);  // inputs that nothing uses
+
+      for (int const i : reached)
+        if (nodes[at(i)].depth > deepest()) first_of_depth.resize(at(nodes[at(i)].depth) + 1, -1);
+      for (std::size_t i = reached.size(); i-- > 0;) {
+        auto& first = first_of_depth[at(nodes[at(reached[i])].depth)];
+        nodes[at(reached[i])].next = first;
+        first = reached[i];
+      }
+    }
+
+    constexpr std::vector<int> layers() const {
+      std::vector<char> known(visit_of_key.size(), 0);
+      std::vector<int> result, of_depth;
+      for (int depth = deepest(); depth >= 0; --depth) {
+        of_depth.clear();
+        for (int i = first_of_depth[at(depth)]; i >= 0; i = nodes[at(i)].next) {
+          int const key = nodes[at(i)].key;
+          if (known[at(key)] != 0) continue;
+          known[at(key)] = 1;
+          std::size_t place = of_depth.size();
+          while (place > 0 && visit_of_key[at(key)] < visit_of_key[at(nodes[at(of_depth[place - 1])].key)]) --place;
+          of_depth.insert(of_depth.begin() + static_cast<std::ptrdiff_t>(place), i);
+        }
+        for (int const i : of_depth) {
+          auto const& node = nodes[at(i)];
+          result.push_back(node.nested_model < 0 ? node.call : -1 - node.nested_model);
         }
       }
-    };
-    auto const& outputs = graph_.nested_models[at(model)];
-    for (int i = 0; i < outputs.output_count; ++i) visit(node_of[at(graph_.model_outputs[at(outputs.first_output + i)])]);
-    for (int i = 0; i < static_cast<int>(nodes.size()); ++i) visit(i);
-
-    std::vector<int> depth_of_key(key_count(), 0);
-    for (std::size_t i = order.size(); i-- > 0;) {
-      auto& node = nodes[at(order[i])];
-      auto& known = depth_of_key[at(node.key)];
-      if (known > node.depth) node.depth = known;
-      known = node.depth;
-      for (int const input : node.inputs)
-        if (nodes[at(input)].depth < node.depth + 1) nodes[at(input)].depth = node.depth + 1;
+      return result;
     }
-  }
 
-  [[nodiscard]] constexpr std::size_t key_count() const {
-    return 2 * (graph_.calls.size() + graph_.nested_models.size()) + 2;
-  }
+   private:
+    constexpr void add_input(int node) {
+      if (node >= 0) inputs.push_back(node);
+    }
 
-  /// Deepest first; within a depth by creation, or by the order in which Keras first sees the layers.
-  static constexpr std::vector<int> sorted(std::vector<level_node> const& nodes, bool by_visit) {
-    std::vector<int> order;
-    order.reserve(nodes.size());
-    for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
-      auto const before = [&](int a, int b) {
-        auto const& x = nodes[at(a)];
-        auto const& y = nodes[at(b)];
-        if (x.depth != y.depth) return x.depth > y.depth;
-        return by_visit ? x.visited < y.visited : false;
+    /// The nodes that the outputs need, each behind all of its inputs.
+    constexpr std::vector<int> search() {
+      struct frame {
+        int node;
+        int next;
       };
-      std::size_t place = order.size();
-      while (place > 0 && before(i, order[place - 1])) --place;
-      order.insert(order.begin() + static_cast<std::ptrdiff_t>(place), i);
+      std::vector<char> entered(nodes.size(), 0);
+      std::vector<int> finished;
+      std::vector<frame> stack;
+      finished.reserve(nodes.size());
+      int visits = 0;
+      auto const enter = [&](int index) {
+        if (entered[at(index)] != 0) return;
+        entered[at(index)] = 1;
+        auto& visit = visit_of_key[at(nodes[at(index)].key)];
+        if (visit < 0) visit = visits++;
+        stack.push_back({index, 0});
+      };
+      for (int const root : roots) {
+        enter(root);
+        while (!stack.empty()) {
+          auto& top = stack.back();
+          auto const& node = nodes[at(top.node)];
+          if (top.next < node.input_count) {
+            enter(inputs[at(node.first_input + top.next++)]);
+          } else {
+            finished.push_back(top.node);
+            stack.pop_back();
+          }
+        }
+      }
+      return finished;
     }
-    return order;
-  }
+  };
 
   graph_records graph_;
 };

@@ -17,16 +17,18 @@ struct traced_graph {
   std::vector<call_info> calls;
   std::vector<int> inputs;
   std::vector<nested_model_info> nested_models;
+  std::vector<nested_input_info> nested_inputs;
   std::vector<int> model_outputs;
 };
 
-/// Takes over a builder's records, without the calls that no output of the model needs, as Keras does.
+/// Takes over a builder's records, without the calls that no output of the model needs, as Keras does. A call keeps its
+/// node index, as in Keras, where a layer counts all its calls. An input of a nested model that nothing needs is -1.
 constexpr traced_graph prune(model_builder& model) {
   traced_graph graph;
   graph.problem = model.problem;
   graph.uses_stages = model.uses_stages;
   graph.nested_models = model.nested_models;
-  graph.parameters = model.parameters;
+  graph.nested_inputs = model.nested_inputs;
 
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
   std::vector<int> new_call(model.calls.size(), -1);
@@ -57,13 +59,18 @@ constexpr traced_graph prune(model_builder& model) {
     if (layer < 0) {
       layer = static_cast<int>(graph.layers.size());
       graph.layers.push_back(model.layers[at(call.layer)]);
-      graph.layers.back().first_call = new_call[i];
-      graph.layers.back().call_count = 0;
+      auto& info = graph.layers.back();
+      info.first_call = new_call[i];
+      info.call_count = 0;
+      info.first_parameter = static_cast<int>(graph.parameters.size());
+      for (int k = 0; k < info.parameter_count; ++k)
+        graph.parameters.push_back(model.parameters[at(model.layers[at(call.layer)].first_parameter + k)]);
     }
     call.layer = layer;
-    call.node_index = graph.layers[at(layer)].call_count++;
+    ++graph.layers[at(layer)].call_count;
     graph.calls.push_back(call);
   }
+  for (auto& input : graph.nested_inputs) input.call = new_call[at(input.call)];
   for (auto& nested : graph.nested_models) {
     auto const first = static_cast<int>(graph.model_outputs.size());
     for (int i = 0; i < nested.output_count; ++i) {

@@ -7,6 +7,8 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/model_builder.hpp>
 #include <string_view>
 #include <type_traits>
@@ -14,9 +16,10 @@
 namespace stagecraft {
 
 /// The part of a model that does not depend on its type. `instance` is given at the first call inside another model;
-/// calls of the same variable share their weights.
+/// calls of the same variable share their weights. `model_name` is the name of one inside another, see `named`.
 struct model_base {
   int instance = -1;
+  fixed_name model_name{};
 };
 
 /// Anything that can be trained, staged or called inside another model.
@@ -27,58 +30,103 @@ concept Model = std::derived_from<M, model_base> && requires {
 
 namespace detail {
 
-constexpr std::array<symbolic_tensor, 1> outputs_of(symbolic_tensor const& tensor) { return {tensor}; }
+constexpr std::array<symbolic_tensor, 1> output_tensors(symbolic_tensor const& tensor) { return {tensor}; }
 template <std::size_t Count>
-constexpr std::array<symbolic_tensor, Count> const& outputs_of(std::array<symbolic_tensor, Count> const& tensors) {
+constexpr std::array<symbolic_tensor, Count> const& output_tensors(std::array<symbolic_tensor, Count> const& tensors) {
   return tensors;
 }
 
-/// The name of a type as it stands in the source, without its namespaces.
-template <class T>
-constexpr std::string_view type_name() {
-  std::string_view text = __PRETTY_FUNCTION__;
-  auto const begin = text.find("T = ") + 4;
-  text = text.substr(begin, text.find_first_of(";]", begin) - begin);
-  if (auto const scope = text.find_last_of(":)"); scope != std::string_view::npos) text = text.substr(scope + 1);
-  return text;
+/// A model's class and its own member `name`; without one, it gets Keras's default name.
+template <class M>
+constexpr model_description description_of_model() {
+  model_description description{M::kind, class_name(M::kind), {}};
+  if constexpr (M::kind == model_kind::subclass) {
+    description.class_name = type_name<typename M::model_type>();
+    if constexpr (requires { std::string_view(M::model_type::name); }) description.name = M::model_type::name;
+  }
+  if constexpr (requires { std::string_view(M::name); }) description.name = M::name;
+  return description;
 }
 
-/// A model's name: its own member `name`, else Keras's default.
-template <class M>
-constexpr std::string_view name_of_model() {
-  if constexpr (requires { std::string_view(M::name); })
-    return M::name;
-  else if constexpr (M::kind == model_kind::subclass)
-    return type_name<typename M::model_type>();
+/// What a model lacks to be traced, when it is called with a number of tensors (0: it is the outermost model).
+template <class M, std::size_t Inputs>
+inline constexpr diagnostic definition_problem = [] {
+  if constexpr (requires { M::template check_definition<Inputs>(); })
+    return M::template check_definition<Inputs>();
   else
-    return {};
+    return diagnostic{};
+}();
+
+/// E1022 unless a model's function gives one tensor or several.
+template <class M, class Result>
+constexpr diagnostic check_result(std::string_view function) {
+  diagnostic problem;
+  if constexpr (std::same_as<Result, void>)
+    problem.report(1022, "`", function, "` of model '", type_name<M>(), "' returns nothing; return the output tensor, or "
+                   "sc::outputs(a, b) for several");
+  else if constexpr (!requires(Result const& result) { output_tensors(result); })
+    problem.report(1022, "`", function, "` of model '", type_name<M>(), "' returns a value of type '", type_name<Result>(),
+                   "', which is not a tensor; return the output of a call, such as `dense(10)(x)`");
+  return problem;
 }
+
+template <class M>
+inline constexpr diagnostic wrong_model_call_problem = [] {
+  diagnostic problem;
+  problem.report(1018, "a model (", type_name<M>(), ") is called inside another one without tensors of it, or with "
+                 "something else; call it with the output of model.input(...) or of a layer");
+  return problem;
+}();
 
 }  // namespace detail
 
 /// Lets a model be called on symbolic tensors inside another model's `build` or `call`.
 template <class Derived>
 struct callable_model : model_base {
-  template <std::same_as<symbolic_tensor>... Tensors>
-    requires(sizeof...(Tensors) > 0)
-  constexpr auto operator()(Tensors... tensor) & {
-    return call_nested(static_cast<Derived&>(*this), tensor...);
+  template <std::same_as<symbolic_tensor>... More>
+  constexpr auto operator()(detail::first_tensor first, More... more) & {
+    return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
-  template <std::same_as<symbolic_tensor>... Tensors>
-    requires(sizeof...(Tensors) > 0)
-  constexpr auto operator()(Tensors... tensor) && {
-    return call_nested(static_cast<Derived&>(*this), tensor...);
+  template <std::same_as<symbolic_tensor>... More>
+  constexpr auto operator()(detail::first_tensor first, More... more) && {
+    return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
+  }
+  /// Called with anything else: E1018.
+  template <class... Arguments>
+    requires(!detail::are_tensors<Arguments...>)
+  constexpr symbolic_tensor operator()(Arguments const&...) const {
+    static_assert(detail::report<detail::wrong_model_call_problem<Derived>>());
+    return {};
+  }
+
+  /// The same model with Keras's `name` argument, to be called inside another one.
+  [[nodiscard]] constexpr Derived named(std::string_view name) const {
+    auto copy = static_cast<Derived const&>(*this);
+    copy.model_name = name;
+    return copy;
   }
 
  private:
   template <class... Tensors>
-  static constexpr auto call_nested(Derived& self, Tensors... tensor) {
-    std::array<symbolic_tensor, sizeof...(Tensors)> const bound{tensor...};
-    auto& builder = *bound[0].model;
-    self.instance = builder.enter(Derived::kind, detail::name_of_model<Derived>(), self.instance, bound);
-    auto result = self.trace(builder, bound);
-    builder.leave(detail::outputs_of(result));
-    return result;
+  static constexpr auto call_nested(Derived& self, source_line const& where, Tensors... tensor) {
+    constexpr auto const& problem = detail::definition_problem<Derived, sizeof...(Tensors)>;
+    if constexpr (problem.failed()) {
+      static_assert(detail::report<problem>());
+      return symbolic_tensor{};
+    } else {
+      std::array<symbolic_tensor, sizeof...(Tensors)> const bound{tensor...};
+      using result_type = decltype(self.trace(*bound[0].model, bound));
+      for (auto const& given : bound)
+        if (given.model == nullptr) return result_type{};
+      auto& builder = *bound[0].model;
+      auto description = detail::description_of_model<Derived>();
+      if (!self.model_name.empty()) description.name = self.model_name;
+      self.instance = builder.enter(description, self.instance, bound);
+      result_type result = self.trace(builder, bound);
+      builder.leave(detail::output_tensors(result));
+      builder.problem.locate(where);
+      return result;
+    }
   }
 };
 

@@ -29,15 +29,15 @@ consteval bool begins_with_input() {
 template <class M>
 constexpr traced_graph trace_model(layer_collector* collector = nullptr) {
   model_builder builder(collector);
-  builder.enter(M::kind, name_of_model<M>(), -1, {});
+  builder.enter(description_of_model<M>(), -1, {});
   M m{};
-  builder.leave(outputs_of(m.trace(builder, {})));
+  builder.leave(output_tensors(m.trace(builder, {})));
   return prune(builder);
 }
 
 constexpr traced_graph stand_in() {
   model_builder builder;
-  builder.enter(model_kind::sequential, "invalid_model", -1, {});
+  builder.enter({model_kind::sequential, "Sequential", "invalid_model"}, -1, {});
   symbolic_tensor const outputs[]{builder.input(shape(1))};
   builder.leave(outputs);
   return prune(builder);
@@ -51,9 +51,13 @@ struct trace_findings {
 
 template <class M>
 constexpr trace_findings find_out() {
-  auto const traced = trace_model<M>();
-  if (traced.problem.failed()) return {traced.problem, sizes_of(stand_in())};
-  return {traced.problem, sizes_of(traced)};
+  if constexpr (definition_problem<M, 0>.failed()) {
+    return {definition_problem<M, 0>, sizes_of(stand_in())};
+  } else {
+    auto const traced = trace_model<M>();
+    if (traced.problem.failed()) return {traced.problem, sizes_of(stand_in())};
+    return {traced.problem, sizes_of(traced)};
+  }
 }
 
 template <class M>
@@ -77,7 +81,7 @@ inline constexpr auto frozen_graph = freeze<M>();
 template <class M>
 constexpr auto order_calls() {
   auto const& g = frozen_graph<M>;
-  auto const order = post_order({g.calls, g.inputs, g.nested_models, g.model_outputs}).calls();
+  auto const order = post_order({g.calls, g.inputs, g.nested_models, g.nested_inputs, g.model_outputs}).calls();
   std::array<int, count_ordered(frozen_graph<M>.calls)> result{};
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = order[i];
   return result;
@@ -86,16 +90,12 @@ constexpr auto order_calls() {
 template <class M>
 inline constexpr auto call_order = order_calls<M>();
 
-}  // namespace detail
-
-namespace detail {
-
 template <class M>
 constexpr graph_view view_graph() {
   static_assert(report<findings<M>.problem>());
   auto const& records = frozen_graph<M>;
-  return {records.layers,        records.parameters,    records.calls,  records.inputs,
-          records.nested_models, records.model_outputs, call_order<M>};
+  return {records.layers,        records.parameters,    records.calls,         records.inputs,
+          records.nested_models, records.nested_inputs, records.model_outputs, call_order<M>};
 }
 
 }  // namespace detail
@@ -107,14 +107,12 @@ inline constexpr graph_view graph_of = detail::view_graph<M>();
 
 namespace detail {
 
-inline constexpr diagnostic no_problem{};
-
 template <class M, bool Check>
 constexpr diagnostic const& problem_to_report() {
   if constexpr (Check)
     return findings<M>.problem;
   else
-    return no_problem;
+    return definition_problem<M, 0>;
 }
 
 /// The verdict on a model's layers and shapes. `typename layer_verdict<M>::template model<M>` is the model itself, checked
