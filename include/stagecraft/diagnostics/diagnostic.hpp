@@ -8,25 +8,46 @@
 
 namespace stagecraft {
 
+/// A line of the user's source; 0 if it is not known.
+struct source_line {
+  char const* file = "";
+  int line = 0;
+
+  /// The file's name without its folders.
+  [[nodiscard]] constexpr std::string_view file_name() const {
+    std::string_view const path = file;
+    auto const slash = path.find_last_of("/\\");
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+  }
+};
+
 /// What is wrong with a model, an assignment or training options; `code` 0 means that nothing is. Codes are stable:
 /// 1xxx shapes and layers, 2xxx stages and pipelines, 3xxx tiles and memory, 4xxx training and execution, 5xxx files.
 /// Each has a section in docs/errors.md.
 struct diagnostic {
   int code = 0;
-  int line = 0;  ///< of the user's source, where it is known; 0 otherwise
+  source_line where = {};  ///< the call in the user's source, if it is known
   message text;
-
-  /// The code of a mistake that has had its own compile error before; nothing more is said of it.
-  static constexpr int already_reported = -1;
 
   [[nodiscard]] constexpr bool failed() const noexcept { return code != 0; }
   [[nodiscard]] constexpr bool has_text() const noexcept { return code > 0; }
 
-  /// The text as the compiler prints it: with "(line 17)" if the line is known.
-  [[nodiscard]] constexpr fixed_text<message::capacity + 20> text_with_line() const {
-    fixed_text<message::capacity + 20> result(text.view());
-    if (line > 0) result.append(" (line ").append(line).append(')');
+  /// The text as the compiler prints it: followed by "(model.cpp:17)" if the line is known.
+  [[nodiscard]] constexpr fixed_text<message::capacity + 90> text_with_line() const {
+    fixed_text<message::capacity + 90> result(text.view());
+    if (where.line > 0)
+      result.append(" (").append(where.file_name().substr(0, 64)).append(':').append(where.line).append(')');
     return result;
+  }
+
+  /// Records a mistake that has had its own compile error: the model is invalid, but nothing more is said of it.
+  constexpr void already_reported() {
+    if (!failed()) code = -1;
+  }
+
+  /// Says where the problem is, unless that is known better.
+  constexpr void locate(source_line const& call) {
+    if (failed() && where.line == 0) where = call;
   }
 
   /// Records the problem if it is the first one: `report(1002, "layer '", name, "' expects ...")`.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <concepts>
+#include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/shape.hpp>
 
@@ -10,7 +12,8 @@ namespace stagecraft {
 
 class model_builder;
 
-/// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor.
+/// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a model
+/// it is what an invalid call gave, which has had its compile error.
 struct symbolic_tensor {
   model_builder* model = nullptr;
   int call = 0;
@@ -25,5 +28,23 @@ template <class... Tensors>
 [[nodiscard]] constexpr auto outputs(Tensors... tensor) {
   return std::array<symbolic_tensor, sizeof...(Tensors)>{tensor...};
 }
+
+namespace detail {
+
+/// The first tensor that a layer or model is called with. Converting to it, the compiler fills in the line of the call.
+struct first_tensor {
+  symbolic_tensor tensor;
+  source_line where;
+
+  constexpr first_tensor(symbolic_tensor given, char const* file = __builtin_FILE(), int line = __builtin_LINE())
+      : tensor(given), where{file, line} {}
+};
+
+/// Whether a call's arguments are one or more symbolic tensors.
+template <class... Arguments>
+inline constexpr bool are_tensors =
+    sizeof...(Arguments) > 0 && ((std::same_as<Arguments, symbolic_tensor> || std::same_as<Arguments, first_tensor>) && ...);
+
+}  // namespace detail
 
 }  // namespace stagecraft

@@ -2,8 +2,10 @@
 // A model written as a constexpr function over symbolic tensors: Keras's functional API. Level 3.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <stagecraft/models/model_base.hpp>
+#include <utility>
 
 namespace stagecraft {
 
@@ -22,6 +24,20 @@ namespace stagecraft {
 template <class Derived>
 struct functional : callable_model<Derived> {
   static constexpr model_kind kind = model_kind::functional;
+
+  /// E1020 `build` is missing, E1022 it returns no tensor.
+  template <std::size_t>
+  static constexpr diagnostic check_definition() {
+    if constexpr (requires(model_builder& builder) { Derived::build(builder); }) {
+      using result = decltype(Derived::build(std::declval<model_builder&>()));
+      return detail::check_result<Derived, result>("build");
+    } else {
+      diagnostic problem;
+      problem.report(1020, "functional model '", detail::type_name<Derived>(), "' has no function that builds it; give it "
+                     "`static constexpr auto build(auto& model)`, which takes nothing else");
+      return problem;
+    }
+  }
 
   static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {
     return Derived::build(builder);

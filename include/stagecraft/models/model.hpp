@@ -21,6 +21,26 @@ constexpr auto call_subclass(auto& model, model_builder& builder, std::span<symb
   return model.call(builder, tensors[Index]...);
 }
 
+/// E1023 a subclass has no `call` for so many tensors, E1022 it returns none.
+template <class Subclass, std::size_t... Index>
+constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
+  constexpr bool callable = requires(Subclass& subclass, model_builder& builder, std::span<symbolic_tensor const> x) {
+    subclass.call(builder, x[Index]...);
+  };
+  if constexpr (callable) {
+    using result = decltype(std::declval<Subclass&>().call(
+        std::declval<model_builder&>(), std::declval<std::span<symbolic_tensor const>&>()[Index]...));
+    return check_result<Subclass, result>("call");
+  } else {
+    constexpr int count = sizeof...(Index);
+    diagnostic problem;
+    problem.report(1023, "model '", type_name<Subclass>(), "' has no `call` that takes ", count,
+                   count == 1 ? " tensor" : " tensors", "; give it `constexpr auto call(auto& model",
+                   count == 1 ? ", auto x)`" : ", ...)` with one argument for each input");
+    return problem;
+  }
+}
+
 }  // namespace detail
 
 /// Base of a model subclass. A layer that is called twice shares its weights:
@@ -41,6 +61,11 @@ struct model : callable_model<Derived> {
   static constexpr model_kind kind = model_kind::subclass;
   using model_type = Derived;
 
+  template <std::size_t Inputs>
+  static constexpr diagnostic check_definition() {
+    return detail::check_subclass<Derived>(std::make_index_sequence<Inputs>{});
+  }
+
   template <std::size_t Count>
   constexpr auto trace(model_builder& builder, std::array<symbolic_tensor, Count> const& bound) {
     for (std::size_t i = 0; i < Count; ++i) builder.take_input();
@@ -54,8 +79,19 @@ struct built_model : model_base {
   static constexpr model_kind kind = model_kind::subclass;
   using model_type = Subclass;
 
+  template <std::size_t>
+  static constexpr diagnostic check_definition() {
+    diagnostic problem;
+    if constexpr (sizeof...(Inputs) == 0)
+      problem.report(1011, "the shapes of the inputs of model '", detail::type_name<Subclass>(), "' are not known; name one "
+                     "input for each tensor that its `call` takes: build<", detail::type_name<Subclass>(),
+                     ", input{28, 28}>");
+    else
+      problem = detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
+    return problem;
+  }
+
   static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {
-    static_assert(sizeof...(Inputs) > 0, "stagecraft: build<model, input{...}> needs the shape of each input [E1011]");
     std::array<symbolic_tensor, sizeof...(Inputs)> const x{
         builder.input(Inputs.dimensions, Inputs.layer_name, Inputs.type)...};
     Subclass subclass{};

@@ -2,17 +2,53 @@
 // A linear stack of layers: tf.keras.Sequential. Level 3.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <span>
+#include <stagecraft/graph/layer.hpp>
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>
+#include <string_view>
+#include <type_traits>
 
 namespace stagecraft {
+
+namespace detail {
+
+/// E1019 an entry is no layer, E1007 it is a layer that lacks something.
+template <class Entry>
+constexpr void check_entry(diagnostic& problem, int position) {
+  if constexpr (std::derived_from<Entry, layer_base>) {
+    if constexpr (!std::same_as<Entry, layers::input> && !Layer<Entry>) {
+      if (!problem.failed()) problem = check_layer<Entry>();
+    }
+  } else if constexpr (!std::derived_from<Entry, callable_model<Entry>>) {
+    problem.report(1019, "entry ", position, " of a sequential model is a value of type '", type_name<Entry>(),
+                   "', which is neither a layer nor a model that can be called; a layer is a struct with base layer<",
+                   std::is_class_v<Entry> ? type_name<Entry>() : std::string_view("itself"), ">");
+  }
+}
+
+}  // namespace detail
 
 /// The type behind `sequential<...>`.
 template <auto... Layers>
 struct sequential_model : callable_model<sequential_model<Layers...>> {
   static constexpr model_kind kind = model_kind::sequential;
+
+  /// E1021 there is no entry, E1019 and E1007 an entry is no layer.
+  template <std::size_t>
+  static constexpr diagnostic check_definition() {
+    diagnostic problem;
+    if (sizeof...(Layers) == 0)
+      problem.report(1021, "a sequential model without layers; name its input and its layers: sequential<input{28, 28}, "
+                     "flatten{}, dense{10}>");
+    [[maybe_unused]] int position = 0;
+    [[maybe_unused]] int const checks[]{
+        0, (detail::check_entry<std::remove_cvref_t<decltype(Layers)>>(problem, position++), 0)...};
+    return problem;
+  }
 
   /// Calls one layer after the other. Inside another model the input comes from there; an own `input` must agree.
   static constexpr symbolic_tensor trace(model_builder& builder, std::span<symbolic_tensor const> bound) {
@@ -49,7 +85,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
           builder.problem.report(2013, "entry ", position, " of a sequential model has a pipeline stage of its own; give "
                                  "the stages of a sequential model with pipelined<model, stages<...>>");
       }
-      x = layer(x);
+      x = layer(detail::first_tensor(x, "", 0));  // no line: this one is not the user's
     }
   }
 };

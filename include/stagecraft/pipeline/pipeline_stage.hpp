@@ -17,11 +17,14 @@ namespace stagecraft {
 /// Definition: Graphcore, Keras with IPUs, "Pipeline stage scopes".
 class pipeline_stage {
  public:
-  constexpr pipeline_stage(model_builder& model, int stage) : model_(model), outer_(model.open_stage) {
+  constexpr pipeline_stage(model_builder& model, int stage, char const* file = __builtin_FILE(),
+                           int line = __builtin_LINE())
+      : model_(model), outer_(model.open_stage) {
     if (outer_ != unassigned)
       model.problem.report(2011, "the scope of pipeline stage ", stage, " is opened inside the scope of stage ", outer_,
                            "; scopes are never nested, close the first one before");
     if (stage < 0) model.problem.report(2012, "pipeline stage ", stage, " is negative; stages are numbered from 0");
+    model.problem.locate({file, line});
     model.open_stage = stage;
   }
   constexpr ~pipeline_stage() { model_.open_stage = outer_; }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What queries answer about a model that has had its compile error: values that agree with whatever the user compares
+// them with, so that one mistake stays one error. Level 0.
+#pragma once
+
+#include <cstddef>
+
+namespace stagecraft::detail {
+
+/// In place of a number that is not known. Equal to everything; as an int it is `value`, so that loops end.
+struct any_number {
+  int value = 0;
+
+  constexpr operator int() const noexcept { return value; }
+  template <class T>
+  friend constexpr bool operator==(any_number, T const&) noexcept {
+    return true;
+  }
+  friend constexpr bool operator==(any_number, any_number) noexcept { return true; }
+  friend constexpr bool operator!=(any_number, any_number) noexcept { return true; }
+};
+
+/// In place of a list of calls.
+struct any_calls {
+  [[nodiscard]] constexpr any_number size() const noexcept { return {}; }
+  [[nodiscard]] constexpr any_number operator[](std::size_t) const noexcept { return {}; }
+  [[nodiscard]] constexpr int const* begin() const noexcept { return nullptr; }
+  [[nodiscard]] constexpr int const* end() const noexcept { return nullptr; }
+  template <class T>
+  friend constexpr bool operator==(any_calls const&, T const&) noexcept {
+    return true;
+  }
+};
+
+/// In place of a value of a class: the value, but equal to everything.
+template <class T>
+struct any_value : T {
+  template <class Other>
+  friend constexpr bool operator==(any_value const&, Other const&) noexcept {
+    return true;
+  }
+};
+
+}  // namespace stagecraft::detail
