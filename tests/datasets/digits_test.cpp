@@ -13,10 +13,11 @@ using sc::datasets::labelled_data;
 
 static_assert(sc::datasets::digits_options{}.train % (32 * 128) == 0);
 static_assert(sc::datasets::digits_options{}.test % (32 * 128) == 0);
-static_assert(sc::datasets::detail::random_stream(1, 0, 0).bits() == sc::datasets::detail::random_stream(1, 0, 0).bits());
-static_assert(sc::datasets::detail::random_stream(1, 0, 0).bits() != sc::datasets::detail::random_stream(1, 0, 1).bits());
-static_assert(sc::datasets::detail::random_stream(1, 0, 0).bits() != sc::datasets::detail::random_stream(1, 1, 0).bits());
-static_assert(sc::datasets::detail::random_stream(1, 0, 0).bits() != sc::datasets::detail::random_stream(2, 0, 0).bits());
+using sc::datasets::detail::random_stream;
+static_assert(random_stream(1, 0, 0).bits() == random_stream(1, 0, 0).bits());
+static_assert(random_stream(1, 0, 0).bits() != random_stream(1, 0, 1).bits());
+static_assert(random_stream(1, 0, 0).bits() != random_stream(1, 1, 0).bits());
+static_assert(random_stream(1, 0, 0).bits() != random_stream(2, 0, 0).bits());
 
 // The glyphs stay on the sheet, come in order, and end.
 static_assert([] {
@@ -42,7 +43,9 @@ std::uint64_t fingerprint(labelled_data const& data) {
   for (float const shade : data.x) {
     hash = sc::datasets::detail::scramble(hash + static_cast<std::uint64_t>(shade * 255.0f + 0.5f) + 1);
   }
-  for (std::int32_t const label : data.y) hash = sc::datasets::detail::scramble(hash + static_cast<std::uint64_t>(label));
+  for (std::int32_t const label : data.y) {
+    hash = sc::datasets::detail::scramble(hash + static_cast<std::uint64_t>(label));
+  }
   return hash;
 }
 
@@ -104,8 +107,8 @@ TEST_CASE("digits come in the sizes asked for, with shades from 0 to 1 in 255 st
 
 TEST_CASE("the same seed gives the same pixels, on every compiler and machine") {
   auto const [train, test] = digits({.train = 200, .test = 100});
-  CHECK(fingerprint(train) == 13932141249209623050u);
-  CHECK(fingerprint(test) == 13627046006044400778u);
+  CHECK(fingerprint(train) == 11922254622203149943u);
+  CHECK(fingerprint(test) == 14482192673297130592u);
 }
 
 TEST_CASE("another seed gives other digits; the parts have no sample in common") {

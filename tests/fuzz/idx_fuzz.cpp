@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Feeds arbitrary bytes to the readers of IDX and gzip. The first byte chooses: a file in memory, a pair of files (the
-// second byte is the length of the labels' file), or a gzipped file. Anything but a file_error or consistent data fails.
+// second byte is the length of the labels' file), or a gzipped file. Anything but a file_error or consistent data
+// fails.
 #include <stagecraft/datasets/gzip.hpp>
 #include <stagecraft/datasets/mnist.hpp>
 

@@ -47,12 +47,14 @@ class handwriting {
     // The bend is given at nine points and linear in between; u and v go from 0 to 2 * 64.
     int const u = within(point.x * 64 / 50 + 64);
     int const v = within(point.y * 64 / 70 + 64);
-    canvas_point const(&top)[3] = bend_[v / 64];
-    canvas_point const(&bottom)[3] = bend_[v / 64 + 1];
-    int const i = u / 64, right = u % 64, down = v % 64;
+    int const right = u % 64;
+    int const down = v % 64;
     int const weights[4] = {(64 - right) * (64 - down), right * (64 - down), (64 - right) * down, right * down};
-    x += (weights[0] * top[i].x + weights[1] * top[i + 1].x + weights[2] * bottom[i].x + weights[3] * bottom[i + 1].x) / 4096;
-    y += (weights[0] * top[i].y + weights[1] * top[i + 1].y + weights[2] * bottom[i].y + weights[3] * bottom[i + 1].y) / 4096;
+    for (int k = 0; k < 4; ++k) {
+      canvas_point const& corner = bend_[v / 64 + k / 2][u / 64 + k % 2];
+      x += weights[k] * corner.x / 4096;
+      y += weights[k] * corner.y / 4096;
+    }
     x = x * scale_x_ / one - y * slant_ / one * scale_x_ / one;
     y = y * scale_y_ / one;
     return {shift_x_ + (x * cosine_ - y * sine_) / one, shift_y_ + (x * sine_ + y * cosine_) / one};
@@ -127,11 +129,11 @@ inline labelled_data draw_digits(std::size_t count, std::uint64_t seed, std::uin
 
 /// Draws handwritten-like digits: `options.train` samples to train with and `options.test` others to judge with.
 ///
-/// x has shape (samples, 28, 28) with values k / 255, y has shape (samples) with the digits 0 to 9, about equally often,
-/// in no order. Each digit comes in three styles of writing, in many sizes, slants, widths of pen and shades, shifted,
-/// rotated and bent, with noise and now and then a stray stroke.
-/// Each sample depends on the seed, its part and its index only: a larger data set begins with the smaller one, and the
-/// pixels are the same with every compiler and on every machine.
+/// x has shape (samples, 28, 28) with values k / 255, y has shape (samples) with the digits 0 to 9, about equally
+/// often, in no order. Each digit comes in three styles of writing, in many sizes, slants, widths of pen and shades,
+/// shifted, rotated and bent, with noise and now and then a stray stroke.
+/// Each sample depends on the seed, its part and its index only: a larger data set begins with the smaller one, and
+/// the pixels are the same with every compiler and on every machine.
 inline labelled_split digits(digits_options const& options = {}) {
   return {detail::draw_digits(options.train, options.seed, 0), detail::draw_digits(options.test, options.seed, 1)};
 }

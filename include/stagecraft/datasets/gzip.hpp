@@ -3,8 +3,8 @@
 // target stagecraft::zlib); nothing has to be called. Not part of <stagecraft/stagecraft.hpp>. Level 7.
 #pragma once
 
+#include <stagecraft/datasets/detail/complaint.hpp>
 #include <stagecraft/datasets/idx_file.hpp>
-#include <stagecraft/diagnostics/exceptions.hpp>
 
 #include <zlib.h>
 
@@ -43,13 +43,13 @@ class gzip_stream {
 }  // namespace detail
 
 /// Decompresses a gzip file in memory (several members in a row are one file, as for gunzip): replaces `bytes` by its
-/// first `limit` bytes, or by all of them, and returns whether that was all. Memory grows with what has been written, so
-/// a small file cannot ask for much. Checksums are checked when the end is reached.
+/// first `limit` bytes, or by all of them, and returns whether that was all. Memory grows with what has been written,
+/// so a small file cannot ask for much. Checksums are checked when the end is reached.
 /// Throws file_error E5009 if the file is damaged, cut off or followed by something else.
 inline bool gunzip(std::span<unsigned char const> compressed, std::vector<unsigned char>& bytes, std::size_t limit,
                    std::string const& name) {
   detail::gzip_stream stream;
-  if (!stream.is_ready()) throw file_error("E5009", name + ": expected zlib to start, found no memory for it");
+  if (!stream.is_ready()) (detail::complaint(name) << "zlib to start, found no memory for it").raise("E5009");
   constexpr std::size_t smallest = std::size_t{1} << 16;
   constexpr std::size_t largest = std::size_t{1} << 30;  // zlib counts in 32 bits
   unsigned char beyond = 0;                              // receives the byte that is one too many
@@ -77,11 +77,13 @@ inline bool gunzip(std::span<unsigned char const> compressed, std::vector<unsign
       stream.next_member();
     } else if (status != Z_OK || (consumed == 0 && produced == 0)) {
       bool const is_cut_off = read == compressed.size() && (status == Z_OK || status == Z_BUF_ERROR);
-      char const* const reason = is_cut_off             ? "it ends too early"
+      char const* const reason = is_cut_off               ? "it ends too early"
                                  : stream->msg != nullptr ? stream->msg
                                                           : "zlib cannot read it";
-      throw file_error("E5009", name + ": expected a whole gzip file, found a damaged one (" + reason + ", at byte " +
-                                    std::to_string(read) + " of " + std::to_string(compressed.size()) + ")");
+      detail::complaint text(name);
+      text << "a whole gzip file, found a damaged one (" << reason << ", at byte " << read << " of "
+           << compressed.size() << ")";
+      text.raise("E5009");
     }
   }
 }

@@ -3,7 +3,7 @@
 // of dimensions), the dimensions as big-endian 32-bit numbers, then the elements, row-major. Level 7.
 #pragma once
 
-#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/datasets/detail/complaint.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -57,10 +57,10 @@ struct idx_header {
   std::size_t data_bytes = 0;
 
   /// As in "uint8 of shape (10000, 28, 28)".
-  std::string description() const {
-    std::string text = std::string(name_of(type)) + " of shape (";
-    for (std::size_t i = 0; i < shape.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-    return text + ")";
+  friend detail::complaint& operator<<(detail::complaint& text, idx_header const& header) {
+    text << name_of(header.type) << " of shape (";
+    for (std::size_t i = 0; i < header.shape.size(); ++i) text << (i > 0 ? ", " : "") << header.shape[i];
+    return text << ")";
   }
 };
 
@@ -77,39 +77,40 @@ inline constexpr std::size_t idx_max_header_bytes = 4 + 4 * idx_max_dimensions;
 /// Reads the header of an IDX file from the file's first bytes, `idx_max_header_bytes` of them or the whole file.
 /// `name` is what errors call the file. Throws file_error: E5002 if this is no IDX, E5003 if it ends too early.
 inline idx_header parse_idx_header(std::span<unsigned char const> bytes, std::string const& name) {
-  if (bytes.empty()) throw file_error("E5003", name + ": expected an IDX file, found an empty file");
+  detail::complaint text(name);
+  if (bytes.empty()) (text << "an IDX file, found an empty file").raise("E5003");
   for (std::size_t i = 0; i < bytes.size() && i < 2; ++i) {
-    if (bytes[i] != 0) {
-      throw file_error("E5002", name + ": expected an IDX file, which begins with two zero bytes, found byte " +
-                                    std::to_string(bytes[i]) + " at position " + std::to_string(i));
-    }
+    if (bytes[i] == 0) continue;
+    text << "an IDX file, which begins with two zero bytes, found byte " << bytes[i] << " at position " << i;
+    text.raise("E5002");
   }
   if (bytes.size() < 4) {
-    throw file_error("E5003", name + ": expected the 4 bytes with which an IDX file begins, found a file of " +
-                                  std::to_string(bytes.size()) + " bytes");
+    text << "the 4 bytes with which an IDX file begins, found a file of " << bytes.size() << " bytes";
+    text.raise("E5003");
   }
   idx_header header;
   header.type = static_cast<idx_type>(bytes[2]);
   std::size_t const dimensions = bytes[3];
   if (size_of(header.type) == 0) {
-    throw file_error("E5002", name + ": expected an IDX file, whose third byte is its element type (8, 9, 11, 12, 13 "
-                                     "or 14), found " + std::to_string(bytes[2]));
+    text << "an IDX file, whose third byte is its element type (8, 9, 11, 12, 13 or 14), found " << bytes[2];
+    text.raise("E5002");
   }
   if (dimensions == 0 || dimensions > idx_max_dimensions) {
-    throw file_error("E5002", name + ": expected an IDX file of 1 to " + std::to_string(idx_max_dimensions) +
-                                  " dimensions, found " + std::to_string(dimensions));
+    text << "an IDX file of 1 to " << idx_max_dimensions << " dimensions, found " << dimensions;
+    text.raise("E5002");
   }
   header.header_bytes = 4 + 4 * dimensions;
   if (bytes.size() < header.header_bytes) {
-    throw file_error("E5003", name + ": expected an IDX header of " + std::to_string(header.header_bytes) +
-                                  " bytes, found a file of " + std::to_string(bytes.size()));
+    text << "an IDX header of " << header.header_bytes << " bytes, found a file of " << bytes.size();
+    text.raise("E5003");
   }
   constexpr std::uint64_t limit = std::uint64_t{1} << 48;  // no file is as large as that
   std::uint64_t size = size_of(header.type);
   bool too_large = false;
   for (std::size_t i = 0; i < dimensions; ++i) {
     unsigned char const* const at = bytes.data() + 4 + 4 * i;
-    std::uint64_t const extent = std::uint64_t{at[0]} << 24 | std::uint64_t{at[1]} << 16 | std::uint64_t{at[2]} << 8 | at[3];
+    std::uint64_t const extent =
+        std::uint64_t{at[0]} << 24 | std::uint64_t{at[1]} << 16 | std::uint64_t{at[2]} << 8 | std::uint64_t{at[3]};
     header.shape.push_back(static_cast<std::size_t>(extent));
     too_large = too_large || (extent > 0 && size > limit / extent);
     size = too_large ? limit : size * extent;
@@ -119,8 +120,8 @@ inline idx_header parse_idx_header(std::span<unsigned char const> bytes, std::st
   for (std::size_t const extent : header.shape) is_empty = is_empty || extent == 0;
   if (is_empty) size = 0;
   if ((too_large && !is_empty) || size > static_cast<std::size_t>(-1) / 2) {
-    throw file_error("E5002", name + ": expected an IDX file, found a header that promises " + header.description() +
-                                  ", more than any file can hold");
+    text << "an IDX file, found a header that promises " << header << ", more than any file can hold";
+    text.raise("E5002");
   }
   header.data_bytes = static_cast<std::size_t>(size);
   return header;
@@ -131,15 +132,12 @@ inline idx_header parse_idx_header(std::span<unsigned char const> bytes, std::st
 inline idx_view parse_idx(std::span<unsigned char const> bytes, std::string const& name) {
   idx_header header = parse_idx_header(bytes, name);
   std::span<unsigned char const> const data = bytes.subspan(header.header_bytes);
-  if (data.size() < header.data_bytes) {
-    throw file_error("E5003", name + ": expected " + std::to_string(header.data_bytes) + " bytes of data (" +
-                                  header.description() + "), found " + std::to_string(data.size()) +
-                                  ": the file is truncated");
-  }
-  if (data.size() > header.data_bytes) {
-    throw file_error("E5004", name + ": expected " + std::to_string(header.data_bytes) + " bytes of data (" +
-                                  header.description() + "), found at least " + std::to_string(data.size()) +
-                                  ": more than the header says");
+  if (data.size() != header.data_bytes) {
+    bool const is_short = data.size() < header.data_bytes;
+    detail::complaint text(name);
+    text << header.data_bytes << " bytes of data (" << header << "), found " << (is_short ? "" : "at least ")
+         << data.size() << (is_short ? ": the file is truncated" : ": more than the header says");
+    text.raise(is_short ? "E5003" : "E5004");
   }
   return {static_cast<idx_header&&>(header), data};
 }

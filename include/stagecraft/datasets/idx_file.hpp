@@ -3,8 +3,8 @@
 // for than the file itself can fill, whatever its header claims. Level 7.
 #pragma once
 
+#include <stagecraft/datasets/detail/complaint.hpp>
 #include <stagecraft/datasets/idx.hpp>
-#include <stagecraft/diagnostics/exceptions.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace stagecraft::datasets {
 
-/// Replaces `bytes` by the first `limit` bytes, or all there are, of what `compressed` holds; asks for memory only as it
-/// fills. `name` is what errors call the file. Returns whether that was all.
+/// Replaces `bytes` by the first `limit` bytes, or all there are, of what `compressed` holds; asks for memory only as
+/// it fills. `name` is what errors call the file. Returns whether that was all.
 using decompressor = bool (*)(std::span<unsigned char const> compressed, std::vector<unsigned char>& bytes,
                               std::size_t limit, std::string const& name);
 
@@ -25,6 +25,11 @@ namespace detail {
 
 /// Set by <stagecraft/datasets/gzip.hpp>, before main; the library itself needs no zlib.
 inline constinit decompressor gzip_decompressor = nullptr;
+
+[[noreturn]] inline void refuse_unreadable(std::string const& path) {
+  char const* const reason = std::strerror(errno);
+  (complaint(path) << "a readable file, found: " << reason).raise("E5001");
+}
 
 /// Closes the file that it holds.
 class open_file {
@@ -49,9 +54,7 @@ class open_file {
       bytes.resize(begin + got);
       count -= got;
       if (got < wanted) {
-        if (std::ferror(file_) != 0) {
-          throw file_error("E5001", path + ": expected a readable file, found: " + std::strerror(errno));
-        }
+        if (std::ferror(file_) != 0) refuse_unreadable(path);
         return;
       }
     }
@@ -71,9 +74,10 @@ inline std::size_t bytes_to_read(idx_header const& header) { return header.heade
 /// The IDX file inside a gzip file.
 inline std::vector<unsigned char> gunzip_idx(std::span<unsigned char const> compressed, std::string const& name) {
   if (gzip_decompressor == nullptr) {
-    throw file_error("E5008", name + ": expected a plain IDX file, found a gzip file: include "
-                                     "<stagecraft/datasets/gzip.hpp> in the program and link zlib (CMake: "
-                                     "stagecraft::zlib), or decompress the file with gunzip");
+    complaint text(name);
+    text << "a plain IDX file, found a gzip file: include <stagecraft/datasets/gzip.hpp> in the program and link zlib "
+            "(CMake: stagecraft::zlib), or decompress the file with gunzip";
+    text.raise("E5008");
   }
   std::vector<unsigned char> bytes;
   bool const is_whole = gzip_decompressor(compressed, bytes, idx_max_header_bytes, name);
@@ -84,7 +88,7 @@ inline std::vector<unsigned char> gunzip_idx(std::span<unsigned char const> comp
 /// The bytes of an IDX file, decompressed if need be, and not many more than its header promises.
 inline std::vector<unsigned char> read_idx_bytes(std::string const& path) {
   open_file file(path);
-  if (!file) throw file_error("E5001", path + ": expected a readable file, found: " + std::strerror(errno));
+  if (!file) refuse_unreadable(path);
   std::vector<unsigned char> bytes;
   file.read(bytes, idx_max_header_bytes, path);
   if (is_gzip(bytes)) {

@@ -2,9 +2,9 @@
 // MNIST from its IDX files, as `keras.datasets.mnist.load_data()`, and other pairs of IDX files. Level 7.
 #pragma once
 
+#include <stagecraft/datasets/detail/complaint.hpp>
 #include <stagecraft/datasets/idx_file.hpp>
 #include <stagecraft/datasets/labelled_split.hpp>
-#include <stagecraft/diagnostics/exceptions.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,31 +19,34 @@ namespace detail {
 inline labelled_data make_labelled_data(idx_view const& images, std::string const& images_name, idx_view const& labels,
                                         std::string const& labels_name, int classes) {
   if (images.header.type != idx_type::uint8 || images.header.shape.size() != 3) {
-    throw file_error("E5005", images_name + ": expected images, uint8 of shape (samples, rows, columns), found " +
-                                  images.header.description() +
-                                  (images.header.shape.size() == 1 ? ": is this the file of the labels?" : ""));
+    complaint text(images_name);
+    text << "images, uint8 of shape (samples, rows, columns), found " << images.header;
+    if (images.header.shape.size() == 1) text << ": is this the file of the labels?";
+    text.raise("E5005");
   }
   if (labels.header.type != idx_type::uint8 || labels.header.shape.size() != 1) {
-    throw file_error("E5005", labels_name + ": expected labels, uint8 of shape (samples), found " +
-                                  labels.header.description() +
-                                  (labels.header.shape.size() == 3 ? ": is this the file of the images?" : ""));
+    complaint text(labels_name);
+    text << "labels, uint8 of shape (samples), found " << labels.header;
+    if (labels.header.shape.size() == 3) text << ": is this the file of the images?";
+    text.raise("E5005");
   }
   std::size_t const samples = labels.header.shape[0];
   std::size_t const rows = images.header.shape[1];
   std::size_t const columns = images.header.shape[2];
   if (images.header.shape[0] != samples) {
-    throw file_error("E5006", labels_name + ": expected as many labels as " + images_name + " has images, " +
-                                  std::to_string(images.header.shape[0]) + ", found " + std::to_string(samples));
+    complaint text(labels_name);
+    text << "as many labels as " << images_name << " has images, " << images.header.shape[0] << ", found " << samples;
+    text.raise("E5006");
   }
   if (images.data.empty()) {
-    throw file_error("E5005", images_name + ": expected at least one image of at least one pixel, found " +
-                                  images.header.description());
+    (complaint(images_name) << "at least one image of at least one pixel, found " << images.header).raise("E5005");
   }
   for (std::size_t i = 0; i < samples; ++i) {
-    if (labels.data[i] >= classes) {
-      throw file_error("E5007", labels_name + ": expected labels from 0 to " + std::to_string(classes - 1) +
-                                    ", found " + std::to_string(labels.data[i]) + " for sample " + std::to_string(i));
-    }
+    if (labels.data[i] < classes) continue;
+    complaint text(labels_name);
+    text << "labels from 0 to " << static_cast<std::size_t>(classes > 0 ? classes - 1 : 0) << ", found "
+         << labels.data[i] << " for sample " << i;
+    text.raise("E5007");
   }
   labelled_data result{xt::xtensor<float, 3>::from_shape({samples, rows, columns}),
                        xt::xtensor<std::int32_t, 1>::from_shape({samples})};
@@ -69,10 +72,13 @@ inline labelled_data copy_samples(labelled_data const& from, std::size_t begin, 
 }
 
 /// The first of a file's usual names that is there, "" if none is: with '-' or '.' before "idx", plain before gzipped.
-inline std::string find_mnist_file(std::string const& folder, std::string const& stem, std::string const& kind) {
+/// `kind` is "images" or "labels".
+inline std::string find_mnist_file(std::string const& folder, char const* part, char const* kind) {
+  char const* const idx = kind[0] == 'i' ? "idx3-ubyte" : "idx1-ubyte";
   for (char const* const ending : {"", ".gz"}) {
     for (char const* const mark : {"-", "."}) {
-      std::string path = folder + "/" + stem + mark + kind + ending;
+      std::string path = folder;
+      for (char const* const piece : {"/", part, "-", kind, mark, idx, ending}) path += piece;
       if (open_file(path)) return path;
     }
   }
@@ -96,37 +102,44 @@ inline labelled_data read_idx_pair(std::string const& images, std::string const&
   return detail::make_labelled_data(parse_idx(image_bytes, images), images, label_view, labels, classes);
 }
 
+namespace detail {
+
+/// The samples of `part`, "train" or "t10k".
+inline labelled_data read_mnist_part(std::string const& folder, char const* part) {
+  std::string const images = find_mnist_file(folder, part, "images");
+  std::string const labels = find_mnist_file(folder, part, "labels");
+  if (images.empty() || labels.empty()) {
+    complaint text(folder);
+    text << "a folder with " << part << "-images-idx3-ubyte and " << part << "-labels-idx1-ubyte (or .gz), found "
+         << (!images.empty() ? "no file of labels" : !labels.empty() ? "no file of images" : "neither");
+    text.raise("E5010");
+  }
+  labelled_data data = read_idx_pair(images, labels);
+  if (data.x.shape()[1] != 28 || data.x.shape()[2] != 28) {
+    complaint text(images);
+    text << "images of 28 x 28 pixels, found " << data.x.shape()[1] << " x " << data.x.shape()[2];
+    text.raise("E5005");
+  }
+  return data;
+}
+
+}  // namespace detail
+
 /// Reads MNIST, or another data set in the same files (such as Fashion-MNIST), from `folder`.
 ///
 /// The folder holds train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
-/// t10k-labels-idx1-ubyte; '.' in place of '-' before "idx" and ".gz" at the end are accepted (for gzipped files include
-/// <stagecraft/datasets/gzip.hpp>). x has shape (samples, 28, 28) with values k / 255, y has shape (samples), 0 to 9.
+/// t10k-labels-idx1-ubyte; '.' in place of '-' before "idx" and ".gz" at the end are accepted (for gzipped files
+/// include <stagecraft/datasets/gzip.hpp>). x has shape (samples, 28, 28) with values k / 255, y has shape
+/// (samples), 0 to 9.
 ///
 /// Where the folder has no train files, the t10k files are split: the first 85 % of their samples (8,500 of 10,000) are
 /// `train`, the rest (the last 1,500) is `test`.
 /// Throws file_error as read_idx_pair does, and E5010 if files are missing.
 inline labelled_split mnist(std::string const& folder) {
-  auto const read = [&](std::string const& part) {
-    std::string const images = detail::find_mnist_file(folder, part + "-images", "idx3-ubyte");
-    std::string const labels = detail::find_mnist_file(folder, part + "-labels", "idx1-ubyte");
-    if (images.empty() || labels.empty()) {
-      throw file_error("E5010", folder + ": expected a folder with " + part + "-images-idx3-ubyte and " + part +
-                                    "-labels-idx1-ubyte (or .gz), found " +
-                                    (!images.empty()   ? "no file of labels"
-                                     : !labels.empty() ? "no file of images"
-                                                       : "neither"));
-    }
-    labelled_data data = read_idx_pair(images, labels);
-    if (data.x.shape()[1] != 28 || data.x.shape()[2] != 28) {
-      throw file_error("E5005", images + ": expected images of 28 x 28 pixels, found " +
-                                    std::to_string(data.x.shape()[1]) + " x " + std::to_string(data.x.shape()[2]));
-    }
-    return data;
-  };
-  bool const has_train_files = !detail::find_mnist_file(folder, "train-images", "idx3-ubyte").empty() ||
-                               !detail::find_mnist_file(folder, "train-labels", "idx1-ubyte").empty();
-  if (has_train_files) return {read("train"), read("t10k")};
-  labelled_data const all = read("t10k");
+  bool const has_train_files = !detail::find_mnist_file(folder, "train", "images").empty() ||
+                               !detail::find_mnist_file(folder, "train", "labels").empty();
+  if (has_train_files) return {detail::read_mnist_part(folder, "train"), detail::read_mnist_part(folder, "t10k")};
+  labelled_data const all = detail::read_mnist_part(folder, "t10k");
   std::size_t const samples = all.y.size();
   std::size_t const cut = samples - samples * 15 / 100;
   return {detail::copy_samples(all, 0, cut), detail::copy_samples(all, cut, samples)};
