@@ -130,7 +130,7 @@ template <class Arch = default_architecture>
 inline void maximum(float const* const* x, int count, float* y, std::int64_t n) {
   using value = batch<Arch>;
   detail::merge<Arch>(x, count, y, n,
-                      [](value const& a, value const& b) { return xsimd::select(b != b, b, at_least(a, b)); });
+                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_least(a, b)); });
 }
 
 /// The gradient of `maximum` for input number `which`: dy where it is the largest; of equal inputs the first gets all,
@@ -146,7 +146,7 @@ template <class Arch = default_architecture>
 inline void minimum(float const* const* x, int count, float* y, std::int64_t n) {
   using value = batch<Arch>;
   detail::merge<Arch>(x, count, y, n,
-                      [](value const& a, value const& b) { return xsimd::select(b != b, b, at_most(a, b)); });
+                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_most(a, b)); });
 }
 
 /// The gradient of `minimum` for input number `which`: dy where it is the smallest; of equal inputs the first gets all.

@@ -32,7 +32,7 @@ using batch = xsimd::batch<float, Arch>;
 template <class Arch = default_architecture>
 using integer_batch = xsimd::batch<std::uint32_t, Arch>;
 
-/// What comparing batches gives.
+/// What comparing batches gives. Do not write `x != x` for NaN: xsimd 8.1 gives false for it on AVX; `xsimd::isnan` works.
 template <class Arch = default_architecture>
 using batch_mask = xsimd::batch_bool<float, Arch>;
 
