@@ -62,10 +62,10 @@ class handwriting {
 
  private:
   static constexpr int one = 4096;
-  static constexpr int unit = 16;                              // what a glyph's unit is cut into
+  static constexpr int unit = 16;                                              // what a glyph's unit is cut into
   static constexpr int scale = 20 * digit_canvas::pixel * one / (140 * unit);  // a glyph is 20 pixels high
   static constexpr int centre = digit_canvas::side * digit_canvas::pixel / 2;
-  static constexpr int shift = 75;                             // standard deviations, each in its own unit
+  static constexpr int shift = 75;  // standard deviations, each in its own unit
   static constexpr int rotation = 190;
   static constexpr int bend = 5 * unit;
   static constexpr int shake = 4 * unit;
@@ -87,7 +87,7 @@ inline void draw_digit(digit_canvas& canvas, int digit, random_stream& random) {
   for (glyph_point const& point : style.path) {
     if (!point.is_end() && !point.is_lift()) {
       points[count] = count > 0 && point.x == (&point)[-1].x && point.y == (&point)[-1].y ? points[count - 1]
-                                                                                           : hand.place(point, random);
+                                                                                          : hand.place(point, random);
       ++count;
       continue;
     }

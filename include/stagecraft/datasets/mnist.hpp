@@ -111,7 +111,9 @@ inline labelled_data read_mnist_part(std::string const& folder, char const* part
   if (images.empty() || labels.empty()) {
     complaint text(folder);
     text << "a folder with " << part << "-images-idx3-ubyte and " << part << "-labels-idx1-ubyte (or .gz), found "
-         << (!images.empty() ? "no file of labels" : !labels.empty() ? "no file of images" : "neither");
+         << (!images.empty()   ? "no file of labels"
+             : !labels.empty() ? "no file of images"
+                               : "neither");
     text.raise("E5010");
   }
   labelled_data data = read_idx_pair(images, labels);

@@ -29,9 +29,8 @@ class digit_canvas {
       // Weights of the four points, in 1/128, at 1/4, 1/2, 3/4 and 1 of the way.
       constexpr int weights[4][4] = {{-9, 111, 29, -3}, {-8, 72, 72, -8}, {-3, 29, 111, -9}, {0, 0, 128, 0}};
       for (auto const& w : weights) {
-        canvas_point const to{
-            (w[0] * before.x + w[1] * points[i].x + w[2] * points[i + 1].x + w[3] * after.x) / 128,
-            (w[0] * before.y + w[1] * points[i].y + w[2] * points[i + 1].y + w[3] * after.y) / 128};
+        canvas_point const to{(w[0] * before.x + w[1] * points[i].x + w[2] * points[i + 1].x + w[3] * after.x) / 128,
+                              (w[0] * before.y + w[1] * points[i].y + w[2] * points[i + 1].y + w[3] * after.y) / 128};
         approach(kept_near(from), kept_near(to), radius + pixel / 2);
         from = to;
       }
@@ -74,8 +73,12 @@ class digit_canvas {
   static canvas_point kept_near(canvas_point point) {
     constexpr int low = -2 * pixel;
     constexpr int high = (side + 2) * pixel;
-    return {point.x < low ? low : point.x > high ? high : point.x,
-            point.y < low ? low : point.y > high ? high : point.y};
+    return {point.x < low    ? low
+            : point.x > high ? high
+                             : point.x,
+            point.y < low    ? low
+            : point.y > high ? high
+                             : point.y};
   }
 
   /// Notes, for the pixels within `reach` of a line, the square of their distance to it.
