@@ -22,6 +22,8 @@ struct any_number {
 
 /// In place of a list of calls.
 struct any_calls {
+  std::size_t calls = 0;  // of the model, which is looked at, so that its error comes
+
   [[nodiscard]] constexpr any_number size() const noexcept { return {}; }
   [[nodiscard]] constexpr any_number operator[](std::size_t) const noexcept { return {}; }
   [[nodiscard]] constexpr int const* begin() const noexcept { return nullptr; }
@@ -40,5 +42,8 @@ struct any_value : T {
     return true;
   }
 };
+
+template <class T>
+inline constexpr any_value<T> anything{};
 
 }  // namespace stagecraft::detail

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <concepts>
+#include <span>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/layers/input.hpp>
@@ -66,6 +67,32 @@ inline constexpr trace_findings findings = find_out<M>();
 /// The first broken rule of a model's layers and shapes.
 template <class M>
 inline constexpr diagnostic const& layer_problem = findings<M>.problem;
+
+/// The model that was traced: of a pipelined one, the model without its stages.
+template <class M>
+struct traced_model {
+  using type = M;
+};
+template <class M>
+  requires requires { typename M::unstaged; }
+struct traced_model<M> : traced_model<typename M::unstaged> {};
+
+/// Whether a model has had its compile error. What is asked of it then has stand-ins for answers.
+template <class M>
+inline constexpr bool is_invalid = findings<typename traced_model<M>::type>.problem.failed();
+
+/// In place of a type that is no model: a model that has had its compile error.
+struct not_a_model : callable_model<not_a_model> {
+  static constexpr model_kind kind = model_kind::functional;
+
+  template <std::size_t>
+  static constexpr diagnostic check_definition() {
+    diagnostic problem;
+    problem.already_reported();
+    return problem;
+  }
+  static constexpr symbolic_tensor trace(model_builder&, std::span<symbolic_tensor const>) { return {}; }
+};
 
 template <class M>
 constexpr graph<findings<M>.sizes> freeze() {

@@ -6,17 +6,45 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <stagecraft/diagnostics/stand_in.hpp>
 #include <stagecraft/graph/layer.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace stagecraft {
 
+namespace detail {
+
+/// The type of an answer: T, or a stand-in for a model that has had its compile error.
+template <class M, class T, class StandIn>
+using answer = std::conditional_t<is_invalid<M>, StandIn, T>;
+
+/// E1024: a call that the model does not have.
+template <class M, int Call>
+inline constexpr diagnostic call_problem = [] {
+  diagnostic problem;
+  int const count = static_cast<int>(graph_of<M>.calls.size());
+  if (!is_invalid<M> && (Call < 0 || Call >= count))
+    problem.report(1024, "model '", graph_of<M>.name(), "' has no call ", Call, "; its calls are numbered from 0 to ",
+                   count - 1, ", inputs included");
+  return problem;
+}();
+
+/// A call that can be asked for: `Call` itself, unless the model does not have it.
+template <class M, int Call>
+constexpr int existing_call() {
+  static_assert(report<call_problem<M, Call>>());
+  return Call >= 0 && Call < static_cast<int>(graph_of<M>.calls.size()) ? Call : 0;
+}
+
+}  // namespace detail
+
 /// Number of calls of layers in a model, its inputs included.
 template <Model M>
-inline constexpr int call_count = static_cast<int>(graph_of<M>.calls.size());
+inline constexpr detail::answer<M, int, detail::any_number> call_count{static_cast<int>(graph_of<M>.calls.size())};
 
 namespace detail {
 
@@ -48,14 +76,30 @@ constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Ind
 template <class M, class L>
 inline constexpr auto layers_of_type = collect_layers<M, L>(std::make_index_sequence<count_layers<M, L>()>{});
 
-/// The model that was traced: of a pipelined one, the model without its stages.
-template <class M>
-struct traced_model {
-  using type = M;
+/// Which layer makes a call: its type, and which one of that type. Of a model that has had its compile error too, as far
+/// as its calls are known.
+struct layer_place {
+  type_tag const* type = nullptr;
+  int index_in_type = 0;
 };
-template <class M>
-  requires requires { typename M::unstaged; }
-struct traced_model<M> : traced_model<typename M::unstaged> {};
+
+template <class M, int Call>
+constexpr layer_place place_of_layer() {
+  using traced = typename traced_model<M>::type;
+  if constexpr (!is_invalid<M>) {
+    auto const& layer = graph_of<M>.layer_of(existing_call<M, Call>());
+    return {layer.type, layer.index_in_type};
+  } else {
+    if constexpr (!definition_problem<traced, 0>.failed() && graph_of<M>.calls.size() > 0) {
+      auto const graph = trace_model<traced>();
+      if (Call >= 0 && Call < static_cast<int>(graph.calls.size())) {
+        auto const& layer = graph.layers[static_cast<std::size_t>(graph.calls[static_cast<std::size_t>(Call)].layer)];
+        return {layer.type, layer.index_in_type};
+      }
+    }
+    return {};
+  }
+}
 
 template <type_tag const* Tag>
 struct layer_type {
@@ -68,11 +112,28 @@ struct layer_type<nullptr> {
 
 template <class M, int Call, class L>
 constexpr L layer_value() {
-  constexpr auto const& info = graph_of<M>.layer_of(Call);
-  if constexpr (info.type == nullptr)
-    return L(graph_of<M>.call(Call).shape, graph_of<M>.call(Call).type, info.name.view());
-  else
-    return layers_of_type<typename traced_model<M>::type, L>[static_cast<std::size_t>(info.index_in_type)];
+  constexpr auto place = place_of_layer<M, Call>();
+  using traced = typename traced_model<M>::type;
+  if constexpr (is_invalid<M> && place.type != nullptr) {
+    collector_of<L> collector;
+    trace_model<traced>(&collector);
+    return collector.values[static_cast<std::size_t>(place.index_in_type)];
+  } else if constexpr (place.type != nullptr) {
+    return layers_of_type<traced, L>[static_cast<std::size_t>(place.index_in_type)];
+  } else {
+    constexpr int call = is_invalid<M> ? 0 : existing_call<M, Call>();
+    return L(graph_of<M>.call(call).shape, graph_of<M>.call(call).type, graph_of<M>.layer_of(call).name.view());
+  }
+}
+
+template <class M, int Call>
+constexpr auto const& shape_of_call() {
+  if constexpr (is_invalid<M>) {
+    static_assert(!graph_of<M>.calls.empty());  // looks at the graph, so that the error comes
+    return anything<shape>;
+  } else {
+    return graph_of<M>.call(existing_call<M, Call>()).shape;
+  }
 }
 
 }  // namespace detail
@@ -80,7 +141,7 @@ constexpr L layer_value() {
 /// The type of the layer of one call: `static_assert(std::same_as<sc::layer_t<mlp, 2>, sc::layers::dense>)`. Calls are
 /// numbered from 0 in the order in which they were made; inputs count.
 template <Model M, int Call>
-using layer_t = typename detail::layer_type<graph_of<M>.layer_of(Call).type>::type;
+using layer_t = typename detail::layer_type<detail::place_of_layer<M, Call>().type>::type;
 
 /// The layer of one call, with its options.
 template <Model M, int Call>
@@ -88,7 +149,7 @@ inline constexpr layer_t<M, Call> layer_of = detail::layer_value<M, Call, layer_
 
 /// The shape of one call's output, without the batch.
 template <Model M, int Call>
-inline constexpr shape const& output_shape_of = graph_of<M>.call(Call).shape;
+inline constexpr auto const& output_shape_of = detail::shape_of_call<M, Call>();
 
 namespace detail {
 
@@ -99,29 +160,49 @@ constexpr std::array<int, Count> to_array(std::span<int const> values) {
   return result;
 }
 
+template <class M, int Call>
+constexpr auto inputs_of_call() {
+  if constexpr (is_invalid<M>)
+    return any_calls{graph_of<M>.calls.size()};
+  else
+    return to_array<graph_of<M>.inputs_of(existing_call<M, Call>()).size()>(
+        graph_of<M>.inputs_of(existing_call<M, Call>()));
+}
+
+template <class M>
+constexpr auto outputs_of_model() {
+  if constexpr (is_invalid<M>)
+    return any_calls{graph_of<M>.calls.size()};
+  else
+    return to_array<graph_of<M>.outputs_of(0).size()>(graph_of<M>.outputs_of(0));
+}
+
 }  // namespace detail
 
 /// The calls whose outputs one call takes, as a std::array<int, n>.
 template <Model M, int Call>
-inline constexpr auto inputs_of = detail::to_array<graph_of<M>.inputs_of(Call).size()>(graph_of<M>.inputs_of(Call));
+inline constexpr auto inputs_of = detail::inputs_of_call<M, Call>();
 
 /// The calls whose outputs are the model's, as a std::array<int, n>.
 template <Model M>
-inline constexpr auto outputs_of = detail::to_array<graph_of<M>.outputs_of(0).size()>(graph_of<M>.outputs_of(0));
+inline constexpr auto outputs_of = detail::outputs_of_model<M>();
 
 /// The call of the layer with this name and node index, or -1.
 template <Model M>
-constexpr int find_call(std::string_view layer_name, int node_index = 0) {
-  for (int i = 0; i < call_count<M>; ++i)
-    if (graph_of<M>.layer_of(i).name == layer_name && graph_of<M>.call(i).node_index == node_index) return i;
-  return -1;
+constexpr detail::answer<M, int, detail::any_number> find_call(std::string_view layer_name, int node_index = 0) {
+  for (int i = 0; i < static_cast<int>(graph_of<M>.calls.size()); ++i)
+    if (graph_of<M>.layer_of(i).name == layer_name && graph_of<M>.call(i).node_index == node_index) return {i};
+  return {detail::is_invalid<M> ? 0 : -1};
 }
 
 /// Number of weights (floats) of a model: Keras's `count_params`.
 template <Model M>
-constexpr long long count_parameters() {
-  long long count = 0;
-  for (auto const& weight : graph_of<M>.parameters) count += weight.size();
+constexpr detail::answer<M, long long, detail::any_number> count_parameters() {
+  detail::answer<M, long long, detail::any_number> count{0};
+  if constexpr (!detail::is_invalid<M>)
+    for (auto const& weight : graph_of<M>.parameters) count += weight.size();
+  else
+    static_assert(!graph_of<M>.calls.empty());  // looks at the graph, so that the error comes
   return count;
 }
 

@@ -8,11 +8,14 @@
 #include <cstddef>
 #include <span>
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/stand_in.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/pipeline/assignment.hpp>
 #include <stagecraft/pipeline/pipeline_stage.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <stagecraft/pipeline/validation.hpp>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -31,6 +34,57 @@ namespace detail {
 
 /// In place of an assignment: none.
 struct no_stages {};
+
+/// Whether a parameter of a function lets it change its argument.
+template <class Function>
+inline constexpr bool takes_reference = true;
+template <class Result, class F, class Parameter>
+inline constexpr bool takes_reference<Result (F::*)(Parameter) const> = std::is_lvalue_reference_v<Parameter> ||
+                                                                       std::is_rvalue_reference_v<Parameter>;
+template <class Result, class Parameter>
+inline constexpr bool takes_reference<Result (*)(Parameter)> = std::is_reference_v<Parameter>;
+
+/// Whether F gets a copy of what it is called with, so that its changes are lost.
+template <class F, class Argument>
+constexpr bool takes_copy() {
+  if constexpr (requires { &F::operator(); })
+    return !takes_reference<decltype(&F::operator())>;
+  else if constexpr (requires { &F::template operator()<Argument>; })
+    return !takes_reference<decltype(&F::template operator()<Argument>)>;
+  else
+    return !takes_reference<F>;
+}
+
+/// A function that edits an assignment.
+template <class F, class Argument>
+inline constexpr bool assigns_by_function = std::invocable<F, Argument&> && !takes_copy<F, Argument>();
+
+/// A function, but one that cannot be given an assignment to change.
+template <class F, class Argument>
+inline constexpr bool has_wrong_parameter =
+    !assigns_by_function<F, Argument> && (std::invocable<F, Argument&> || std::is_function_v<std::remove_pointer_t<F>> ||
+                                          requires { &F::operator(); });
+
+template <class T>
+inline constexpr bool is_list_of_stages = std::integral<T>;
+template <auto... Stage>
+inline constexpr bool is_list_of_stages<stage_list<Stage...>> = [] {
+  bool result = true;
+  for (bool const valid : {true, is_list_of_stages<std::remove_cvref_t<decltype(Stage)>>...}) result = result && valid;
+  return result;
+}();
+
+template <class T>
+concept StageOrEntry = std::integral<T> || requires(T const& entry) {
+  entry.pipeline_stage;
+  entry.layer_name();
+};
+
+template <class T>
+inline constexpr bool is_range_of_stages = requires(T const& range) {
+  range.size();
+  requires StageOrEntry<std::remove_cvref_t<decltype(range[0])>>;
+};
 
 /// The stages of a model's calls, indexed as the graph's calls, and what was wrong with how they were given.
 template <std::size_t Calls>
@@ -58,26 +112,52 @@ struct staging {
 template <class M>
 constexpr auto current_assignment();
 
+/// The devices of a device mapping; none of anything else.
+template <class Mapping>
+constexpr auto devices_of() {
+  if constexpr (requires { std::remove_cvref_t<Mapping>::devices; })
+    return std::remove_cvref_t<Mapping>::devices;
+  else
+    return std::array<int, 0>{};
+}
+
 template <class M, auto Assignment, auto Devices>
 struct staging<pipelined_model<M, Assignment, Devices>> {
-  static constexpr auto devices = decltype(Devices)::devices;
+  static constexpr auto devices = devices_of<decltype(Devices)>();
   using assignment_type = std::remove_cvref_t<decltype(Assignment)>;
 
   static constexpr auto stages() {
     call_stages<graph_of<M>.calls.size()> result;
     for (auto& stage : result.of_call) stage = unassigned;
     result.pipelined = !std::same_as<assignment_type, no_stages>;
-    if (graph_of<M>.order.empty()) {
-      result.pipelined = false;  // the model stands in for one with an error of its own
-    } else if constexpr (std::invocable<assignment_type, decltype(current_assignment<M>())&>) {
+    if constexpr (is_invalid<M>) {
+      result.pipelined = false;
+    } else if constexpr (!requires { std::remove_cvref_t<decltype(Devices)>::devices; }) {
+      result.problem.report(2018, "the device of each stage is given as a value of type '",
+                            type_name<std::remove_cvref_t<decltype(Devices)>>(),
+                            "'; write sc::device_mapping<0, 1, 0>, with one number for each stage");
+    } else if constexpr (std::same_as<assignment_type, no_stages>) {
+    } else if constexpr (assigns_by_function<assignment_type, decltype(current_assignment<M>())>) {
       auto assignment = current_assignment<M>();
       Assignment(assignment);
       for (auto const& entry : assignment) result.of_call[static_cast<std::size_t>(entry.call)] = entry.pipeline_stage;
+    } else if constexpr (has_wrong_parameter<assignment_type, decltype(current_assignment<M>())>) {
+      result.problem.report(2017, "the function that assigns the stages does not take the assignment by reference, so that "
+                            "it cannot change it; write [](auto& assignment) { ... }");
     } else if constexpr (requires { tokens_of(Assignment); }) {
-      auto const tokens = tokens_of(Assignment);
-      stage_list_reader(graph_of<M>, tokens, result.of_call, result.problem).read();
-    } else if constexpr (!std::same_as<assignment_type, no_stages>) {
+      if constexpr (is_list_of_stages<assignment_type>) {
+        auto const tokens = tokens_of(Assignment);
+        stage_list_reader(graph_of<M>, tokens, result.of_call, result.problem).read();
+      } else {
+        result.problem.report(2019, "the list of stages has an entry that is neither a number nor a list for a nested model; "
+                              "write stages<0, 1> or stages<0, stages<0, 1>, 1>");
+      }
+    } else if constexpr (is_range_of_stages<assignment_type>) {
       read_range(result);
+    } else {
+      result.problem.report(2016, "the stages are given as a value of type '", type_name<assignment_type>(),
+                            "'; give stages<0, 0, 1>, a function [](auto& assignment) { ... }, an assignment got from a "
+                            "model, or an array of numbers");
     }
     return result;
   }
@@ -125,16 +205,30 @@ constexpr auto current_assignment() {
 /// The first rule of stages that a model breaks (codes E2xxx).
 template <class M>
 inline constexpr diagnostic stage_problem = [] {
-  auto const& staged = staged_calls<M>;
-  if (!staged.pipelined || staged.problem.failed()) return staged.problem;
-  return validate_stages({graph_of<M>, staged.of_call, staging<M>::devices});
+  auto const& calls_staged = staged_calls<M>;
+  if (!calls_staged.pipelined || calls_staged.problem.failed()) return calls_staged.problem;
+  return validate_stages({graph_of<M>, calls_staged.of_call, staging<M>::devices});
 }();
+
+/// Whether a model or its stages have had a compile error.
+template <class M>
+inline constexpr bool has_invalid_stages = is_invalid<M> || stage_problem<M>.failed();
+
+template <class M>
+inline constexpr std::array<int, graph_of<M>.calls.size()> all_in_stage_0{};
 
 template <class M>
 constexpr staged_graph staged_view() {
   static_assert(report<stage_problem<M>>());
-  return {graph_of<M>, staged_calls<M>.of_call, staging<M>::devices};
+  if constexpr (has_invalid_stages<M>)
+    return {graph_of<M>, all_in_stage_0<M>, {}};
+  else
+    return {graph_of<M>, staged_calls<M>.of_call, staging<M>::devices};
 }
+
+/// A number asked of a model's stages; equal to everything where they have had a compile error.
+template <class M>
+using stage_answer = std::conditional_t<has_invalid_stages<M>, any_number, int>;
 
 template <class M>
 inline constexpr staged_graph checked_stages = staged_view<M>();
@@ -146,6 +240,32 @@ struct without_stages {
 template <class M, auto Assignment, auto Devices>
 struct without_stages<pipelined_model<M, Assignment, Devices>> : without_stages<M> {};
 
+/// E2015: the first argument of `pipelined` is no model.
+template <class T>
+inline constexpr diagnostic no_model_problem = [] {
+  diagnostic problem;
+  problem.report(2015, "pipelined<...> is given the type '", type_name<T>(), "', which is not a model; a model is "
+                 "sequential<...>, a struct with base functional<...>, or build<...> of a model subclass");
+  return problem;
+}();
+
+/// The first problem of a pipelined model: that of the model itself, or that of its stages.
+template <class M, auto Assignment, auto Devices>
+constexpr diagnostic const& pipeline_problem() {
+  if constexpr (!Model<M>)
+    return no_model_problem<M>;
+  else if constexpr (is_invalid<M>)
+    return findings<typename traced_model<M>::type>.problem;
+  else
+    return stage_problem<pipelined_model<M, Assignment, Devices>>;
+}
+
+template <class M, auto Assignment, auto Devices>
+using verdict_on_stages = verdict_on<pipeline_problem<M, Assignment, Devices>()>;
+
+template <class M>
+using model_or_stand_in = std::conditional_t<Model<M>, M, not_a_model>;
+
 }  // namespace detail
 
 /// Keras on IPU's `set_pipeline_stage_assignment`: a model with a stage for each of its layers' calls. `Assignment` is
@@ -156,10 +276,10 @@ struct without_stages<pipelined_model<M, Assignment, Devices>> : without_stages<
 ///
 /// Checked where it is named: E2001 length, E2002 order, E2003 every call assigned, E2004 uses a later stage, E2005 a
 /// stage is left out, E2006 and E2007 order of a sequential model, E2008 at least two stages, E2009 and E2014 device
-/// mapping, E2010 shared weights on one device, E2012 negative stage.
-template <Model M, auto Assignment, auto Devices = device_mapping<>>
-using pipelined = typename detail::verdict_on<detail::stage_problem<
-    pipelined_model<M, Assignment, Devices>>>::template model<pipelined_model<M, Assignment, Devices>>;
+/// mapping, E2010 shared weights on one device, E2012 negative stage; E2015 to E2019 arguments that are something else.
+template <class M, auto Assignment, auto Devices = device_mapping<>>
+using pipelined = typename detail::verdict_on_stages<M, Assignment, Devices>::template model<
+    pipelined_model<detail::model_or_stand_in<M>, Assignment, Devices>>;
 
 /// Keras on IPU's `reset_pipeline_stage_assignment`: the same model without stages.
 template <Model M>
@@ -176,17 +296,45 @@ constexpr auto get_pipeline_stage_assignment() {
 template <Model M>
 inline constexpr bool is_pipelined = detail::staged_calls<M>.pipelined;
 
+namespace detail {
+
+template <class M, int Call>
+constexpr int stage_of_call() {
+  if constexpr (has_invalid_stages<M>)
+    return checked_stages<M>.stage(0);
+  else
+    return checked_stages<M>.stage(existing_call<M, Call>());
+}
+
+/// E2023: a stage that the model does not have.
+template <class M, int Stage>
+inline constexpr diagnostic stage_number_problem = [] {
+  diagnostic problem;
+  if (!has_invalid_stages<M> && (Stage < 0 || Stage >= checked_stages<M>.stage_count()))
+    problem.report(2023, "model '", graph_of<M>.name(), "' has no pipeline stage ", Stage, "; it has ",
+                   checked_stages<M>.stage_count(), " stages, numbered from 0");
+  return problem;
+}();
+
+template <class M, int Stage>
+constexpr int device_of_stage() {
+  static_assert(report<stage_number_problem<M, Stage>>());
+  return has_invalid_stages<M> || stage_number_problem<M, Stage>.failed() ? 0 : checked_stages<M>.device(Stage);
+}
+
+}  // namespace detail
+
 /// Number of pipeline stages, 0 for a model without.
 template <Model M>
-inline constexpr int pipeline_stages = detail::checked_stages<M>.stage_count();
+inline constexpr detail::stage_answer<M> pipeline_stages{detail::checked_stages<M>.stage_count()};
 
 /// The stage of one call; `unassigned` for a model without stages and for inputs.
 template <Model M, int Call>
-inline constexpr int stage_of = detail::checked_stages<M>.stage(Call);
+inline constexpr detail::stage_answer<M> stage_of{detail::stage_of_call<M, Call>()};
 
 /// The device of a stage.
 template <Model M, int Stage>
-inline constexpr int device_of = detail::checked_stages<M>.device(Stage);
+inline constexpr detail::stage_answer<M> device_of{detail::device_of_stage<M, Stage>()};
 
 namespace detail {
 
@@ -197,16 +345,23 @@ constexpr std::size_t count_calls_of_stage() {
   return count;
 }
 
+template <class M, int Stage>
+constexpr auto list_calls_of_stage() {
+  if constexpr (has_invalid_stages<M>) {
+    return any_calls{checked_stages<M>.stages.size()};
+  } else {
+    std::array<int, count_calls_of_stage<M, Stage>()> result{};
+    std::size_t count = 0;
+    for (int const call : graph_of<M>.order)
+      if (checked_stages<M>.stage(call) == Stage) result[count++] = call;
+    return result;
+  }
+}
+
 }  // namespace detail
 
 /// The calls of one stage in Keras's order, as a std::array<int, n>.
 template <Model M, int Stage>
-inline constexpr auto calls_of_stage = [] {
-  std::array<int, detail::count_calls_of_stage<M, Stage>()> result{};
-  std::size_t count = 0;
-  for (int const call : graph_of<M>.order)
-    if (detail::checked_stages<M>.stage(call) == Stage) result[count++] = call;
-  return result;
-}();
+inline constexpr auto calls_of_stage = detail::list_calls_of_stage<M, Stage>();
 
 }  // namespace stagecraft
