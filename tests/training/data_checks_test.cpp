@@ -46,6 +46,9 @@ TEST_CASE("E4001: shapes of samples") {
   throws("y: expected samples of shape (), found (10,); one value per class needs the loss categorical_crossentropy "
          "[E4001]",
          [] { check_one("y", zeros({5, 10}), sc::shape()); });
+  throws("validation_data.y: expected samples of shape (10,), found (1,); class numbers need the loss "
+         "sparse_categorical_crossentropy [E4001]",
+         [] { check_one("validation_data.y", zeros({5, 1}), {10}); });
   throws("x[1]: expected samples of shape (3,), found (4,) [E4001]", [] {
     sc::shape const expected[] = {{2}, {3}};
     sc::check_shapes("x", sc::inputs(zeros({5, 2}), zeros({5, 4})), expected);
@@ -103,14 +106,19 @@ TEST_CASE("E4005: sample weights") {
 }
 
 TEST_CASE("E4006: class weights") {
-  sc::check_class_weight({}, 2);
-  sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, 2);
+  std::vector<int> const y{0, 1, 1};
+  xt::xarray<float> const one_hot = zeros({3, 2});
+  sc::check_class_weight({}, 2, {});
+  sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, 2, y);
+  sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, 2, one_hot);
   throws("class_weight: expected classes from 0 to 1, found 2 [E4006]",
-         [] { sc::check_class_weight({{0, 1.0f}, {2, 1.0f}}, 2); });
+         [&] { sc::check_class_weight({{0, 1.0f}, {2, 1.0f}}, 2, y); });
   throws("class_weight: expected one weight for each of the 2 classes, found 2 for class 0 [E4006]",
-         [] { sc::check_class_weight({{0, 1.0f}, {0, 2.0f}}, 2); });
+         [&] { sc::check_class_weight({{0, 1.0f}, {0, 2.0f}}, 2, y); });
   throws("class_weight: expected one weight for each of the 2 classes, found 0 for class 1 [E4006]",
-         [] { sc::check_class_weight({{0, 1.0f}}, 2); });
+         [&] { sc::check_class_weight({{0, 1.0f}}, 2, y); });
+  throws("class_weight: expected targets from 0 to 1, found 3 at sample 1 [E4006]",
+         [&] { sc::check_class_weight({{0, 1.0f}, {1, 1.0f}}, 2, std::vector<float>{0.4f, 3}); });
 }
 
 TEST_CASE("E4007: validation_split keeps the last part, as Keras counts it") {

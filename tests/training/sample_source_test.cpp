@@ -73,6 +73,15 @@ TEST_CASE("other orders and views give the same samples") {
   CHECK(numbers_of(xt::view(x, xt::range(0, 3, 2))) == std::vector<float>{1, 2, 3, 7, 8, 9});
   CHECK(numbers_of(xt::view(x, xt::all(), 1)) == std::vector<float>{2, 5, 8});
 
+  xt::xtensor<int, 3> const deep{{{1, 2, 3}, {4, 5, 6}}, {{7, 8, 9}, {10, 11, 12}}};
+  CHECK(numbers_of(xt::view(deep, xt::all(), xt::all(), xt::range(0, 2))) ==
+        std::vector<float>{1, 2, 4, 5, 7, 8, 10, 11});
+  CHECK(numbers_of(xt::view(deep, xt::all(), 1)) == std::vector<float>{4, 5, 6, 10, 11, 12});
+  CHECK(numbers_of(xt::view(deep, xt::all(), xt::newaxis(), 1)) == std::vector<float>{4, 5, 6, 10, 11, 12});
+  CHECK(numbers_of(xt::view(deep, xt::range(1, 2), xt::range(1, 2))) == std::vector<float>{10, 11, 12});
+  CHECK(numbers_of(xt::view(deep, xt::all(), xt::range(1, 2))) == std::vector<float>{4, 5, 6, 10, 11, 12});
+  CHECK(numbers_of(xt::view(xt::view(deep, xt::range(1, 2)), xt::all(), 0)) == std::vector<float>{7, 8, 9});
+
   // A view of the first axis is not copied.
   xt::xtensor<float, 2> changing = x;
   sc::sample_source const last(xt::view(changing, xt::range(1, 3)));

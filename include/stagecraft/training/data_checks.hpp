@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace stagecraft {
@@ -69,7 +70,7 @@ struct array_name {
 
 /// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing or
 /// too many, as in Keras.
-/// \param argument the argument's name, "x" or "y"
+/// \param argument the argument's name, for example "x", "y" or "validation_data.y"
 inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
   int const count = static_cast<int>(expected.size());
   if (found.size() != count) {
@@ -81,10 +82,11 @@ inline void check_shapes(char const* argument, sample_set const& found, std::spa
     shape const& came = found[i].sample_shape();
     if (detail::same_but_for_a_last_one(came, wanted)) continue;
     char const* hint = "";
-    if (argument[0] == 'y' && came.size() == 1 && wanted.size() > 1)
-      hint = "; class numbers need the loss sparse_categorical_crossentropy";
-    if (argument[0] == 'y' && wanted.size() == 1 && came.size() > 1)
-      hint = "; one value per class needs the loss categorical_crossentropy";
+    if (std::string_view(argument).ends_with('y')) {
+      if (came.size() == 1 && wanted.size() > 1)
+        hint = "; class numbers need the loss sparse_categorical_crossentropy";
+      if (wanted.size() == 1 && came.size() > 1) hint = "; one value per class needs the loss categorical_crossentropy";
+    }
     detail::throw_data_error("E4001", "%s: expected samples of shape %s, found %s%s",
                              detail::array_name(argument, i, count).text, detail::shape_text(wanted).c_str(),
                              detail::shape_text(came).c_str(), hint);
@@ -139,8 +141,11 @@ inline void check_sample_weight(char const* argument, sample_source const& weigh
   }
 }
 
-/// E4006: each class from 0 to classes - 1 exactly once. An empty list is fine.
-inline void check_class_weight(std::vector<class_weight_entry> const& weights, int classes) {
+/// E4006: each class from 0 to classes - 1 exactly once, and, where targets are single numbers, no target that is no
+/// class when it is rounded. An empty list is fine.
+/// \param targets what `row_weights` will take the classes from
+inline void check_class_weight(std::vector<class_weight_entry> const& weights, int classes,
+                               sample_source const& targets) {
   if (weights.empty()) return;
   for (class_weight_entry const& entry : weights) {
     if (entry.label >= 0 && entry.label < classes) continue;
@@ -152,6 +157,13 @@ inline void check_class_weight(std::vector<class_weight_entry> const& weights, i
     if (seen == 1) continue;
     detail::throw_data_error("E4006", "class_weight: expected one weight for each of the %d classes, found %d for class %d",
                              classes, seen, label);
+  }
+  if (targets.sample_size() != 1) return;
+  for (std::ptrdiff_t row = 0; row < targets.count(); ++row) {
+    double const target = targets.at(row);
+    if (target >= -0.5 && target < classes - 0.5) continue;
+    detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %.15g at sample %td",
+                             classes - 1, target, row);
   }
 }
 

@@ -31,7 +31,7 @@ class named_series {
   /// Same as `at`.
   [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
 
-  void append(std::string_view name, double value) {
+  [[gnu::cold]] void append(std::string_view name, double value) {
     if (series const* const found = find(name)) const_cast<series*>(found)->values.push_back(value);
     else series_.push_back({std::string(name), {value}});
   }
@@ -71,7 +71,7 @@ class training_history : public callback {
   [[nodiscard]] std::vector<double> const& at(std::string_view name) const { return history.at(name); }
 
   void on_train_begin(logs&) override { epoch.clear(); }
-  void on_epoch_end(int number, logs& values) override {
+  [[gnu::cold]] void on_epoch_end(int number, logs& values) override {
     epoch.push_back(number);
     for (logs::entry const& e : values) history.append(e.name, e.value);
   }

@@ -43,7 +43,7 @@ class logs {
   /// The value of that name, appended as 0 when there was none.
   double& operator[](std::string_view name) {
     if (double const* const value = find(name)) return const_cast<double&>(*value);
-    return entries_.emplace_back(entry{std::string(name), 0}).value;
+    return append(name);
   }
 
   /// The value at a position; the way to set values without looking for names.
@@ -58,7 +58,7 @@ class logs {
   [[nodiscard]] auto end() const noexcept { return entries_.end(); }
 
   /// All names, as "loss, accuracy".
-  [[nodiscard]] [[gnu::cold]] std::string names() const {
+  [[nodiscard, gnu::cold]] std::string names() const {
     std::string list;
     for (entry const& e : entries_) {
       if (!list.empty()) list += ", ";
@@ -68,6 +68,10 @@ class logs {
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] double& append(std::string_view name) {
+    return entries_.emplace_back(entry{std::string(name), 0}).value;
+  }
+
   std::vector<entry> entries_;
 };
 

@@ -12,7 +12,7 @@ namespace stagecraft::detail {
 /// value, in scientific notation below 1e-4 and from 1e16 on. Numpy compares the value itself with 1e-4, so that the float
 /// next to 1e-4, which is smaller, is 1e-04; Python compares the exponent of the digits.
 template <class Float>
-[[nodiscard]] std::string python_repr(Float value) {
+[[nodiscard, gnu::cold]] std::string python_repr(Float value) {
   if (value != value) return "nan";
   if (value - value != 0) return value > 0 ? "inf" : "-inf";
   char buffer[40];

@@ -22,7 +22,7 @@ class row_weights {
   /// \param sample_weight one number per sample, or nothing given
   /// \param by_class one weight per class, or empty
   /// \param targets where a sample's class is taken from: the number itself, or the first largest of several
-  row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class, sample_source targets)
+  [[gnu::cold]] row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class, sample_source targets)
       : sample_weight_(std::move(sample_weight)), targets_(std::move(targets)), by_class_(by_class.size()) {
     for (class_weight_entry const& entry : by_class) by_class_[static_cast<std::size_t>(entry.label)] = entry.weight;
   }

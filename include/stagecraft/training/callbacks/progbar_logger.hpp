@@ -26,7 +26,7 @@ class progbar_logger : public callback {
   void on_train_begin(logs&) override { in_fit_ = true; }
   void on_train_end(logs&) override { in_fit_ = false; }
 
-  void on_epoch_begin(int epoch, logs&) override {
+  [[gnu::cold]] void on_epoch_begin(int epoch, logs&) override {
     restart();
     if (params().verbose == 0 || params().epochs <= 1) return;
     char text[48];
@@ -62,14 +62,14 @@ class progbar_logger : public callback {
     bar_.restart(target_);
   }
 
-  void update(int batch, logs const& values) {
+  [[gnu::noinline]] void update(int batch, logs const& values) {
     seen_ = batch + 1;
     if (params().verbose != 1) return;
     for (logs::entry const& e : values) bar_.show(e.name, e.value);
     bar_.update(seen_, false);
   }
 
-  void finalize(logs const& values) {
+  [[gnu::cold]] void finalize(logs const& values) {
     if (params().verbose == 0) return;
     if (bar_.target() == 0) bar_.set_target(seen_);
     for (logs::entry const& e : values) bar_.show(e.name, e.value);
