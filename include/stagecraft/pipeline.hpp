@@ -10,6 +10,8 @@
 #include <stagecraft/models/model.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/models/sequential.hpp>
+#include <stagecraft/models/summary.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/pipeline/summary.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <stagecraft/version.hpp>

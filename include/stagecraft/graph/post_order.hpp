@@ -55,6 +55,20 @@ class post_order {
     return own.layers();
   }
 
+  /// Whether each depth of a model's own level has one node of at most one input, and no layer is called twice.
+  constexpr bool is_chain(int model) const {
+    level own(graph_, model);
+    own.find_depths();
+    std::vector<char> known(own.depth_of_key.size(), 0);
+    for (int const first : own.first_of_depth)
+      if (first >= 0 && own.nodes[at(first)].next >= 0) return false;
+    for (auto const& node : own.nodes) {
+      if (node.input_count > 1 || known[at(node.key)] != 0) return false;
+      known[at(node.key)] = 1;
+    }
+    return true;
+  }
+
   /// The nested model directly inside `model` that holds a call, `model` itself, or -1 if the call is outside.
   static constexpr int child_holding(graph_records const& graph, int call, int model) {
     int at_level = graph.calls[at(call)].nested_model;
