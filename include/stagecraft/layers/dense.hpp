@@ -2,6 +2,7 @@
 // A densely connected layer: tf.keras.layers.Dense. Level 2.
 #pragma once
 
+#include <concepts>
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/layer.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
@@ -35,18 +36,12 @@ struct dense : layer<dense> {
   regularizer kernel_regularizer;
   regularizer bias_regularizer;
 
-  constexpr explicit(false) dense(int units_, stagecraft::activation activation_ = linear,
-                                  dense_options const& options = {})
-      : units(units_),
-        activation(activation_),
-        use_bias(options.use_bias),
-        kernel_initializer(options.kernel_initializer),
-        bias_initializer(options.bias_initializer),
-        kernel_regularizer(options.kernel_regularizer),
-        bias_regularizer(options.bias_regularizer) {
-    layer_name = options.name;
-  }
-  constexpr dense(int units_, dense_options const& options) : dense(units_, linear, options) {}
+  constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
+  constexpr dense(int units_, dense_options const& options) : dense(options, units_, linear) {}
+  // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
+  template <std::same_as<stagecraft::activation> Activation>
+  constexpr dense(int units_, Activation activation_, dense_options const& options = {})
+      : dense(options, units_, activation_) {}
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];
@@ -68,6 +63,18 @@ struct dense : layer<dense> {
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
     auto const rows = in[0].size() / in[0].back();
     return 2LL * rows * in[0].back() * units + (use_bias ? static_cast<long long>(rows) * units : 0);
+  }
+
+ private:
+  constexpr dense(dense_options const& options, int units_, stagecraft::activation activation_)
+      : units(units_),
+        activation(activation_),
+        use_bias(options.use_bias),
+        kernel_initializer(options.kernel_initializer),
+        bias_initializer(options.bias_initializer),
+        kernel_regularizer(options.kernel_regularizer),
+        bias_regularizer(options.bias_regularizer) {
+    layer_name = options.name;
   }
 };
 
