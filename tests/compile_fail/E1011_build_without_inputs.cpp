@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// E1011: a model subclass is built without the shapes of its inputs.
+//
+// The `call` of a model subclass does not say what shapes it takes. `build` names them, one input for each tensor,
+// as Keras's `model.build(input_shape)`.
+//
+// expect-error: the shapes of the inputs of model 'classifier' are not known
+// expect-error: [E1011]
+#include <stagecraft/pipeline.hpp>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+struct classifier : sc::model<classifier> {
+  dense hidden{32}, decide{10};
+  constexpr auto call(auto&, auto x) { return decide(hidden(x)); }
+};
+
+#ifdef STAGECRAFT_BAD
+using network = sc::build<classifier>;
+#else
+using network = sc::build<classifier, input{784}>;
+#endif
+
+static_assert(sc::call_count<network> == 3);

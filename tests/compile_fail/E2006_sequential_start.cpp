@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// E2006: a sequential model does not begin in stage 0.
+//
+// Stages are numbered from 0, and a sequential model runs through them in order, so that its first layer is in
+// stage 0.
+//
+// expect-error: the first layer 'flatten' is assigned to pipeline stage 1; a sequential model begins in stage 0
+// expect-error: [E2006]
+#include <stagecraft/pipeline.hpp>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
+
+#ifdef STAGECRAFT_BAD
+using two_stages = sc::pipelined<mlp, sc::stages<1, 1, 2, 2>>;
+#else
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
+#endif
+
+static_assert(sc::pipeline_stages<two_stages> == 2);
+static_assert(sc::stage_of<two_stages, 4> == 1);
+static_assert(sc::calls_of_stage<two_stages, 1>.size() == 2);

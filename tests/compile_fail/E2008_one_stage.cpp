@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// E2008: all layers are in one stage.
+//
+// A pipeline has at least two stages. A model that is not split has no stage assignment at all.
+//
+// expect-error: all layers are in pipeline stage 0; a pipeline has at least two stages
+// expect-error: [E2008]
+#include <stagecraft/pipeline.hpp>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
+
+#ifdef STAGECRAFT_BAD
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 0, 0>>;
+#else
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
+#endif
+
+static_assert(sc::pipeline_stages<two_stages> == 2);
+static_assert(sc::stage_of<two_stages, 4> == 1);
+static_assert(sc::calls_of_stage<two_stages, 1>.size() == 2);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// E2014: a device is negative.
+//
+// Devices are numbered from 0.
+//
+// expect-error: the device mapping contains device -1; devices are numbered from 0
+// expect-error: [E2014]
+#include <stagecraft/pipeline.hpp>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
+
+#ifdef STAGECRAFT_BAD
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, -1>>;
+#else
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 1>>;
+#endif
+
+static_assert(sc::pipeline_stages<two_stages> == 2);
+static_assert(sc::stage_of<two_stages, 4> == 1);
+static_assert(sc::calls_of_stage<two_stages, 1>.size() == 2);

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The runner of the cases must itself fail where it should: python3 runner_test.py g++ clang++-19"""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import compile_case
+
+COMPILERS = sys.argv[1:]
+
+HEADER = """\
+// expect-error: layer 'dense_3' expects an input of rank 2, but 'conv2d_1' gives shape (28, 28, 32) [E1999]
+#include <stagecraft/diagnostics/compile_error.hpp>
+constexpr stagecraft::diagnostic problem = [] {
+  stagecraft::diagnostic result;
+#ifdef STAGECRAFT_BAD
+  result.report(1999, "layer 'dense_3' expects an input of rank ", 2, ", but 'conv2d_1' gives shape (28, 28, 32)");
+#endif
+  return result;
+}();
+"""
+GOOD = HEADER + "static_assert(stagecraft::detail::report<problem>());  // <- here\n"
+MANY_ERRORS = GOOD + "#ifdef STAGECRAFT_BAD\nint a = nothing;\nint b = nothing_else;\n#endif\n"
+
+
+class Runner(unittest.TestCase):
+    def problems(self, text, name="E1999_sample.cpp"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / name
+            path.write_text(text, encoding="utf-8")
+            return {compiler: compile_case.problems(compile_case.read_case(path), compiler) for compiler in COMPILERS}
+
+    def assert_each(self, found, text):
+        for compiler, texts in found.items():
+            self.assertTrue(any(text in each for each in texts), f"{compiler}: no '{text}' in {texts}")
+
+    def test_passes_a_good_case(self):
+        for compiler, texts in self.problems(GOOD).items():
+            self.assertEqual(texts, [], compiler)
+
+    def test_bad_variant_must_not_compile(self):
+        self.assert_each(self.problems("// expect-error: [E1999]\nint x = 0;\n"), "the bad variant compiles")
+
+    def test_good_variant_must_compile(self):
+        self.assert_each(self.problems(GOOD + "int x = nothing;\n"), "the good variant does not compile")
+
+    def test_good_variant_must_not_warn(self):
+        self.assert_each(self.problems(GOOD + "bool warned(int a, unsigned b) { return a < b; }\n"), "compiles with warnings")
+
+    def test_text_must_be_there(self):
+        self.assert_each(self.problems(GOOD.replace("rank 2", "rank 3", 1)), "output lacks")
+
+    def test_text_in_repeated_source_does_not_count(self):
+        source = "// expect-error: [E1999]\n#ifdef STAGECRAFT_BAD\nint x = nothing;  /* [E1999] */\n#endif\n"
+        self.assert_each(self.problems(source), "output lacks")
+
+    def test_at_most_two_errors(self):
+        self.assert_each(self.problems(MANY_ERRORS), "gives 3 lines with `error:`")
+
+    def test_line_must_be_named(self):
+        elsewhere = GOOD.replace("  // <- here", "") + "int y = 0;  // <- here\n"
+        self.assert_each(self.problems(elsewhere), "does not name line")
+
+    def test_code_must_be_expected(self):
+        self.assert_each(self.problems(GOOD, "E1998_sample.cpp"), "names [E1998]")
+
+    def test_variants(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "E1999_sample.cpp"
+            path.write_text("// top\n\n#include <a>\n#ifdef STAGECRAFT_BAD\nbad;  // <- here\n#else\ngood;\n#endif\n"
+                            "#if X\nx;\n#else\ny;\n#endif\n", encoding="utf-8")
+            case = compile_case.read_case(path)
+            rest = ["#if X", "x;", "#else", "y;", "#endif"]
+            self.assertEqual(case.variant(True), ["#include <a>", "bad;", *rest])
+            self.assertEqual(case.variant(False), ["#include <a>", "good;", *rest])
+
+    def test_joins_pieces(self):
+        for text in ('m<piece<3>{"a \\\'b"}, piece<2>{"c\\\' d"}>', 'm<ns::piece<3>{{"a \\\'b"}}, ns::piece<2>{{"c\\\' d"}}>',
+                     'm<{{"a \\\'b"}, {"c\\\' d"}}>'):
+            self.assertIn("a 'bc' d", compile_case.readable(text))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes docs/errors.md from docs/errors.in.md and the cases of tests/compile_fail.
+
+    tools/errors_catalogue.py             writes docs/errors.md
+    tools/errors_catalogue.py --check     fails if docs/errors.md is not what would be written
+    tools/errors_catalogue.py --complete  fails if a code of the library lacks its section, or its case
+
+docs/errors.in.md has one section per code, "## E2001: ...", in the order of the codes, with the meaning in prose. At
+the end of the section of a code that has a case (tests/compile_fail/E2001_*.cpp, the first by name), this tool puts the
+case's broken and mended variant and what the compilers say of the broken one. The output of a compiler that is missing,
+or of another version than the one that was written down, is kept as it is.
+"""
+import argparse
+import difflib
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "compile_fail"))
+sys.dont_write_bytecode = True
+import compile_case  # noqa: E402
+
+SOURCE = ROOT / "docs" / "errors.in.md"
+RESULT = ROOT / "docs" / "errors.md"
+CASES = ROOT / "tests" / "compile_fail"
+COMPILERS = {"GCC": ("g++", 12), "Clang": ("clang++-19", 19)}
+LONGEST_LINE = 200
+GENERATED = "<!-- Made by tools/errors_catalogue.py from docs/errors.in.md and tests/compile_fail: edit those. -->"
+
+
+def version_of(compiler):
+    """A compiler's version such as 12.2, or None without it."""
+    path = shutil.which(compiler)
+    if path is None:
+        return None
+    arguments = ["-dumpfullversion"] if "clang" not in compiler else ["-dumpversion"]
+    text = subprocess.run([path, *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return ".".join(text.split(".")[:2])
+
+
+def stable(output):
+    """Compiler output without what changes from machine to machine or with an unrelated edit of the library: folders,
+    chains of includes, line numbers inside the library, and the far ends of very long lines."""
+    lines, in_library = [], False
+    for line in output.splitlines():
+        if line.startswith("In file included from") or re.match(r"\s+from \S+:\d+[:,]", line):
+            continue
+        line = line.replace(str(compile_case.INCLUDE) + "/", "")
+        line = re.sub(r"(^|[\s(])(?:/[\w.+-]+)+/([\w.+-]+):", r"\1\2:", line)
+        position = re.match(r"([\w./+-]+):(?:\d+:)?(?:\d+:)? ", line)
+        if position:
+            in_library = position.group(1) != "example.cpp"
+        line = re.sub(r"(stagecraft/[\w/]+\.hpp):\d+(:\d+)?", r"\1", line)
+        if in_library:
+            line = re.sub(r"^(\s*)(\d+) \|", lambda match: match.group(1) + " " * len(match.group(2)) + " |", line)
+        whole = len(line) <= LONGEST_LINE or "error:" in line
+        lines.append(line if whole else line[:LONGEST_LINE - 4] + " ...")
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+def block(language, text):
+    return f"```{language}\n{text}\n```\n"
+
+
+def kept_output(code, name, previous):
+    """What docs/errors.md has for a compiler already: its heading and block."""
+    section = re.search(rf"^## {code}:.*?(?=^## E|\Z)", previous, re.M | re.S)
+    if section is None:
+        return None
+    found = re.search(rf"^{name} [\d.]+ says:\n\n```text\n.*?\n```\n", section.group(0), re.M | re.S)
+    return found.group(0) if found else None
+
+
+def generated_part(case, versions, previous):
+    """Examples and compiler output of one case, in Markdown."""
+    broken, mended = "\n".join(case.variant(True)), "\n".join(case.variant(False))
+    text = "Broken:\n\n" + block("cpp", broken) + "\nMended:\n\n" + block("cpp", mended)
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "example.cpp").write_text(broken + "\n", encoding="utf-8")
+        for name, (compiler, _) in COMPILERS.items():
+            written = kept_output(case.code, name, previous)
+            if versions[name] is None or (written and not written.startswith(f"{name} {versions[name]} ")):
+                if written:
+                    text += "\n" + written
+                continue
+            _, output = compile_case.compile_source(compiler, "example.cpp", directory=folder)
+            text += f"\n{name} {versions[name]} says:\n\n" + block("text", stable(output))
+    return text
+
+
+def first_cases():
+    """The first case of each code."""
+    cases = {}
+    for path in sorted(CASES.glob("E[0-9][0-9][0-9][0-9]_*.cpp")):
+        case = compile_case.read_case(path)
+        cases.setdefault(case.code, case)
+    return cases
+
+
+def catalogue():
+    """The text of docs/errors.md."""
+    previous = RESULT.read_text(encoding="utf-8") if RESULT.exists() else ""
+    versions = {name: version_of(compiler) for name, (compiler, _) in COMPILERS.items()}
+    for name, (compiler, _) in COMPILERS.items():
+        if versions[name] is None:
+            print(f"errors_catalogue: no {compiler}: its output is kept as it is", file=sys.stderr)
+    cases = first_cases()
+    parts = re.split(r"(?m)^(?=## E\d{4}:)", SOURCE.read_text(encoding="utf-8"))
+    result = [GENERATED + "\n\n" + parts[0].rstrip() + "\n"]
+    for part in parts[1:]:
+        code = part[3:8]
+        text = part.rstrip() + "\n"
+        if code in cases:
+            text += "\n" + generated_part(cases[code], versions, previous)
+        result.append(text)
+    return "\n".join(result)
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
+
+
+def library_codes():
+    """The codes that stand in the library: those of compile errors, and those of exceptions."""
+    compile_time, run_time = set(), set()
+    for path in sorted(compile_case.INCLUDE.rglob("*.hpp")):
+        text = without_comments(path.read_text(encoding="utf-8"))
+        compile_time.update("E" + number for number in re.findall(r"\w\(\s*([1-5]\d{3}),\s*\"", text))
+        compile_time.update(re.findall(r"\[(E\d{4})\]", text))
+        run_time.update(re.findall(r"\"(E\d{4})\"", text))
+    return compile_time, run_time
+
+
+def missing_parts():
+    """What the catalogue lacks or has too much, as texts."""
+    compile_time, run_time = library_codes()
+    sections = re.findall(r"(?m)^## (E\d{4}):", SOURCE.read_text(encoding="utf-8"))
+    cases = first_cases()
+    found = []
+    for code in sorted(compile_time | run_time):
+        if code not in sections:
+            found.append(f"{code} stands in the library, but has no section '## {code}: ...' in docs/errors.in.md")
+    for code in sorted(compile_time - set(cases)):
+        found.append(f"{code} is a compile error, but has no case tests/compile_fail/{code}_*.cpp")
+    for code in sorted(set(sections) | set(cases)):
+        if code not in compile_time | run_time:
+            found.append(f"{code} has a section or a case, but does not stand in the library")
+    if sections != sorted(set(sections)):
+        found.append("the sections of docs/errors.in.md are not in the order of their codes, or one is there twice")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--complete", action="store_true")
+    options = parser.parse_args()
+    if options.complete:
+        found = missing_parts()
+        print("\n".join(found) if found else "every code has its section and its case")
+        return 1 if found else 0
+    text = catalogue()
+    if not options.check:
+        RESULT.write_text(text, encoding="utf-8")
+        return 0
+    present = RESULT.read_text(encoding="utf-8") if RESULT.exists() else ""
+    if text == present:
+        print("docs/errors.md is current")
+        return 0
+    sys.stdout.writelines(difflib.unified_diff(present.splitlines(True), text.splitlines(True), "docs/errors.md",
+                                               "what tools/errors_catalogue.py writes", n=2))
+    print("docs/errors.md is stale: run tools/errors_catalogue.py")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

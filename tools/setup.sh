@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs what building and testing stagecraft needs, on Debian 12 or newer. Says what it does, asks nothing, and changes
+# nothing where all packages are there.
+set -euo pipefail
+
+packages=(
+  g++ clang-19 libclang-rt-19-dev cmake ninja-build ccache pkg-config python3 git file dpkg-dev  # tools
+  libxtensor-dev libxsimd-dev xtl-dev zlib1g-dev                                                 # the library
+  doctest-dev                                                                                    # its tests
+  libbenchmark-dev libeigen3-dev libopenblas-dev                                                 # its benchmarks
+)
+
+is_installed() {
+  [[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]
+}
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  echo "setup: this is not Debian; install the counterparts of: ${packages[*]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  # pkgconf is what newer releases have for pkg-config.
+  if ! is_installed "$package" && ! { [[ "$package" == pkg-config ]] && is_installed pkgconf; }; then
+    missing+=("$package")
+  fi
+done
+
+if [[ ${#missing[@]} -eq 0 ]]; then
+  echo "setup: all ${#packages[@]} packages are installed; nothing to do"
+  exit 0
+fi
+
+as_root=()
+if [[ $EUID -ne 0 ]]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup: not root and no sudo; as root, run: apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+echo "setup: installing ${#missing[@]} of ${#packages[@]} packages: ${missing[*]}"
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null
+echo "setup: done"
