@@ -209,8 +209,9 @@ TEST_CASE("early_stopping waits for `patience` epochs without improvement") {
   }
   SUBCASE("without progress the first epoch's weights are put back") {
     sc::callbacks::early_stopping stop({.monitor = "loss", .patience = 2, .restore_best_weights = true});
-    CHECK(run(model, stop, series("loss", {std::numeric_limits<double>::quiet_NaN(),
-                                           std::numeric_limits<double>::quiet_NaN()})) == 2);
+    CHECK(run(model, stop,
+              series("loss", {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()})) ==
+          2);
     CHECK(model.weight == 1);
   }
   SUBCASE("an unknown name is an error, an epoch without validation is not") {
@@ -289,8 +290,9 @@ TEST_CASE("csv_logger writes what Python's csv module writes") {
   std::remove(path.c_str());
   {
     sc::callbacks::csv_logger log(path);
-    run(model, log, {{{"loss", 0.30000001192092896}, {"accuracy", 0.5}, {"lr", static_cast<double>(0.001f)}},
-                     {{"loss", 1e-5}, {"accuracy", 1}, {"lr", static_cast<double>(0.0001f)}}},
+    run(model, log,
+        {{{"loss", 0.30000001192092896}, {"accuracy", 0.5}, {"lr", static_cast<double>(0.001f)}},
+         {{"loss", 1e-5}, {"accuracy", 1}, {"lr", static_cast<double>(0.0001f)}}},
         false);
     CHECK(file_text(path) == "epoch,accuracy,loss,lr\r\n0,0.5,0.30000001192092896,0.001\r\n1,1.0,1e-05,1e-04\r\n");
   }
@@ -377,7 +379,8 @@ TEST_CASE("progbar_logger prints what Keras prints in fit, evaluate and predict"
     bar.on_predict_end(none);
 
     std::string expected;
-    for (piece const& p : session.expected) expected += std::string(static_cast<std::size_t>(p.backspaces), '\b') + p.text;
+    for (piece const& p : session.expected)
+      expected += std::string(static_cast<std::size_t>(p.backspaces), '\b') + p.text;
     CHECK(text == expected);
   }
 }

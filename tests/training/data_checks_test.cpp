@@ -40,15 +40,18 @@ TEST_CASE("E4001: shapes of samples") {
          [] { check_one("x", zeros({5, 28, 28}), {784}); });
   throws("x: expected samples of shape (28, 1), found (1, 28) [E4001]",
          [] { check_one("x", zeros({5, 1, 28}), {28, 1}); });
-  throws("y: expected samples of shape (10,), found (); class numbers need the loss sparse_categorical_crossentropy "
-         "[E4001]",
-         [] { check_one("y", zeros({5}), {10}); });
-  throws("y: expected samples of shape (), found (10,); one value per class needs the loss categorical_crossentropy "
-         "[E4001]",
-         [] { check_one("y", zeros({5, 10}), sc::shape()); });
-  throws("validation_data.y: expected samples of shape (10,), found (1,); class numbers need the loss "
-         "sparse_categorical_crossentropy [E4001]",
-         [] { check_one("validation_data.y", zeros({5, 1}), {10}); });
+  throws(
+      "y: expected samples of shape (10,), found (); class numbers need the loss sparse_categorical_crossentropy "
+      "[E4001]",
+      [] { check_one("y", zeros({5}), {10}); });
+  throws(
+      "y: expected samples of shape (), found (10,); one value per class needs the loss categorical_crossentropy "
+      "[E4001]",
+      [] { check_one("y", zeros({5, 10}), sc::shape()); });
+  throws(
+      "validation_data.y: expected samples of shape (10,), found (1,); class numbers need the loss "
+      "sparse_categorical_crossentropy [E4001]",
+      [] { check_one("validation_data.y", zeros({5, 1}), {10}); });
   throws("x[1]: expected samples of shape (3,), found (4,) [E4001]", [] {
     sc::shape const expected[] = {{2}, {3}};
     sc::check_shapes("x", sc::inputs(zeros({5, 2}), zeros({5, 4})), expected);

@@ -62,11 +62,15 @@ TEST_CASE("the bar prints what Keras prints") {
     for (auto const& step : c.steps) {
       now = 1000 + step.seconds;
       for (auto const& value : step.values) {
-        if (value.stateful) bar.show(value.name, value.number);
-        else bar.show_mean(value.name, value.number);
+        if (value.stateful)
+          bar.show(value.name, value.number);
+        else
+          bar.show_mean(value.name, value.number);
       }
-      if (step.finalize < 0) bar.update(step.current);
-      else bar.update(step.current, step.finalize == 1);
+      if (step.finalize < 0)
+        bar.update(step.current);
+      else
+        bar.update(step.current, step.finalize == 1);
     }
     CHECK(text == joined(c.expected));
     ++number;

@@ -134,10 +134,11 @@ TEST_CASE("too many dimensions are refused") {
   xt::xarray<float> const number(1.f);
   CHECK_THROWS_AS(sc::sample_source{number}, sc::data_error);
   xt::xarray<float> const deep = xt::xarray<float>::from_shape({1, 1, 1, 1, 1, 1, 1, 1});
-  CHECK_THROWS_WITH_AS(sc::sample_source{deep},
-                       "data: expected an array of samples with at most 6 dimensions each, found an array of 8 dimensions "
-                       "[E4016]",
-                       sc::data_error);
+  CHECK_THROWS_WITH_AS(
+      sc::sample_source{deep},
+      "data: expected an array of samples with at most 6 dimensions each, found an array of 8 dimensions "
+      "[E4016]",
+      sc::data_error);
 }
 
 TEST_CASE("sets of arrays, however they are given") {

@@ -14,7 +14,8 @@ namespace stagecraft::detail {
 
 /// Throws data_error with a printf format and its arguments.
 [[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] inline void throw_data_error(char const* code,
-                                                                                               char const* format, ...) {
+                                                                                               char const* format,
+                                                                                               ...) {
   std::va_list arguments, again;
   va_start(arguments, format);
   va_copy(again, arguments);

@@ -10,14 +10,14 @@ namespace stagecraft::metrics {
 
 /// What is measured. Each row of a batch contributes one number, the metric is their mean over an epoch.
 enum class metric_kind : unsigned char {
-  accuracy,                         ///< one of the three below, see `resolve`
-  binary_accuracy,                  ///< share of the columns where (prediction > threshold) == target
-  categorical_accuracy,             ///< argmax of the prediction == argmax of the target
-  sparse_categorical_accuracy,      ///< argmax of the prediction == target
-  top_k_categorical_accuracy,       ///< argmax of the target is among the k largest predictions
+  accuracy,                           ///< one of the three below, see `resolve`
+  binary_accuracy,                    ///< share of the columns where (prediction > threshold) == target
+  categorical_accuracy,               ///< argmax of the prediction == argmax of the target
+  sparse_categorical_accuracy,        ///< argmax of the prediction == target
+  top_k_categorical_accuracy,         ///< argmax of the target is among the k largest predictions
   sparse_top_k_categorical_accuracy,  ///< target is among the k largest predictions
-  mean_squared_error,               ///< mean over the columns of (prediction - target)^2
-  mean_absolute_error               ///< mean over the columns of |prediction - target|
+  mean_squared_error,                 ///< mean over the columns of (prediction - target)^2
+  mean_absolute_error                 ///< mean over the columns of |prediction - target|
 };
 
 /// The name that Keras reports in logs, history and the progress bar.
@@ -40,8 +40,8 @@ enum class metric_kind : unsigned char {
   return kind == metric_kind::sparse_categorical_accuracy || kind == metric_kind::sparse_top_k_categorical_accuracy;
 }
 
-/// Any metric as one structural value. Every options type of this folder converts to it, so that a list of metrics is an
-/// array of these (see metric_list.hpp).
+/// Any metric as one structural value. Every options type of this folder converts to it, so that a list of metrics is
+/// an array of these (see metric_list.hpp).
 struct metric {
   metric_kind kind = metric_kind::accuracy;
   float threshold = 0.5f;  ///< binary accuracy only
@@ -59,9 +59,12 @@ struct metric {
 /// \param output_width last dimension of the prediction
 [[nodiscard]] constexpr metric resolve(metric chosen, bool sparse_targets, int output_width) noexcept {
   if (chosen.kind != metric_kind::accuracy) return chosen;
-  if (output_width == 1) chosen.kind = metric_kind::binary_accuracy;
-  else if (sparse_targets) chosen.kind = metric_kind::sparse_categorical_accuracy;
-  else chosen.kind = metric_kind::categorical_accuracy;
+  if (output_width == 1)
+    chosen.kind = metric_kind::binary_accuracy;
+  else if (sparse_targets)
+    chosen.kind = metric_kind::sparse_categorical_accuracy;
+  else
+    chosen.kind = metric_kind::categorical_accuracy;
   return chosen;
 }
 

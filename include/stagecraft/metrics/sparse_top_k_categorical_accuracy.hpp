@@ -17,9 +17,12 @@ struct sparse_top_k_categorical_accuracy {
 
   static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
 
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_top_k_categorical_accuracy, .k = k}; }
+  constexpr operator metric() const noexcept {
+    return {.kind = metric_kind::sparse_top_k_categorical_accuracy, .k = k};
+  }
 
-  friend constexpr bool operator==(sparse_top_k_categorical_accuracy const&, sparse_top_k_categorical_accuracy const&) = default;
+  friend constexpr bool operator==(sparse_top_k_categorical_accuracy const&,
+                                   sparse_top_k_categorical_accuracy const&) = default;
 };
 
 }  // namespace stagecraft::metrics

@@ -12,8 +12,8 @@ namespace stagecraft {
 struct callback_params {
   int verbose = 0;
   int epochs = 1;
-  int steps = 0;              ///< batches per epoch; 0 when not known
-  bool validation = false;    ///< whether epochs end with a validation (not necessarily every one)
+  int steps = 0;            ///< batches per epoch; 0 when not known
+  bool validation = false;  ///< whether epochs end with a validation (not necessarily every one)
 };
 
 /// Base of all callbacks. Override the hooks you need; the others do nothing. Numbers of epochs and batches start at 0.
@@ -31,13 +31,13 @@ class callback {
   virtual void on_train_begin(logs&) {}
   virtual void on_train_end(logs&) {}
 
-  /// Called at the start of an epoch, and at its end, with the means of the training metrics over the epoch, and those of
-  /// the validation with the prefix `val_` when there was one.
+  /// Called at the start of an epoch, and at its end, with the means of the training metrics over the epoch, and those
+  /// of the validation with the prefix `val_` when there was one.
   virtual void on_epoch_begin(int /*epoch*/, logs&) {}
   virtual void on_epoch_end(int /*epoch*/, logs&) {}
 
-  /// Called before and after each batch of `fit`, or once per execution when steps_per_execution is larger than 1. After
-  /// a batch, logs hold the means of the metrics from the start of the epoch on.
+  /// Called before and after each batch of `fit`, or once per execution when steps_per_execution is larger than 1.
+  /// After a batch, logs hold the means of the metrics from the start of the epoch on.
   virtual void on_train_batch_begin(int batch, logs& values) { on_batch_begin(batch, values); }
   virtual void on_train_batch_end(int batch, logs& values) { on_batch_end(batch, values); }
 

@@ -50,8 +50,10 @@ struct array_name {
   char text[64];
 
   [[gnu::cold]] array_name(char const* argument, int index, int count) {
-    if (count > 1) std::snprintf(text, sizeof(text), "%s[%d]", argument, index);
-    else std::snprintf(text, sizeof(text), "%s", argument);
+    if (count > 1)
+      std::snprintf(text, sizeof(text), "%s[%d]", argument, index);
+    else
+      std::snprintf(text, sizeof(text), "%s", argument);
   }
 };
 
@@ -68,8 +70,8 @@ struct array_name {
 
 }  // namespace detail
 
-/// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing or
-/// too many, as in Keras.
+/// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
+/// or too many, as in Keras.
 /// \param argument the argument's name, for example "x", "y" or "validation_data.y"
 inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
   int const count = static_cast<int>(expected.size());
@@ -83,8 +85,7 @@ inline void check_shapes(char const* argument, sample_set const& found, std::spa
     if (detail::same_but_for_a_last_one(came, wanted)) continue;
     char const* hint = "";
     if (std::string_view(argument).ends_with('y')) {
-      if (came.size() == 1 && wanted.size() > 1)
-        hint = "; class numbers need the loss sparse_categorical_crossentropy";
+      if (came.size() == 1 && wanted.size() > 1) hint = "; class numbers need the loss sparse_categorical_crossentropy";
       if (wanted.size() == 1 && came.size() > 1) hint = "; one value per class needs the loss categorical_crossentropy";
     }
     detail::throw_data_error("E4001", "%s: expected samples of shape %s, found %s%s",
@@ -94,7 +95,8 @@ inline void check_shapes(char const* argument, sample_set const& found, std::spa
 }
 
 /// E4003: at least `needed` samples; `reason` says why, in brackets, with a blank before.
-inline void check_count(char const* argument, std::ptrdiff_t found, std::ptrdiff_t needed = 1, char const* reason = "") {
+inline void check_count(char const* argument, std::ptrdiff_t found, std::ptrdiff_t needed = 1,
+                        char const* reason = "") {
   if (found >= needed) return;
   detail::throw_data_error("E4003", "%s: expected at least %td %s%s, found %td", argument, needed,
                            needed == 1 ? "sample" : "samples", reason, found);
@@ -145,17 +147,19 @@ inline void check_sample_weight(char const* argument, sample_source const& weigh
 /// class when it is rounded. An empty list is fine.
 /// \param targets what `row_weights` will take the classes from
 inline void check_class_weight(std::vector<class_weight_entry> const& weights, int classes,
-                               sample_source const& targets) {
+                               sample_source const& targets = {}) {
   if (weights.empty()) return;
   for (class_weight_entry const& entry : weights) {
     if (entry.label >= 0 && entry.label < classes) continue;
-    detail::throw_data_error("E4006", "class_weight: expected classes from 0 to %d, found %d", classes - 1, entry.label);
+    detail::throw_data_error("E4006", "class_weight: expected classes from 0 to %d, found %d", classes - 1,
+                             entry.label);
   }
   for (int label = 0; label < classes; ++label) {
     int seen = 0;
     for (class_weight_entry const& entry : weights) seen += entry.label == label;
     if (seen == 1) continue;
-    detail::throw_data_error("E4006", "class_weight: expected one weight for each of the %d classes, found %d for class %d",
+    detail::throw_data_error("E4006",
+                             "class_weight: expected one weight for each of the %d classes, found %d for class %d",
                              classes, seen, label);
   }
   if (targets.sample_size() != 1) return;

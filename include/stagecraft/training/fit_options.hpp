@@ -14,27 +14,27 @@ namespace stagecraft {
 
 /// Options of `fit`; names and defaults are Keras's. Data given here as lvalues are used in place, rvalues are kept.
 struct fit_options {
-  int batch_size = 0;  ///< 0: the training description's
-  int epochs = 1;      ///< number of the epoch, from 1, after which training ends
-  int verbose = 1;     ///< 0 silent, 1 a progress bar, 2 one line per epoch
+  int batch_size = 0;                  ///< 0: the training description's
+  int epochs = 1;                      ///< number of the epoch, from 1, after which training ends
+  int verbose = 1;                     ///< 0 silent, 1 a progress bar, 2 one line per epoch
   std::vector<callback*> callbacks{};  ///< `{&stop, &log}`; called in this order, then the history and the bar
   double validation_split = 0;         ///< the last part of the data, before any shuffling, that is kept for validation
   labelled_samples validation_data{};  ///< takes precedence over validation_split
   bool shuffle = true;                 ///< whether each epoch visits the samples in another order
   std::vector<class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
-  sample_source sample_weight{};             ///< one number per sample
-  int initial_epoch = 0;                     ///< number of the first epoch, from 0; to continue a training
-  int steps_per_epoch = 0;                   ///< batches per epoch; 0: all of them
-  int validation_freq = 1;                   ///< validation runs after every that many epochs
-  int validation_steps = 0;                  ///< batches per validation; 0: all of them
-  std::uint64_t seed = 0;                    ///< of the shuffling; 0: the trainer's
-  bool drop_remainder = false;               ///< true: a last batch that is not full is left out
+  sample_source sample_weight{};                   ///< one number per sample
+  int initial_epoch = 0;                           ///< number of the first epoch, from 0; to continue a training
+  int steps_per_epoch = 0;                         ///< batches per epoch; 0: all of them
+  int validation_freq = 1;                         ///< validation runs after every that many epochs
+  int validation_steps = 0;                        ///< batches per validation; 0: all of them
+  std::uint64_t seed = 0;                          ///< of the shuffling; 0: the trainer's
+  bool drop_remainder = false;                     ///< true: a last batch that is not full is left out
 };
 
 /// Options of `evaluate`; names and defaults are Keras's.
 struct evaluate_options {
-  int batch_size = 0;  ///< 0: the training description's
-  int verbose = 1;     ///< 0 silent, 1 a progress bar, 2 one line
+  int batch_size = 0;             ///< 0: the training description's
+  int verbose = 1;                ///< 0 silent, 1 a progress bar, 2 one line
   sample_source sample_weight{};  ///< one number per sample
   int steps = 0;                  ///< batches; 0: all of them
   std::vector<callback*> callbacks{};

@@ -32,8 +32,10 @@ class named_series {
   [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
 
   [[gnu::cold]] void append(std::string_view name, double value) {
-    if (series const* const found = find(name)) const_cast<series*>(found)->values.push_back(value);
-    else series_.push_back({std::string(name), {value}});
+    if (series const* const found = find(name))
+      const_cast<series*>(found)->values.push_back(value);
+    else
+      series_.push_back({std::string(name), {value}});
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return series_.size(); }

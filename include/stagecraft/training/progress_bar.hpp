@@ -25,10 +25,10 @@ enum class display_mode : unsigned char {
 
 /// Options of `progress_bar`; names and defaults are Keras's.
 struct progress_bar_options {
-  int target = 0;              ///< number of steps expected; 0 when it is not known
-  int width = 30;              ///< characters of the bar
-  int verbose = 1;             ///< 0 silent, 1 a bar, 2 one line at the end
-  double interval = 0.05;      ///< least time between two states of the bar, in seconds
+  int target = 0;          ///< number of steps expected; 0 when it is not known
+  int width = 30;          ///< characters of the bar
+  int verbose = 1;         ///< 0 silent, 1 a bar, 2 one line at the end
+  double interval = 0.05;  ///< least time between two states of the bar, in seconds
   std::string_view unit_name = "step";
   display_mode display = display_mode::automatic;
   text_output output{};
@@ -108,7 +108,7 @@ class progress_bar {
     std::string name;
     double sum = 0;
     double weight = 0;
-    double value = 0;      // of the steps that come next, when pending
+    double value = 0;  // of the steps that come next, when pending
     bool pending = false;
 
     void take_in(double steps) noexcept {
@@ -190,30 +190,38 @@ class progress_bar {
     text_ += shown.name;
     // Keras looks at the magnitude for the bar, but at the value itself for the single line of verbose = 2.
     bool const fixed = mean > 1e-3 || (by_magnitude && mean < -1e-3);
-    if (mean != mean) text_ += ": nan";
-    else append(fixed ? ": %.4f" : ": %.4e", mean);
+    if (mean != mean)
+      text_ += ": nan";
+    else
+      append(fixed ? ": %.4f" : ": %.4e", mean);
   }
 
   [[gnu::cold]] void append_duration(double seconds) {
     auto const unit = static_cast<int>(options_.unit_name.size());
     char const* const name = options_.unit_name.data();
-    if (seconds >= 1 || seconds == 0) append(" %.0fs/%.*s", seconds, unit, name);
-    else if (seconds >= 1e-3) append(" %.0fms/%.*s", seconds * 1e3, unit, name);
-    else append(" %.0fus/%.*s", seconds * 1e6, unit, name);
+    if (seconds >= 1 || seconds == 0)
+      append(" %.0fs/%.*s", seconds, unit, name);
+    else if (seconds >= 1e-3)
+      append(" %.0fms/%.*s", seconds * 1e3, unit, name);
+    else
+      append(" %.0fus/%.*s", seconds * 1e6, unit, name);
   }
 
   [[gnu::cold]] void append_eta(double seconds) {
     auto const whole = static_cast<long long>(seconds);
-    if (seconds > 3600) append(" - ETA: %lld:%02lld:%02lld", whole / 3600, whole % 3600 / 60, whole % 60);
-    else if (seconds > 60) append(" - ETA: %lld:%02lld", whole / 60, whole % 60);
-    else append(" - ETA: %llds", whole);
+    if (seconds > 3600)
+      append(" - ETA: %lld:%02lld:%02lld", whole / 3600, whole % 3600 / 60, whole % 60);
+    else if (seconds > 60)
+      append(" - ETA: %lld:%02lld", whole / 60, whole % 60);
+    else
+      append(" - ETA: %llds", whole);
   }
 
   /// Seconds of one step; the first one is left out as soon as there are others.
   double estimate_step_duration(int current, double now) {
     if (current == 0) return 0;
     double const seconds = time_after_first_step_ >= 0 && current > 1 ? (now - time_after_first_step_) / (current - 1)
-                                                                     : (now - start_) / current;
+                                                                      : (now - start_) / current;
     if (current == 1) time_after_first_step_ = now;
     return seconds;
   }

@@ -9,8 +9,8 @@
 namespace stagecraft::detail {
 
 /// Python's repr of a float, or, for float, numpy's text of a float32: the shortest digits that read back to the same
-/// value, in scientific notation below 1e-4 and from 1e16 on. Numpy compares the value itself with 1e-4, so that the float
-/// next to 1e-4, which is smaller, is 1e-04; Python compares the exponent of the digits.
+/// value, in scientific notation below 1e-4 and from 1e16 on. Numpy compares the value itself with 1e-4, so that the
+/// float next to 1e-4, which is smaller, is 1e-04; Python compares the exponent of the digits.
 template <class Float>
 [[nodiscard, gnu::cold]] std::string python_repr(Float value) {
   if (value != value) return "nan";

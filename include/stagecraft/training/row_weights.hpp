@@ -3,6 +3,7 @@
 // Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them. Level 6.
 #pragma once
 
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/class_weight.hpp>
 #include <stagecraft/training/sample_source.hpp>
 
@@ -22,7 +23,8 @@ class row_weights {
   /// \param sample_weight one number per sample, or nothing given
   /// \param by_class one weight per class, or empty
   /// \param targets where a sample's class is taken from: the number itself, or the first largest of several
-  [[gnu::cold]] row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class, sample_source targets)
+  [[gnu::cold]] row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class,
+                            sample_source targets)
       : sample_weight_(std::move(sample_weight)), targets_(std::move(targets)), by_class_(by_class.size()) {
     for (class_weight_entry const& entry : by_class) by_class_[static_cast<std::size_t>(entry.label)] = entry.weight;
   }
@@ -44,11 +46,19 @@ class row_weights {
  private:
   /// Keras rounds a single number, and takes the largest of several.
   [[nodiscard]] std::size_t class_of(std::int32_t row) const {
-    if (targets_.sample_size() == 1) return static_cast<std::size_t>(targets_.at(row) + 0.5);
-    int best = 0;
-    for (int i = 1; i < targets_.sample_size(); ++i)
-      if (targets_.at(row, i) > targets_.at(row, best)) best = i;
-    return static_cast<std::size_t>(best);
+    int const size = targets_.sample_size();
+    if (size > 1) {
+      int best = 0;
+      for (int i = 1; i < size; ++i)
+        if (targets_.at(row, i) > targets_.at(row, best)) best = i;
+      return static_cast<std::size_t>(best);
+    }
+    double const target = targets_.at(row);
+    if (!(target >= -0.5 && target < static_cast<double>(by_class_.size()) - 0.5)) {
+      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %zu, found %.15g at sample %d",
+                               by_class_.size() - 1, target, static_cast<int>(row));
+    }
+    return static_cast<std::size_t>(target + 0.5);
   }
 
   sample_source sample_weight_;

@@ -15,9 +15,9 @@ namespace stagecraft {
 template <class Data>
 concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remove_cvref_t<Data>>::value; };
 
-/// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or outputs.
-/// Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of them, or by
-/// `inputs(a, b)`. Lvalues are used in place and must outlive this object, rvalues are kept.
+/// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or
+/// outputs. Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of
+/// them, or by `inputs(a, b)`. Lvalues are used in place and must outlive this object, rvalues are kept.
 class sample_set {
  public:
   sample_set() = default;

@@ -43,6 +43,7 @@ namespace detail {
 struct number_reader {
   void (*to_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to);
   double (*at)(void const* from, std::ptrdiff_t index);
+  int bytes;  // of one number
 };
 
 template <class Number>
@@ -55,7 +56,8 @@ inline constexpr number_reader reader_of{
         for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = static_cast<float>(numbers[i]);
       }
     },
-    [](void const* from, std::ptrdiff_t index) { return static_cast<double>(static_cast<Number const*>(from)[index]); }};
+    [](void const* from, std::ptrdiff_t index) { return static_cast<double>(static_cast<Number const*>(from)[index]); },
+    sizeof(Number)};
 
 /// A container, adaptor or view that is contiguous in row-major order by its type.
 template <class Tensor>
@@ -67,7 +69,10 @@ concept RowMajorTensor = requires(Tensor const& data) {
 /// Address of the first number when all of them lie one after the other in row-major order, else null.
 template <class Tensor>
 auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const* {
-  if constexpr (requires { data.data() + data.data_offset(); data.strides()[0]; }) {
+  if constexpr (requires {
+                  data.data() + data.data_offset();
+                  data.strides()[0];
+                }) {
     std::ptrdiff_t expected = 1;
     for (std::size_t axis = data.dimension(); axis-- > 0;) {
       auto const extent = static_cast<std::ptrdiff_t>(data.shape()[axis]);
@@ -116,8 +121,9 @@ class sample_source {
 
   /// Writes the samples with these numbers to `destination`, one after the other.
   void gather(std::span<std::int32_t const> rows, float* destination) const {
-    for (std::int32_t const row : rows) {
-      reader_->to_float(numbers_, offset(row), sample_size_, destination);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i + 1 < rows.size()) prefetch(rows[i + 1]);
+      reader_->to_float(numbers_, offset(rows[i]), sample_size_, destination);
       destination += sample_size_;
     }
   }
@@ -136,7 +142,9 @@ class sample_source {
   }
 
   /// One number of one sample.
-  [[nodiscard]] double at(std::ptrdiff_t row, int index = 0) const { return reader_->at(numbers_, offset(row) + index); }
+  [[nodiscard]] double at(std::ptrdiff_t row, int index = 0) const {
+    return reader_->at(numbers_, offset(row) + index);
+  }
 
   /// `count` samples from sample `first` on, in place.
   [[nodiscard]] sample_source slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
@@ -148,6 +156,14 @@ class sample_source {
 
  private:
   [[nodiscard]] std::ptrdiff_t offset(std::ptrdiff_t row) const noexcept { return (first_ + row) * sample_size_; }
+
+  /// Samples in random order come from memory: asking for the next one while this one is copied took a third off the
+  /// time of a batch of 32 MNIST images.
+  void prefetch(std::int32_t row) const noexcept {
+    char const* const sample = static_cast<char const*>(numbers_) + offset(row) * reader_->bytes;
+    std::ptrdiff_t const bytes = static_cast<std::ptrdiff_t>(sample_size_) * reader_->bytes;
+    for (std::ptrdiff_t line = 0; line < bytes; line += 64) __builtin_prefetch(sample + line);
+  }
 
   template <SequenceData Data>
   void read(Data const& data) {
@@ -181,8 +197,10 @@ class sample_source {
   template <class Extent>
   void set_shape(std::size_t rank, Extent extent) {
     if (rank == 0 || rank > shape::max_rank + 1) {
-      detail::throw_data_error("E4016", "data: expected an array of samples with at most 6 dimensions each, found an "
-                               "array of %zu dimensions", rank);
+      detail::throw_data_error("E4016",
+                               "data: expected an array of samples with at most 6 dimensions each, found an "
+                               "array of %zu dimensions",
+                               rank);
     }
     count_ = extent(0);
     for (std::size_t axis = 1; axis < rank; ++axis) sample_shape_.push_back(static_cast<int>(extent(axis)));

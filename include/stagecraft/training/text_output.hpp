@@ -9,8 +9,8 @@
 
 namespace stagecraft {
 
-/// Receives text. Made from any callable that takes a std::string_view; it keeps a reference, so the callable must be an
-/// lvalue that lives longer. By default text goes to stdout, which is flushed each time.
+/// Receives text. Made from any callable that takes a std::string_view; it keeps a reference, so the callable must be
+/// an lvalue that lives longer. By default text goes to stdout, which is flushed each time.
 class text_output {
  public:
   text_output() = default;

@@ -23,10 +23,10 @@ struct csv_logger_options {
   bool append = false;  ///< true: adds to a file that is there, without a second header
 };
 
-/// A header `epoch,<names, sorted>` and one line per epoch, as Python's csv module writes them: numbers in their shortest
-/// form, lines ended by "\r\n". The columns are the names of the first epoch; when validation does not run in that epoch
-/// but will later, its columns come last and hold NA in the epochs without. Each line is flushed.
-/// Throws file_error E5040 when the file cannot be opened or written.
+/// A header `epoch,<names, sorted>` and one line per epoch, as Python's csv module writes them: numbers in their
+/// shortest form, lines ended by "\r\n". The columns are the names of the first epoch; when validation does not run in
+/// that epoch but will later, its columns come last and hold NA in the epochs without. Each line is flushed. Throws
+/// file_error E5040 when the file cannot be opened or written.
 class csv_logger : public callback {
  public:
   explicit csv_logger(std::string filename, csv_logger_options options = {})
@@ -57,8 +57,10 @@ class csv_logger : public callback {
       double const* const value = values.find(column);
       if (value == nullptr) line += "NA";
       // Keras keeps the learning rate as a float32, whose shortest form has fewer digits.
-      else if (column == "lr") line += stagecraft::detail::python_repr(static_cast<float>(*value));
-      else line += stagecraft::detail::python_repr(*value);
+      else if (column == "lr")
+        line += stagecraft::detail::python_repr(static_cast<float>(*value));
+      else
+        line += stagecraft::detail::python_repr(*value);
     }
     write(line);
   }

@@ -29,8 +29,9 @@ struct early_stopping_options {
 
 /// Counts the epochs in which the monitored value did not improve, and stops training at `patience` of them.
 ///
-/// It is Keras 2.6's, but for one defect that later releases of Keras mended: there, `patience = 0` stopped training after
-/// the first epoch even when that was an improvement. Throws data_error E4012 when `monitor` is not among the logs.
+/// It is Keras 2.6's, but for one defect that later releases of Keras mended: there, `patience = 0` stopped training
+/// after the first epoch even when that was an improvement. Throws data_error E4012 when `monitor` is not among the
+/// logs.
 class early_stopping : public callback {
  public:
   explicit early_stopping(early_stopping_options options = {}) : options_(std::move(options)) {

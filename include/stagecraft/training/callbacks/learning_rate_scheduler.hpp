@@ -21,8 +21,9 @@ struct learning_rate_scheduler_options {
   text_output output{};
 };
 
-/// Asks a function for the learning rate: `schedule(epoch, rate so far)` or `schedule(epoch)`, epochs from 0. Adds the rate
-/// to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a number that is not finite.
+/// Asks a function for the learning rate: `schedule(epoch, rate so far)` or `schedule(epoch)`, epochs from 0. Adds the
+/// rate to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a number that is not
+/// finite.
 class learning_rate_scheduler : public callback {
  public:
   template <class Schedule>

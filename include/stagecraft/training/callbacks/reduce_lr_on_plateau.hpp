@@ -30,9 +30,9 @@ struct reduce_lr_on_plateau_options {
   text_output output{};
 };
 
-/// Multiplies the learning rate by `factor` after `patience` epochs without improvement of the monitored value. Adds the
-/// rate to the logs of each epoch, as "lr". Throws data_error E4015 for a factor of 1 or more, and E4012 when `monitor` is
-/// not among the logs.
+/// Multiplies the learning rate by `factor` after `patience` epochs without improvement of the monitored value. Adds
+/// the rate to the logs of each epoch, as "lr". Throws data_error E4015 for a factor of 1 or more, and E4012 when
+/// `monitor` is not among the logs.
 class reduce_lr_on_plateau : public callback {
  public:
   explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
