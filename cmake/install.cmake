@@ -1,1 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# Installation, find_package(stagecraft), pkg-config, and the Debian package libstagecraft-dev. Nothing that is installed
+# depends on the machine or on where it is installed.
+
+include(CMakePackageConfigHelpers)
+set(stagecraft_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/stagecraft)
+
+# One export per component, so that stagecraft::pipeline is found without xtensor and xsimd.
+foreach(component IN ITEMS pipeline stagecraft zlib)
+  if(TARGET stagecraft::${component})
+    get_target_property(target stagecraft::${component} ALIASED_TARGET)
+    install(TARGETS ${target} EXPORT ${target}_targets FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install(EXPORT ${target}_targets NAMESPACE stagecraft:: DESTINATION ${stagecraft_package_dir}
+            FILE stagecraft_${component}_targets.cmake)
+  endif()
+endforeach()
+
+write_basic_package_version_file(stagecraftConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+configure_package_config_file(cmake/stagecraftConfig.cmake.in stagecraftConfig.cmake
+                              INSTALL_DESTINATION ${stagecraft_package_dir} NO_SET_AND_CHECK_MACRO)
+install(FILES ${PROJECT_BINARY_DIR}/stagecraftConfig.cmake ${PROJECT_BINARY_DIR}/stagecraftConfigVersion.cmake
+        DESTINATION ${stagecraft_package_dir})
+
+foreach(name IN ITEMS stagecraft stagecraft-pipeline)
+  configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+endforeach()
+
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME libstagecraft-dev)
+set(CPACK_PACKAGE_VENDOR "The stagecraft authors")
+set(CPACK_PACKAGE_CONTACT "The stagecraft authors <stagecraft@example.org>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libxtensor-dev (>= 0.24), libxsimd-dev (>= 8.1)")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS zlib1g-dev)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Keras models, pipeline stages and training, checked by the C++ compiler
+ stagecraft is a header-only C++20 library: models, their pipeline stages and their
+ training are compile-time objects, which the compiler checks and plans.")
+include(CPack)
