@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include <doctest/doctest.h>
 #include <stagecraft/activations/activations.hpp>
 #include <stagecraft/kernels/activation.hpp>
 #include <stagecraft/kernels/reference.hpp>
 #include <stagecraft/kernels/softmax.hpp>
+#include <doctest/doctest.h>
 
 #include "../golden/golden.hpp"
 

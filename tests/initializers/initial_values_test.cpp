@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <doctest/doctest.h>
 #include <stagecraft/initializers/initializers.hpp>
 #include <stagecraft/kernels/initial_values.hpp>
+#include <doctest/doctest.h>
 
 namespace sc = stagecraft;
 namespace kernels = stagecraft::kernels;

@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include <doctest/doctest.h>
 #include <stagecraft/kernels/elementwise.hpp>
+#include <doctest/doctest.h>
 
 namespace kernels = stagecraft::kernels;
 

@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
-#include <doctest/doctest.h>
 #include <stagecraft/kernels/dropout.hpp>
 #include <stagecraft/kernels/random.hpp>
+#include <doctest/doctest.h>
 
 namespace kernels = stagecraft::kernels;
 using kernels::random_key;

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include <doctest/doctest.h>
 #include <stagecraft/kernels/simd.hpp>
+#include <doctest/doctest.h>
 
 namespace kernels = stagecraft::kernels;
 using architecture = kernels::default_architecture;

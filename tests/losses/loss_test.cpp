@@ -7,10 +7,10 @@
 #include <type_traits>
 #include <vector>
 
-#include <doctest/doctest.h>
 #include <stagecraft/kernels/loss.hpp>
 #include <stagecraft/kernels/reference.hpp>
 #include <stagecraft/losses/losses.hpp>
+#include <doctest/doctest.h>
 
 #include "../golden/golden.hpp"
 
@@ -237,6 +237,28 @@ TEST_CASE("rows with scale 0 give nothing, whatever they hold") {
   CHECK(loss == doctest::Approx(1.4076059));
   CHECK(rows[1] == 0);
   for (std::size_t i = 3; i < 6; ++i) CHECK(gradient[i] == 0);
+}
+
+TEST_CASE("NaN in a prediction makes the loss NaN") {
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> const scale{1};
+  std::vector<float> const target(20, 0.5F);
+  std::int32_t const label = 2;
+  for (std::size_t const place : {0U, 2U, 17U, 19U}) {
+    CAPTURE(place);
+    std::vector<float> prediction(20, 0.25F);
+    prediction[place] = nan;
+    CHECK(std::isnan(kernels::loss<sparse, 1, 20>(&label, prediction.data(), scale.data(), nullptr)));
+    CHECK(std::isnan(kernels::loss<sparse_logits, 1, 20>(&label, prediction.data(), scale.data(), nullptr)));
+    CHECK(std::isnan(kernels::loss<categorical, 1, 20>(target.data(), prediction.data(), scale.data(), nullptr)));
+    CHECK(
+        std::isnan(kernels::loss<categorical_logits, 1, 20>(target.data(), prediction.data(), scale.data(), nullptr)));
+    CHECK(std::isnan(kernels::loss<binary, 1, 20>(target.data(), prediction.data(), scale.data(), nullptr)));
+    CHECK(std::isnan(kernels::loss<binary_logits, 1, 20>(target.data(), prediction.data(), scale.data(), nullptr)));
+    CHECK(std::isnan(
+        kernels::loss<losses::mean_squared_error{}, 1, 20>(target.data(), prediction.data(), scale.data(), nullptr)));
+    CHECK(std::isnan(kernels::loss<losses::huber{}, 1, 20>(target.data(), prediction.data(), scale.data(), nullptr)));
+  }
 }
 
 TEST_CASE("a class number outside of the range gives NaN and reads nothing") {

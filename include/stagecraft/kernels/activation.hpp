@@ -3,11 +3,11 @@
 // Keras counterpart: tf.keras.activations. Level 4 of the house.
 #pragma once
 
-#include <cstdint>
-#include <cstring>
-
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/kernels/simd.hpp>
+
+#include <cstdint>
+#include <cstring>
 
 namespace stagecraft::kernels {
 
@@ -17,7 +17,11 @@ namespace stagecraft::kernels {
 /// - `gradient(saved, dy)` gives f'(x) * dy, where saved is x if `Act.gradient_needs_input()`, f(x) otherwise.
 ///
 /// NaN goes through, as in Keras: f(NaN) is NaN, for relu too. At the points where f has no derivative the gradient is
-/// TensorFlow's. Within 4 units in the last place of the exact value, or 2e-7 of it, where the result cancels.
+/// TensorFlow's.
+///
+/// Measured on [-20, 20]: relative error at most 3e-7 (exponential; 2e-7 the others), but for gelu (error at most 2e-7
+/// of 1 + |y|) and hard_sigmoid (2e-8), whose small values cancel. The functions of xsimd 8.1 below them are within 1.5
+/// units in the last place (exp, expm1, tanh), 0.9 (log, log1p) and 2.5 (erf).
 template <activation Act, class Arch = default_architecture>
 struct activation_function {
   static_assert(Act.elementwise(), "softmax is not elementwise: use kernels/softmax.hpp");

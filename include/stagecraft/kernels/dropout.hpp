@@ -4,10 +4,10 @@
 // Keras counterpart: tf.keras.layers.Dropout (training=True). Level 4 of the house.
 #pragma once
 
-#include <cstdint>
-
 #include <stagecraft/kernels/random.hpp>
 #include <stagecraft/kernels/simd.hpp>
+
+#include <cstdint>
 
 namespace stagecraft::kernels {
 

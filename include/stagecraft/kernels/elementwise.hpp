@@ -5,10 +5,10 @@
 // house.
 #pragma once
 
+#include <stagecraft/kernels/simd.hpp>
+
 #include <cstdint>
 #include <cstring>
-
-#include <stagecraft/kernels/simd.hpp>
 
 namespace stagecraft::kernels {
 

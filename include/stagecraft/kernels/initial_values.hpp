@@ -4,6 +4,10 @@
 // Not for use in a training step: orthogonal matrices allocate.
 #pragma once
 
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/initializers/initializer.hpp>
+#include <stagecraft/kernels/random.hpp>
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,10 +15,6 @@
 #include <span>
 #include <string>
 #include <utility>
-
-#include <stagecraft/diagnostics/exceptions.hpp>
-#include <stagecraft/initializers/initializer.hpp>
-#include <stagecraft/kernels/random.hpp>
 
 namespace stagecraft::kernels {
 

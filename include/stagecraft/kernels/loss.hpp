@@ -3,11 +3,11 @@
 // Keras counterpart: tf.keras.losses. Level 4 of the house.
 #pragma once
 
-#include <cstdint>
-#include <type_traits>
-
 #include <stagecraft/kernels/loss_categorical.hpp>
 #include <stagecraft/kernels/loss_elementwise.hpp>
+
+#include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::kernels {
 

@@ -3,13 +3,14 @@
 // Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy, CategoricalCrossentropy. Level 4 of the house.
 #pragma once
 
+#include <stagecraft/kernels/loss_row.hpp>
+#include <stagecraft/kernels/softmax.hpp>
+#include <stagecraft/losses/categorical_crossentropy.hpp>
+#include <stagecraft/losses/sparse_categorical_crossentropy.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
-
-#include <stagecraft/kernels/loss_row.hpp>
-#include <stagecraft/losses/categorical_crossentropy.hpp>
-#include <stagecraft/losses/sparse_categorical_crossentropy.hpp>
 
 namespace stagecraft::kernels {
 
@@ -30,19 +31,6 @@ inline void for_each_batch_of_row(Body const& body) {
     body([](float const* p) { return load_first<Arch>(p + whole, rest); },
          [](batch<Arch> const& value, float* p) { store_first(value, p + whole, rest); },
          [](batch<Arch> const& value) { return keep_first(value, rest); });
-}
-
-/// The largest value of a row.
-template <int Columns, class Arch>
-[[nodiscard]] inline float row_max(float const* x) {
-  constexpr int width = lanes<Arch>;
-  constexpr int whole = Columns / width * width;
-  batch<Arch> largest(-std::numeric_limits<float>::infinity());
-  for (std::int64_t i = 0; i < whole; i += width) largest = xsimd::max(largest, batch<Arch>::load_unaligned(x + i));
-  if constexpr (whole < Columns)
-    largest =
-        xsimd::max(largest, load_lanes_or<Columns - whole, Arch>(x + whole, -std::numeric_limits<float>::infinity()));
-  return horizontal_max(largest);
 }
 
 /// The sum of exp(x - shift) over a row, which is also written to `exponentials` unless it is null.

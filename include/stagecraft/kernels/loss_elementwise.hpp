@@ -3,13 +3,13 @@
 // Keras counterpart: tf.keras.losses. Level 4 of the house.
 #pragma once
 
-#include <cstdint>
-
 #include <stagecraft/kernels/loss_row.hpp>
 #include <stagecraft/losses/binary_crossentropy.hpp>
 #include <stagecraft/losses/huber.hpp>
 #include <stagecraft/losses/mean_absolute_error.hpp>
 #include <stagecraft/losses/mean_squared_error.hpp>
+
+#include <cstdint>
 
 namespace stagecraft::kernels {
 

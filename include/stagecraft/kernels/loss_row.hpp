@@ -3,9 +3,9 @@
 // Level 4 of the house.
 #pragma once
 
-#include <type_traits>
-
 #include <stagecraft/kernels/simd.hpp>
+
+#include <type_traits>
 
 namespace stagecraft::kernels {
 

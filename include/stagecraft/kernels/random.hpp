@@ -4,9 +4,9 @@
 // tf.random.stateless_uniform (other bits). Level 4 of the house.
 #pragma once
 
-#include <cstdint>
-
 #include <stagecraft/kernels/simd.hpp>
+
+#include <cstdint>
 
 namespace stagecraft::kernels {
 

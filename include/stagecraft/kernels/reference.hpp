@@ -4,12 +4,13 @@
 // Keras counterpart: tf.keras.activations, losses and optimizers.legacy. Level 4 of the house.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+#include <cmath>
+#include <cstdint>
 
 namespace stagecraft::kernels::reference {
 
@@ -158,6 +159,15 @@ inline void softmax(float const* x, double* y, int columns) {
   double exponentials = 0;
   for (int i = 0; i < columns; ++i) exponentials += std::exp(p[i] - largest);
   return std::log(exponentials) + largest - p[*t];
+}
+
+/// The penalty of one weight, and its derivative.
+[[nodiscard]] inline double regularization_loss(regularizer const& penalty, double w) {
+  return penalty.l1 * std::fabs(w) + penalty.l2 * w * w;
+}
+
+[[nodiscard]] inline double regularization_slope(regularizer const& penalty, double w) {
+  return penalty.l1 * (w > 0 ? 1 : w < 0 ? -1 : 0) + 2 * penalty.l2 * w;
 }
 
 /// One step of one weight; the slots are in the order that the optimizer's `slots()` documents.

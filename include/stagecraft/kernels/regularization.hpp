@@ -3,10 +3,10 @@
 // Keras counterpart: tf.keras.regularizers.L1L2. Level 4 of the house.
 #pragma once
 
-#include <cstdint>
-
 #include <stagecraft/kernels/simd.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
+
+#include <cstdint>
 
 namespace stagecraft::kernels {
 

@@ -32,7 +32,8 @@ using batch = xsimd::batch<float, Arch>;
 template <class Arch = default_architecture>
 using integer_batch = xsimd::batch<std::uint32_t, Arch>;
 
-/// What comparing batches gives. Do not write `x != x` for NaN: xsimd 8.1 gives false for it on AVX; `xsimd::isnan` works.
+/// What comparing batches gives. Do not write `x != x` for NaN: xsimd 8.1 gives false for it on AVX; `xsimd::isnan`
+/// works.
 template <class Arch = default_architecture>
 using batch_mask = xsimd::batch_bool<float, Arch>;
 
@@ -144,7 +145,7 @@ template <class To, class From, class Arch>
 #if XSIMD_VERSION_MAJOR >= 12
   return xsimd::bitwise_cast<To>(x);
 #else
-  return xsimd::bitwise_cast<xsimd::batch<To, Arch> >(x);
+  return xsimd::bitwise_cast<xsimd::batch<To, Arch>>(x);
 #endif
 }
 

@@ -3,11 +3,36 @@
 // Keras counterpart: tf.keras.activations.softmax. Level 4 of the house.
 #pragma once
 
-#include <limits>
-
 #include <stagecraft/kernels/simd.hpp>
 
+#include <limits>
+
 namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The largest value of a row, in four partial maxima. Unspecified if there is a NaN.
+template <int Columns, class Arch>
+[[nodiscard]] inline float row_max(float const* x) {
+  constexpr int width = lanes<Arch>;
+  constexpr int whole = Columns / width * width;
+  constexpr int blocks = Columns / (4 * width) * (4 * width);
+  constexpr float lowest = -std::numeric_limits<float>::infinity();
+  batch<Arch> largest(lowest);
+  if constexpr (blocks > 0) {
+    batch<Arch> part[4] = {largest, largest, largest, largest};
+    for (int i = 0; i < blocks; i += 4 * width) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) part[k] = xsimd::max(part[k], batch<Arch>::load_unaligned(x + i + k * width));
+    }
+    largest = xsimd::max(xsimd::max(part[0], part[1]), xsimd::max(part[2], part[3]));
+  }
+  for (int i = blocks; i < whole; i += width) largest = xsimd::max(largest, batch<Arch>::load_unaligned(x + i));
+  if constexpr (whole < Columns) largest = xsimd::max(largest, load_lanes_or<Columns - whole, Arch>(x + whole, lowest));
+  return horizontal_max(largest);
+}
+
+}  // namespace detail
 
 /// y = exp(x - max x) / sum exp(x - max x) for one row. y may be x. A NaN or +inf in x makes the whole row NaN.
 template <int Columns, class Arch = default_architecture>
@@ -38,10 +63,7 @@ inline void softmax_row(float const* x, float* y) {
   } else {
     constexpr int whole = Columns / width * width;
     constexpr int rest = Columns - whole;
-    batch<Arch> largest(lowest);
-    for (int i = 0; i < whole; i += width) largest = xsimd::max(largest, batch<Arch>::load_unaligned(x + i));
-    if constexpr (rest > 0) largest = xsimd::max(largest, load_lanes_or<rest, Arch>(x + whole, lowest));
-    batch<Arch> const shift(horizontal_max(largest));
+    batch<Arch> const shift(detail::row_max<Columns, Arch>(x));
     batch<Arch> sum(0.0F);
     for (int i = 0; i < whole; i += width) {
       batch<Arch> const value = xsimd::exp(batch<Arch>::load_unaligned(x + i) - shift);

@@ -3,14 +3,14 @@
 // Keras counterpart: tf.keras.optimizers.legacy (the formulas of Keras 2.6). Level 4 of the house.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <type_traits>
-
 #include <stagecraft/kernels/simd.hpp>
 #include <stagecraft/optimizers/adam.hpp>
 #include <stagecraft/optimizers/rmsprop.hpp>
 #include <stagecraft/optimizers/sgd.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::kernels {
 
