@@ -101,6 +101,10 @@ constexpr layer_place place_of_layer() {
   }
 }
 
+// Named, so that the compiler keeps the name where Call is not known yet, and not the graph.
+template <class M, int Call>
+inline constexpr type_tag const* layer_tag = place_of_layer<M, Call>().type;
+
 template <type_tag const* Tag>
 struct layer_type {
   using type = type_of_tag<Tag>;
@@ -141,7 +145,7 @@ constexpr auto const& shape_of_call() {
 /// The type of the layer of one call: `static_assert(std::same_as<sc::layer_t<mlp, 2>, sc::layers::dense>)`. Calls are
 /// numbered from 0 in the order in which they were made; inputs count.
 template <Model M, int Call>
-using layer_t = typename detail::layer_type<detail::place_of_layer<M, Call>().type>::type;
+using layer_t = typename detail::layer_type<detail::layer_tag<M, Call>>::type;
 
 /// The layer of one call, with its options.
 template <Model M, int Call>

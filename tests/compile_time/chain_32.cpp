@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chain.hpp"
+
+static_assert(chain::check<32>());
