@@ -122,10 +122,10 @@ class planner {
         request(value[at(i)], filled, i, floats_of(i));
         if (own.needs_gradient) request(gradient[at(i)], backward_step(i), backward_step(i), floats_of(i));
       }
-      if (trains_ && own.needs_gradient) {
-        if (own.needs.saved > 0) request(saved[at(i)], i, backward_step(i), own.needs.saved);
-        if (own.needs.output) extend(value[at(own.root)], backward_step(i));
-      }
+      // A layer keeps its values while training, even if no backward step will read them.
+      if (trains_ && own.needs.saved > 0)
+        request(saved[at(i)], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
+      if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[at(own.root)], backward_step(i));
       for (int const input : graph_.inputs_of(i)) {
         int const root = call(input).root;
         extend(value[at(root)], i);

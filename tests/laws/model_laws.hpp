@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of this folder include.
+#pragma once
+
+#include <stagecraft/pipeline.hpp>
+#include <stagecraft/program/training.hpp>
+
+namespace sc = stagecraft;
+using namespace sc::layers;  // NOLINT: as a program writes it
+
+#include "gradient_check.hpp"
