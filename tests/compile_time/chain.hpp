@@ -12,25 +12,31 @@ namespace chain {
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-template <int Layers, class Indices = std::make_integer_sequence<int, Layers>>
-struct make;
-template <int Layers, int... Index>
-struct make<Layers, std::integer_sequence<int, Index...>> {
-  using model = sc::sequential<input{8}, dense{8 + Index}...>;
-  using staged = sc::pipelined<model, sc::stages<(Index < Layers / 2 ? 0 : 1)...>>;
+template <int... Index>
+constexpr auto make(std::integer_sequence<int, Index...>) {
+  return sc::sequential<input{8}, dense{8 + Index}...>{};
+}
+template <class Model, int... Index>
+constexpr auto assign(std::integer_sequence<int, Index...>) {
+  return sc::pipelined<Model, sc::stages<(Index < static_cast<int>(sizeof...(Index)) / 2 ? 0 : 1)...>>{};
+}
 
-  // Arrays, since GCC takes quadratic time to check the operands of a long `... && ...`.
-  static constexpr bool is_dense[]{std::is_same_v<sc::layer_t<staged, Index + 1>, dense>...};
-  static constexpr int units[]{sc::layer_of<staged, Index + 1>.units...};
-  static constexpr int stage[]{sc::stage_of<staged, Index + 1>...};
-};
+template <class Staged, int... Index>
+constexpr bool check_calls(std::integer_sequence<int, Index...>) {
+  bool const is_dense[]{std::is_same_v<sc::layer_t<Staged, Index + 1>, dense>...};
+  int const units[]{sc::layer_of<Staged, Index + 1>.units...};
+  int const stages[]{sc::stage_of<Staged, Index + 1>...};
+  int const layers = sizeof...(Index);
+  for (int i = 0; i < layers; ++i)
+    if (!is_dense[i] || units[i] != 8 + i || stages[i] != (i < layers / 2 ? 0 : 1)) return false;
+  return true;
+}
 
 template <int Layers>
 constexpr bool check() {
-  using chain = make<Layers>;
-  for (int i = 0; i < Layers; ++i)
-    if (!chain::is_dense[i] || chain::units[i] != 8 + i || chain::stage[i] != (i < Layers / 2 ? 0 : 1)) return false;
-  return true;
+  using indices = std::make_integer_sequence<int, Layers>;
+  using model = decltype(make(indices{}));
+  return check_calls<decltype(assign<model>(indices{}))>(indices{});
 }
 
 }  // namespace chain
