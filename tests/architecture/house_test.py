@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rules of the house must find what breaks them."""
+import pathlib
+import tempfile
+import unittest
+
+import house
+
+TOP = "// SPDX-License-Identifier: BSD-3-Clause\n// What this is.\n#pragma once\n"
+
+
+class House(unittest.TestCase):
+    def problems(self, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return house.problems(folder)
+
+    def header(self, name, *lines):
+        return self.problems({f"include/stagecraft/{name}": TOP + "\n".join(lines) + "\n"})
+
+    def assert_finds(self, found, *texts):
+        self.assertEqual(len(found), 1, found)
+        for text in texts:
+            self.assertIn(text, found[0])
+
+    def test_smaller_levels_are_fine(self):
+        self.assertEqual(self.header("training/trainer.hpp", "#include <stagecraft/graph/shape.hpp>",
+                                     "#include <stagecraft/training/history.hpp>", "#include <string>"), [])
+        self.assertEqual(self.header("pipeline/stages.hpp", "#include <stagecraft/models/model.hpp>"), [])
+
+    def test_levels(self):
+        self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/layers/dense.hpp>"),
+                          "include/stagecraft/graph/shape.hpp:4:", "level 2", "level 1")
+        self.assert_finds(self.header("models/model.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:", "level 3")
+        self.assert_finds(self.header("pipeline.hpp", "#include <stagecraft/kernels/simd.hpp>"), ":4:", "level 4")
+        self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/stagecraft.hpp>"), ":4:", "level 7")
+
+    def test_rooms(self):
+        self.assert_finds(self.header("utils/helper.hpp"), "in no room")
+        self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/utils/helper.hpp>"), ":4:", "in no room")
+
+    def test_libraries(self):
+        self.assert_finds(self.header("kernels/matmul.hpp", "#include <xsimd/xsimd.hpp>"), ":4:", "kernels/simd.hpp")
+        self.assert_finds(self.header("training/data.hpp", "  #  include <xtensor/xtensor.hpp>"), ":4:", "xtensor.hpp")
+        self.assertEqual(self.header("kernels/simd.hpp", "#include <xsimd/xsimd.hpp>"), [])
+
+    def test_expensive_headers(self):
+        self.assert_finds(self.header("layers/dense.hpp", "#include <string>"), ":4:", "too expensive")
+        self.assertEqual(self.header("diagnostics/exceptions.hpp", "#include <string>"), [])
+        self.assert_finds(
+            self.problems({
+                "include/stagecraft/diagnostics/exceptions.hpp": TOP + "#include <string>\n",
+                "include/stagecraft/graph/shape.hpp": TOP + "#include <stagecraft/diagnostics/exceptions.hpp>\n",
+                "include/stagecraft/pipeline.hpp": TOP + "#include <stagecraft/graph/shape.hpp>\n",
+            }), "pipeline.hpp:1:", "exceptions.hpp")
+
+    def test_files(self):
+        self.assert_finds(self.header("graph/shape.hpp", *["int x;"] * 400), ":401:", "403 lines")
+        self.assert_finds(self.header("graph/shape.hpp", "// " + "x" * 118), ":4:", "121 characters")
+        self.assert_finds(self.problems({"tests/graph/shape_test.cpp": "int x;\n"}), ":1:", "licence")
+        self.assert_finds(self.problems({"tools/a.py": "x = 1\n"}), ":1:", "licence")
+        self.assert_finds(self.problems({"include/stagecraft/graph/a.hpp": TOP.replace("#pragma once\n", "int x;\n")}),
+                          "#pragma once")
+
+    def test_keep_dims(self):
+        self.assert_finds(self.header("training/x.hpp", "auto s = x / xt::sum(x, {1}, xt::keep_dims);"), ":4:", "keep_dims")
+        self.assertEqual(self.header("training/x.hpp", "auto s = xt::sum(x, {1},",
+                                     "    xt::keep_dims | xt::evaluation_strategy::immediate);"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
