@@ -19,37 +19,42 @@ namespace stagecraft {
 template <class Session, auto Training>
 class batch_loader {
  public:
-  /// No targets: for prediction. Throws data_error E4001, E4003, E4010.
-  explicit batch_loader(sample_set const& x) : x_(x) {
+  /// What the arguments are called in errors.
+  struct argument_names {
+    char const* x = "x";
+    char const* y = "y";
+    char const* sample_weight = "sample_weight";
+  };
+  static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
+                                                   "validation_data.sample_weight"};
+
+  /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
+  explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
     std::array<shape, static_cast<std::size_t>(Session::input_count())> inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
-    check_shapes("x", x, inputs);
-    check_count("x", x.count());
-    check_lengths("x", x, "x", x);
+    check_shapes(names.x, x, inputs);
+    check_count(names.x, x.count());
+    check_lengths(names.x, x, names.x, {});
   }
 
   /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
   batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
-               std::vector<class_weight_entry> const& class_weight)
-      : batch_loader(x) {
+               std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
+      : batch_loader(x, names) {
     y_ = y;
     std::array<shape, outputs> targets;
     for (std::size_t i = 0; i < outputs; ++i) {
       targets[i] = Session::output_shape(i);
       if (Session::sparse_targets(i)) --targets[i].dimension_count;
     }
-    check_shapes("y", y, targets);
-    check_lengths("x", x, "y", y);
+    check_shapes(names.y, y, targets);
+    check_lengths(names.x, x, names.y, y);
     for (std::size_t i = 0; i < outputs; ++i)
-      if (Session::sparse_targets(i)) check_labels("y", y[static_cast<int>(i)], Session::output_shape(i).back());
-    check_sample_weight("sample_weight", sample_weight, x.count());
-    if (!class_weight.empty()) {
-      if (outputs > 1)
-        throw data_error("E4012", "class_weight: expected a model with one output, found one with " +
-                                      std::to_string(outputs));
-      int const width = Session::output_shape(0).back();
-      check_class_weight(class_weight, width == 1 ? 2 : width);
-    }
+      if (Session::sparse_targets(i))
+        check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
+                     y[static_cast<int>(i)], Session::output_shape(i).back());
+    check_sample_weight(names.sample_weight, sample_weight, x.count());
+    if (!class_weight.empty()) check_classes(class_weight);
     weights_ = row_weights(sample_weight, class_weight, y[0]);
   }
 
@@ -70,6 +75,17 @@ class batch_loader {
   }
 
  private:
+  // E4006. As in Keras, a sample has one class, that of its only output.
+  void check_classes(std::vector<class_weight_entry> const& class_weight) const {
+    if (outputs > 1)
+      detail::throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
+    if (Session::rows_per_sample(0) > 1)
+      detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
+                               Session::rows_per_sample(0));
+    int const width = Session::output_shape(0).back();
+    check_class_weight(class_weight, width == 1 ? 2 : width, y_[0]);
+  }
+
   static constexpr std::size_t outputs = Session::output_count;
   static constexpr auto batch = static_cast<std::size_t>(Session::batch);
 
