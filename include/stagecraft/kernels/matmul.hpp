@@ -47,6 +47,9 @@ namespace detail {
 /// The most steps of a product that are summed at once, so that the panel they read stays in the second-level cache.
 inline constexpr int most_steps = 1024;
 
+/// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level cache.
+inline constexpr int read_ahead = 512;
+
 /// Stores what the epilogue gives.
 template <class Epilogue>
 struct store_output {
@@ -109,16 +112,17 @@ inline void multiply_panel(float const* left, float const* right, int steps, flo
   constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
   constexpr int last_lanes = Columns - (vectors - 1) * lanes<Arch>;
   constexpr row_blocks cut = cut_rows<Arch>(M, vectors);
+  constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   using store = tile_store<Stride, vectors, last_lanes, Arch, Output>;
   for (int block = 0; block < cut.tall; ++block) {
-    multiply_tile<cut.height, vectors, LeftStride, 1, PanelColumns, Arch>(left, right, steps,
+    multiply_tile<cut.height, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(left, right, steps,
                                                                          store{y, add, last, column, output});
     left += cut.height * LeftStride;
     y += cut.height * Stride;
   }
   if constexpr (cut.low > 0)
     for (int block = 0; block < cut.low; ++block) {
-      multiply_tile<cut.height - 1, vectors, LeftStride, 1, PanelColumns, Arch>(left, right, steps,
+      multiply_tile<cut.height - 1, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(left, right, steps,
                                                                                store{y, add, last, column, output});
       left += (cut.height - 1) * LeftStride;
       y += (cut.height - 1) * Stride;

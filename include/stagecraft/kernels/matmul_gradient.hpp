@@ -95,7 +95,7 @@ inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, F
       int k = 0;
       auto const tile = [&]<int Height>() {
         int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, panel, Arch>(
+        detail::multiply_tile<Height, vectors, 1, K, panel, 0, Arch>(
             x + from * K + k, dy_panel, count, [=](int i, int j, batch<Arch> sum) {
               int const offset = base + i * panel + j * width;
               if (add) sum = sum + batch<Arch>::load_unaligned(dw + offset);

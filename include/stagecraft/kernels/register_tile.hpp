@@ -72,10 +72,14 @@ template <class Arch>
 }
 
 /// Independent sums per element of the tile, each over every so manieth step: as many as hide the latency of the
-/// multiply-add, 4 or 5 cycles on two units, in a small tile.
+/// multiply-add, 4 or 5 cycles on two units, and of reading the right factor, in a small tile.
+template <class Arch>
 [[nodiscard]] consteval int interleaved_sums(int rows, int vectors) {
-  int const sums = rows * vectors;
-  return sums >= 8 ? 1 : sums >= 4 ? 2 : sums >= 2 ? 4 : 8;
+  int const enough = rows == 1 ? 16 : 10;
+  int const most = vector_registers<Arch>() == 32 ? 24 : 12;
+  int sums = 1;
+  while (sums < 8 && sums * rows * vectors < enough && 2 * sums * rows * vectors <= most) sums *= 2;
+  return sums;
 }
 
 /// The registers' worth of floats at p, as a value that the compiler cannot read again. Without the barrier GCC 12
@@ -97,11 +101,12 @@ template <class Arch>
 }
 
 /// sum[i][j] = over all steps s: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes ...].
-/// Calls finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors).
-template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, class Arch, class Finish>
+/// With Ahead > 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is all the
+/// work. Calls finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors).
+template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch, class Finish>
 inline void multiply_tile(float const* left, float const* right, int steps, Finish finish) {
   constexpr int width = lanes<Arch>;
-  constexpr int sums = interleaved_sums(Rows, Vectors);
+  constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
   batch<Arch> sum[sums][Rows][Vectors];
 #pragma GCC unroll 8
   for (int part = 0; part < sums; ++part)
@@ -115,6 +120,9 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
 #pragma GCC unroll 8
     for (int part = 0; part < sums; ++part) {
       batch<Arch> row[Vectors];
+      if constexpr (Ahead > 0)
+#pragma GCC unroll 4
+        for (int j = 0; j < Vectors; ++j) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
 #pragma GCC unroll 4
       for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch>(right + part * RightStep + j * width);
 #pragma GCC unroll 16
