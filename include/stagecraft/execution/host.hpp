@@ -10,7 +10,7 @@ namespace stagecraft {
 /// compiled for different ones.
 template <int Threads, class Arch>
 struct host_machine {
-  static_assert(Threads == 1, "stagecraft: host<> runs a step on one thread [E4001]");
+  static_assert(Threads == 1, "stagecraft: host<> runs a step on one thread [E4033]");
   using architecture = Arch;
 };
 

@@ -18,6 +18,8 @@
 //   E4014  a learning rate that is not finite (learning_rate_scheduler)
 //   E4015  a factor of 1 or more (reduce_lr_on_plateau)
 //   E4016  an array without samples' axis, or of too many dimensions (sample_source)
+//   E4017  steps_per_execution that does not divide the epoch's batches (trainer)
+//   E4018  gradient accumulation that does not divide the batches of an execution (trainer)
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

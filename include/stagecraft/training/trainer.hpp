@@ -38,7 +38,7 @@ class model_trainer : public trainable {
   explicit model_trainer(std::uint64_t seed = Training.seed) : session_(seed), seed_(seed) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps.
-  /// Everything is checked before anything runs: data_error E4001 to E4012, E4014, E4015.
+  /// Everything is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018.
   /// Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     check_options(options);
@@ -59,7 +59,8 @@ class model_trainer : public trainable {
     }
     bool const validates = validation.given();
     auto const validation_loader =
-        validates ? loader(validation.x, validation.y, validation.sample_weight, {}) : data;
+        validates ? loader(validation.x, validation.y, validation.sample_weight, {}, loader::validation_names) : data;
+    if (validates) batches_of(validation_loader, batch_size, options.validation_steps, "validation_steps");
 
     epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : seed_);
     int batches = order.batches(batch_size, options.drop_remainder);
@@ -73,7 +74,7 @@ class model_trainer : public trainable {
     training_history history;
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (options.verbose != 0) callbacks.append(bar);
+    if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
     callbacks.append(history);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, options.epochs, batches, validates});
@@ -113,7 +114,7 @@ class model_trainer : public trainable {
     loader const data(x, y, options.sample_weight, {});
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (options.verbose != 0) callbacks.append(bar);
+    if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, 1, batches_of(data, batch_size, options.steps), false});
     logs values = results::make_logs();
@@ -128,7 +129,7 @@ class model_trainer : public trainable {
     loader const data(x);
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (options.verbose != 0) callbacks.append(bar);
+    if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
     callbacks.set_model(*this);
     int const batches = batches_of(data, batch_size, options.steps);
     callbacks.set_params({options.verbose, 1, batches, false});
@@ -206,6 +207,13 @@ class model_trainer : public trainable {
     test_results_.add(session_, static_cast<int>(rows.size()), false);
   }
 
+  // As in Keras, a bar among the user's callbacks stands in for the run's own.
+  [[nodiscard]] static bool needs_bar(int verbose, std::vector<callback*> const& given) {
+    bool found = false;
+    for (callback* each : given) found = found || dynamic_cast<callbacks::progbar_logger*>(each) != nullptr;
+    return verbose != 0 && !found;
+  }
+
   void run_test(loader const& data, int batch_size, int steps, callback_list& callbacks, logs& values) {
     int const batches = batches_of(data, batch_size, steps);
     int const execution = std::min(Training.steps_per_execution, batches);
@@ -226,9 +234,10 @@ class model_trainer : public trainable {
     if (!values.empty()) values = step_logs;
   }
 
-  [[nodiscard]] static int batches_of(loader const& data, int batch_size, int steps) {
+  static int batches_of(loader const& data, int batch_size, int steps, char const* option = "steps") {
     auto const batches = static_cast<int>((data.count() + batch_size - 1) / batch_size);
-    check_steps("steps", steps, batches);
+    check_at_least(option, steps, 0);
+    check_steps(option, steps, batches);
     return steps > 0 ? steps : batches;
   }
 
@@ -238,10 +247,10 @@ class model_trainer : public trainable {
     constexpr int accumulation = Training.pipeline.accumulation_steps();
     int const steps = std::min(wanted, batches);
     if (batches % steps != 0)
-      throw data_error("E4014", "steps_per_execution: expected a divisor of the epoch's " + std::to_string(batches) +
+      throw data_error("E4017", "steps_per_execution: expected a divisor of the epoch's " + std::to_string(batches) +
                                     " batches, found " + std::to_string(steps));
     if (steps % accumulation != 0)
-      throw data_error("E4015", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's " +
+      throw data_error("E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's " +
                                     std::to_string(steps) + " batches, found " + std::to_string(accumulation));
     if (steps < wanted)
       std::fprintf(stderr, "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",

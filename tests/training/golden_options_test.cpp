@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ten steps with regularizers, weights of samples and classes, other heads and losses, against real Keras.
+#include "golden_trainer.hpp"
+
+namespace {
+
+using namespace sc::regularizers;
+
+using perceptron = sc::sequential<input{20}, dense{16, sc::relu}, dense{12, sc::relu}, dense{10}>;
+using with_softmax = sc::sequential<input{20}, dense{16, sc::relu}, dense{12, sc::relu}, dense{10, sc::softmax}>;
+using regularized =
+    sc::sequential<input{20},
+                   dense{16, sc::relu, {.kernel_regularizer = l1{0.01F}, .bias_regularizer = l2{0.1F}}},
+                   dense{12, sc::relu, {.kernel_regularizer = l2{0.02F}, .bias_regularizer = l1{0.05F}}},
+                   dense{10, {.kernel_regularizer = l1_l2{.l1 = 0.003F, .l2 = 0.004F}}}>;
+
+template <auto Loss>
+inline constexpr auto compiled =
+    sc::training{.loss = Loss, .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F}, .batch_size = 8};
+inline constexpr auto from_logits = sc::losses::sparse_categorical_crossentropy{.from_logits = true};
+
+struct weights_of_step {
+  bool samples = false, classes = false;
+};
+
+template <class Trainer>
+void check_option(char const* name, weights_of_step use = {}, bool one_hot = false) {
+  auto const file = golden::read("perceptron_options.txt");
+  Trainer model;
+  golden::set_weights(model, file, "initial");
+  std::vector<double> losses;
+  for (std::size_t step = 0; step < 10; ++step) {
+    auto const labels = golden::labels(file["y"], step * 8, 8);
+    xt::xtensor<float, 2> rows({8, 10}, 0.0F);
+    for (std::size_t i = 0; i < 8; ++i) rows(i, static_cast<std::size_t>(labels[i])) = 1;
+    sc::sample_source sample_weight;
+    if (use.samples) {
+      auto const first = file["sample_weight"].values.begin() + static_cast<std::ptrdiff_t>(step) * 8;
+      sample_weight = std::vector<float>(first, first + 8);
+    }
+    std::vector<sc::class_weight_entry> class_weight;
+    if (use.classes)
+      for (int i = 0; i < 10; ++i) class_weight.push_back({i, file["class_weight"][static_cast<std::size_t>(i)]});
+    sc::sample_set const y = one_hot ? sc::sample_set(rows) : sc::sample_set(labels);
+    losses.push_back(model.train_on_batch(golden::rows(file["x"], step * 8, 8), y, sample_weight, class_weight)[0]);
+  }
+  golden::check_steps(model, losses, file, name, name);
+}
+
+}  // namespace
+
+TEST_CASE("regularizers") { check_option<sc::trainer<regularized, compiled<from_logits>>>("regularized"); }
+TEST_CASE("weights of samples and classes") {
+  using trainer = sc::trainer<perceptron, compiled<from_logits>>;
+  check_option<trainer>("sample_weight", {.samples = true});
+  check_option<trainer>("class_weight", {.classes = true});
+  check_option<trainer>("both_weights", {.samples = true, .classes = true});
+}
+TEST_CASE("a softmax head") {
+  check_option<sc::trainer<with_softmax, compiled<sc::losses::sparse_categorical_crossentropy{}>>>("softmax");
+}
+TEST_CASE("binary cross-entropy") {
+  check_option<sc::trainer<perceptron, compiled<sc::losses::binary_crossentropy{.from_logits = true}>>>("binary", {}, true);
+}
