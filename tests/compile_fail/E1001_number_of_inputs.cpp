@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1001: a layer or model is called with the wrong number of tensors.
-//
-// A layer such as `dense` takes one tensor; the merging layers (`add`, `concatenate`, ...) take two or more; a
-// nested model takes as many as it has inputs. Call the layer once for each tensor, or merge the tensors first.
-//
 // expect-error: layer 'dense' takes 1 input, but is called with 2
-// expect-error: [E1001]
+// expect-error: [E1001] (E1001_number_of_inputs.cpp:15)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

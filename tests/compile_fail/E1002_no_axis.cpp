@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1002: a layer needs an axis that its input does not have.
-//
-// A dense layer multiplies along the last axis of its input, so the input needs at least one axis besides the
-// batch. Give the input a shape, such as `input{1}` for one number per sample.
-//
 // expect-error: layer 'dense' expects an input of at least one axis, but got ()
 // expect-error: [E1002]
 #include <stagecraft/pipeline.hpp>
@@ -12,7 +8,7 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using mlp = sc::sequential<input{sc::shape{}}, dense{10}>;
+using mlp = sc::sequential<input{sc::shape{}}, dense{10}>;  // <- here
 #else
 using mlp = sc::sequential<input{1}, dense{10}>;
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1007: a layer of the user's own lacks its class name or its output shape.
-//
-// A layer says two things of itself: its class name, from which Keras's default names are made, and the shape of
-// its output for given inputs. All else (weights, cost, name) has a default.
-//
 // expect-error: layer type 'scale' does not say the shape of its output
 // expect-error: [E1007]
 #include <stagecraft/pipeline.hpp>

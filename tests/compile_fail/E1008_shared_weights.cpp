@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1008: a layer is called again with inputs that its weights do not fit.
-//
-// All calls of one layer share its weights, whose shapes follow from the first call. A later call must lead to the
-// same shapes. Use a second layer where the inputs differ.
-//
 // expect-error: layer 'dense' is called again
 // expect-error: its weight 'kernel' would have shape (32, 4), but it was made with (16, 4)
-// expect-error: [E1008]
+// expect-error: [E1008] (E1008_shared_weights.cpp:16)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

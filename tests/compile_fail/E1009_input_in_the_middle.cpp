@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1009: an input stands in the middle of a sequential model.
-//
-// A sequential model has one input, its first entry. A model with several inputs is a functional one or a model
-// subclass.
-//
 // expect-error: input (16,) stands at position 2 of a sequential model; an input can only be its first entry
 // expect-error: [E1009]
 #include <stagecraft/pipeline.hpp>
@@ -12,7 +8,7 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using mlp = sc::sequential<input{28, 28}, flatten{}, input{16}, dense{10}>;
+using mlp = sc::sequential<input{28, 28}, flatten{}, input{16}, dense{10}>;  // <- here
 #else
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{16}, dense{10}>;
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1010: a sequential model that is used by itself does not begin with an input.
-//
-// Without an input the shapes are not known. Begin the model with `input{...}`. Only a model that is called inside
-// another one can do without, as it takes the shape of that call.
-//
 // expect-error: the first entry of this sequential model is not an input, so that its shapes are not known
 // expect-error: [E1010]
 #include <stagecraft/pipeline.hpp>
@@ -17,6 +13,6 @@ using mlp = sc::sequential<flatten{}, dense{10}>;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{10}>;
 #endif
 
-using two = sc::pipelined<mlp, sc::stages<0, 1>>;
+using two = sc::pipelined<mlp, sc::stages<0, 1>>;  // <- here
 static_assert(sc::pipeline_stages<two> == 2);
 static_assert(sc::call_count<mlp> == 3);

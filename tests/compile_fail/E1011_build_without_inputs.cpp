@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1011: a model subclass is built without the shapes of its inputs.
-//
-// The `call` of a model subclass does not say what shapes it takes. `build` names them, one input for each tensor,
-// as Keras's `model.build(input_shape)`.
-//
 // expect-error: the shapes of the inputs of model 'classifier' are not known
 // expect-error: [E1011]
 #include <stagecraft/pipeline.hpp>
@@ -17,7 +13,7 @@ struct classifier : sc::model<classifier> {
 };
 
 #ifdef STAGECRAFT_BAD
-using network = sc::build<classifier>;
+using network = sc::build<classifier>;  // <- here
 #else
 using network = sc::build<classifier, input{784}>;
 #endif

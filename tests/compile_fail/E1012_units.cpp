@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1012: a dense layer has no units.
-//
-// `units` is the size of the output's last axis: at least 1.
-//
 // expect-error: layer 'dense_1' has 0 units; it needs at least 1
 // expect-error: [E1012]
 #include <stagecraft/pipeline.hpp>
@@ -11,7 +8,7 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense{0}>;
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense{0}>;  // <- here
 #else
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense{10}>;
 #endif

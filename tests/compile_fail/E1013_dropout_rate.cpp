@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1013: the rate of a dropout layer is not in [0, 1).
-//
-// `rate` is the share of elements that are set to zero: a number from 0 to below 1, so that 20 percent are 0.2.
-//
 // expect-error: layer 'dropout' has a rate of 2000 percent; it must be at least 0 and below 1
 // expect-error: [E1013]
 #include <stagecraft/pipeline.hpp>
@@ -11,7 +8,7 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using mlp = sc::sequential<input{784}, dense{128, sc::relu}, dropout{20.0}, dense{10}>;
+using mlp = sc::sequential<input{784}, dense{128, sc::relu}, dropout{20.0}, dense{10}>;  // <- here
 #else
 using mlp = sc::sequential<input{784}, dense{128, sc::relu}, dropout{0.2}, dense{10}>;
 #endif

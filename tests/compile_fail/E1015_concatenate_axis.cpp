@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1015: concatenate joins along an axis that its inputs do not have.
-//
-// Axes count as in Keras: 0 is the batch, 1 the first axis of a sample, -1 the last. The batch cannot be joined.
-//
 // expect-error: layer 'concatenate' joins along axis 3, which is not an axis of an input of shape (8, 8)
-// expect-error: [E1015]
+// expect-error: [E1015] (E1015_concatenate_axis.cpp:15)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1016: the inputs of concatenate differ in another axis.
-//
-// Along the axis that is joined the inputs may differ; in all other axes they must agree.
-//
 // expect-error: layer 'concatenate' joins along axis -1
 // expect-error: input 0 has (8, 8) and input 1 has (4, 8)
-// expect-error: [E1016]
+// expect-error: [E1016] (E1016_concatenate_shapes.cpp:16)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

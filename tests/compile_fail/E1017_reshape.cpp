@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1017: a reshape to a shape of another number of elements.
-//
-// The target has as many elements as the input. One of its dimensions may be -1 and is worked out; all others are
-// at least 1.
-//
 // expect-error: layer 'reshape' cannot give an input of shape (128,) (128 elements) the shape (10, 12)
 // expect-error: [E1017]
 #include <stagecraft/pipeline.hpp>
@@ -12,7 +8,7 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using mlp = sc::sequential<input{784}, dense{128}, reshape{10, 12}, dense{10}>;
+using mlp = sc::sequential<input{784}, dense{128}, reshape{10, 12}, dense{10}>;  // <- here
 #else
 using mlp = sc::sequential<input{784}, dense{128}, reshape{8, 16}, dense{10}>;
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1018: a layer or model is called with something that is not a tensor.
-//
-// In `build` and `call` a layer is called on symbolic tensors: the output of `model.input(...)`, of another layer
-// or of a nested model. Options stand in the layer's first pair of parentheses, tensors in the second.
-//
 // expect-error: a layer (Flatten) is called with nothing
 // expect-error: [E1018]
 #include <stagecraft/pipeline.hpp>

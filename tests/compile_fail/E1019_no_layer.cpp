@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1019: an entry of a sequential model is neither a layer nor a model.
-//
-// Entries are layers and models, written with braces: `dense{10}`, not `10`. A layer of your own is a struct with
-// the base `sc::layer<itself>`. Activations are options or a layer: `activation{sc::relu}`.
-//
 // expect-error: entry 2 of a sequential model is a value of type 'activation', which is neither a layer nor a model
 // expect-error: [E1019]
 #include <stagecraft/pipeline.hpp>
@@ -12,7 +8,7 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using mlp = sc::sequential<input{28, 28}, flatten{}, sc::relu, dense{10}>;
+using mlp = sc::sequential<input{28, 28}, flatten{}, sc::relu, dense{10}>;  // <- here
 #else
 using mlp = sc::sequential<input{28, 28}, flatten{}, activation{sc::relu}, dense{10}>;
 #endif

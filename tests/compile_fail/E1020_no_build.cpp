@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1020: a functional model has no function that builds it.
-//
-// A functional model says what it is in `static constexpr auto build(auto& model)`. The function is static, and
-// takes the model under construction and nothing else.
-//
 // expect-error: functional model 'net' has no function that builds it
 // expect-error: [E1020]
 #include <stagecraft/pipeline.hpp>

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1021: a sequential model has no entries.
-//
-// A sequential model is complete where it is named: there is no counterpart of Keras's `add` method. List its
-// input and its layers.
-//
 // expect-error: a sequential model without layers
 // expect-error: [E1021]
 #include <stagecraft/pipeline.hpp>
@@ -12,7 +8,7 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using mlp = sc::sequential<>;
+using mlp = sc::sequential<>;  // <- here
 #else
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{10}>;
 #endif

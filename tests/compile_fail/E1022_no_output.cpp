@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1022: the function of a model returns no tensor.
-//
-// `build` and `call` return the model's output: one tensor, or several as `sc::outputs(a, b)`. A layer alone is
-// not a tensor; its call is.
-//
 // expect-error: `build` of model 'net' returns a value of type 'dense', which is not a tensor
 // expect-error: [E1022]
 #include <stagecraft/pipeline.hpp>

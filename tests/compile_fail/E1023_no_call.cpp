@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1023: a model subclass has no call that takes its inputs.
-//
-// A model subclass computes in `constexpr auto call(auto& model, auto x)`, with one argument for each input that
-// `build` names. The function is not const.
-//
 // expect-error: model 'classifier' has no `call` that takes 2 tensors
 // expect-error: [E1023]
 #include <stagecraft/pipeline.hpp>
@@ -17,7 +13,7 @@ struct classifier : sc::model<classifier> {
 };
 
 #ifdef STAGECRAFT_BAD
-using network = sc::build<classifier, input{784}, input{784}>;
+using network = sc::build<classifier, input{784}, input{784}>;  // <- here
 #else
 using network = sc::build<classifier, input{784}>;
 #endif

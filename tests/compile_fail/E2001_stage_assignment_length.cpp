@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stage assignment has one entry for each layer.
+// E2001: a stage assignment does not have one entry for each layer.
 // expect-error: the stage assignment of model 'sequential' has 3 entries, but 4 layers need one
 // expect-error: [E2001]
 #include <stagecraft/pipeline.hpp>
@@ -7,10 +7,14 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-using perceptron = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
+
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<perceptron, sc::stages<0, 0, 1>>;  // <- here
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>>;  // <- here
 #else
-using two_stages = sc::pipelined<perceptron, sc::stages<0, 0, 1, 1>>;
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 #endif
+
 static_assert(sc::pipeline_stages<two_stages> == 2);
+static_assert(sc::stage_of<two_stages, 4> == 1);
+static_assert(sc::calls_of_stage<two_stages, 1>.size() == 2);

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2002: an assignment got from one model is given to another one.
-//
-// An assignment that was got from a model names its calls, in Keras's order. Given to a model, each entry must be
-// for the call that stands there. Change `pipeline_stage` in it, and leave the order.
-//
 // expect-error: entry 0 of the stage assignment is for layer 'dense_1'
 // expect-error: layer 'dense' (node index 0) stands there
 // expect-error: [E2002]

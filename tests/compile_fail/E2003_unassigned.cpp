@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2003: some layers have a pipeline stage and some have none.
-//
-// As soon as one layer has a stage, all need one. Open a `pipeline_stage` scope around the call too, or assign it
-// in the list.
-//
 // expect-error: layer 'activation' (node index 0) has no pipeline stage; all layers of a pipelined model need one
 // expect-error: [E2003]
 #include <stagecraft/pipeline.hpp>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2005: a stage has no layers.
-//
-// Stages are numbered from 0, without gaps. Renumber the stages that follow.
-//
-// expect-error: no layer is assigned to pipeline stage 1, but the highest stage is 2; stages start at 0 and leave none out
+// expect-error: no layer is assigned to pipeline stage 1, but the highest stage is 2
+// expect-error: stages start at 0 and leave none out
 // expect-error: [E2005]
 #include <stagecraft/pipeline.hpp>
 
@@ -20,7 +18,7 @@ struct net : sc::functional<net> {
 };
 
 #ifdef STAGECRAFT_BAD
-using staged = sc::pipelined<net, sc::stages<0, 2, 2>>;
+using staged = sc::pipelined<net, sc::stages<0, 2, 2>>;  // <- here
 #else
 using staged = sc::pipelined<net, sc::stages<0, 1, 1>>;
 #endif

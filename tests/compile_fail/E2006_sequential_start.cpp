@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2006: a sequential model does not begin in stage 0.
-//
-// Stages are numbered from 0, and a sequential model runs through them in order, so that its first layer is in
-// stage 0.
-//
 // expect-error: the first layer 'flatten' is assigned to pipeline stage 1; a sequential model begins in stage 0
 // expect-error: [E2006]
 #include <stagecraft/pipeline.hpp>
@@ -14,7 +10,7 @@ using namespace sc::layers;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<mlp, sc::stages<1, 1, 2, 2>>;
+using two_stages = sc::pipelined<mlp, sc::stages<1, 1, 2, 2>>;  // <- here
 #else
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 #endif

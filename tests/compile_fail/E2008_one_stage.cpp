@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2008: all layers are in one stage.
-//
-// A pipeline has at least two stages. A model that is not split has no stage assignment at all.
-//
 // expect-error: all layers are in pipeline stage 0; a pipeline has at least two stages
 // expect-error: [E2008]
 #include <stagecraft/pipeline.hpp>
@@ -13,7 +10,7 @@ using namespace sc::layers;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 0, 0>>;
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 0, 0>>;  // <- here
 #else
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 #endif

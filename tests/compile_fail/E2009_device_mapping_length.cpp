@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2009: the device mapping does not name a device for each stage.
-//
-// A device mapping has one device number for each stage, in the order of the stages.
-//
 // expect-error: the device mapping has 3 entries, but the model has 2 pipeline stages; each stage is mapped to a device
 // expect-error: [E2009]
 #include <stagecraft/pipeline.hpp>
@@ -13,7 +10,7 @@ using namespace sc::layers;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 1, 0>>;
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 1, 0>>;  // <- here
 #else
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<1, 0>>;
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2010: calls that share weights are on different devices.
-//
-// The weights of a layer live on one device. Where its calls are in different stages, map those stages to the same
-// device.
-//
 // expect-error: layer 'dense' is called in pipeline stages 0 and 2, which are on devices 0 and 2
 // expect-error: [E2010]
 #include <stagecraft/pipeline.hpp>
@@ -21,7 +17,7 @@ struct net : sc::functional<net> {
 };
 
 #ifdef STAGECRAFT_BAD
-using staged = sc::pipelined<net, sc::stages<0, 1, 2>>;
+using staged = sc::pipelined<net, sc::stages<0, 1, 2>>;  // <- here
 #else
 using staged = sc::pipelined<net, sc::stages<0, 1, 2>, sc::device_mapping<0, 1, 0>>;
 #endif

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2011: a scope of a pipeline stage is opened inside another one.
-//
-// A call belongs to one stage. Close the scope of the first stage (with its brace) before the next is opened.
-//
 // expect-error: the scope of pipeline stage 1 is opened inside the scope of stage 0; scopes are never nested
-// expect-error: [E2011]
+// expect-error: [E2011] (E2011_nested_scopes.cpp:16)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

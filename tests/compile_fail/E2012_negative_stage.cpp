@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2012: a pipeline stage is negative.
-//
-// Stages are numbered from 0. To take a model out of its pipeline, use `sc::unpipelined<model>`.
-//
 // expect-error: layer 'dense_2' is assigned to pipeline stage -2; stages are numbered from 0
 // expect-error: [E2012]
 #include <stagecraft/pipeline.hpp>
@@ -13,7 +10,7 @@ using namespace sc::layers;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, -2>>;
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, -2>>;  // <- here
 #else
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2013: a layer of a sequential model carries a stage of its own.
-//
-// The stages of a sequential model are one list, given to `pipelined`. A stage that a layer carries is for the
-// scopes of functional models.
-//
 // expect-error: entry 2 of a sequential model has a pipeline stage of its own
 // expect-error: [E2013]
 #include <stagecraft/pipeline.hpp>
@@ -12,7 +8,7 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using mlp = sc::sequential<input{28, 28}, flatten{}, dense{10}.in_pipeline_stage(1)>;
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{10}.in_pipeline_stage(1)>;  // <- here
 #else
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{10}>;
 #endif

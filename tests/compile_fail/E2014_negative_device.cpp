@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2014: a device is negative.
-//
-// Devices are numbered from 0.
-//
 // expect-error: the device mapping contains device -1; devices are numbered from 0
 // expect-error: [E2014]
 #include <stagecraft/pipeline.hpp>
@@ -13,7 +10,7 @@ using namespace sc::layers;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, -1>>;
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, -1>>;  // <- here
 #else
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 1>>;
 #endif

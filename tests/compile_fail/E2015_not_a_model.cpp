@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2015: pipelined is given a type that is not a model.
-//
-// The first argument of `pipelined` is the type of a model: `sequential<...>`, a struct with base `functional`, or
-// a subclass with the shapes of its inputs, `build<...>`.
-//
 // expect-error: pipelined<...> is given the type 'classifier', which is not a model
 // expect-error: [E2015]
 #include <stagecraft/pipeline.hpp>
@@ -17,7 +13,7 @@ struct classifier {
 };
 
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<classifier, sc::stages<0, 1>>;
+using two_stages = sc::pipelined<classifier, sc::stages<0, 1>>;  // <- here
 #else
 using two_stages = sc::pipelined<sc::build<classifier, input{784}>, sc::stages<0, 1>>;
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2016: the stages are given as something else than a stage assignment.
-//
-// Stages are given as `stages<0, 0, 1>`, as a function that edits the model's present assignment, as an assignment
-// got from a model, or as an array of numbers.
-//
 // expect-error: the stages are given as a value of type 'int'; give stages<0, 0, 1>
 // expect-error: [E2016]
 #include <stagecraft/pipeline.hpp>
@@ -14,7 +10,7 @@ using namespace sc::layers;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<mlp, 2>;
+using two_stages = sc::pipelined<mlp, 2>;  // <- here
 #else
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 #endif

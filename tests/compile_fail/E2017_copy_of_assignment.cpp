@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2017: the function that assigns the stages gets a copy of the assignment.
-//
-// The function changes the assignment that it is given, so that it takes it by reference: `[](auto& assignment)`.
-// What it did to a copy would be lost.
-//
 // expect-error: the function that assigns the stages does not take the assignment by reference
 // expect-error: [E2017]
 #include <stagecraft/pipeline.hpp>

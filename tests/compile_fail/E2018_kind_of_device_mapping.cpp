@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2018: the devices are given as something else than a device mapping.
-//
-// The device of each stage is given as `device_mapping<0, 1>`, one number for each stage. Without it, stage i runs
-// on device i.
-//
 // expect-error: the device of each stage is given as a value of type 'int'
 // expect-error: [E2018]
 #include <stagecraft/pipeline.hpp>
@@ -14,7 +10,7 @@ using namespace sc::layers;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, 2>;
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, 2>;  // <- here
 #else
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 1>>;
 #endif

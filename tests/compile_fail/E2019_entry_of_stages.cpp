@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2019: a list of stages has an entry that is not a number.
-//
-// Entries are the numbers of stages; for a nested model, a list of its own can stand.
-//
 // expect-error: the list of stages has an entry that is neither a number nor a list for a nested model
 // expect-error: [E2019]
 #include <stagecraft/pipeline.hpp>
@@ -13,7 +10,7 @@ using namespace sc::layers;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
 #ifdef STAGECRAFT_BAD
-using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1.0, 1>>;
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1.0, 1>>;  // <- here
 #else
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 #endif

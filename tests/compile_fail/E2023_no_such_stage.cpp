@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2023: a query names a stage that the model does not have.
-//
-// Stages are numbered from 0 to `pipeline_stages<model>` - 1.
-//
 // expect-error: model 'sequential' has no pipeline stage 2; it has 2 stages, numbered from 0
 // expect-error: [E2023]
 #include <stagecraft/pipeline.hpp>

@@ -59,6 +59,7 @@ constexpr auto cut_piece() {
   constexpr std::size_t end = piece_begin(error_text<Problem>, Index + 1);
   piece<end - begin> result;
   for (std::size_t i = begin; i < end; ++i) result.text[i - begin] = error_text<Problem>.characters[i];
+  result.text[end - begin] = 0;  // Clang prints characters as text only if it has seen the end being written
   return result;
 }
 

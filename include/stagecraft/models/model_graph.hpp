@@ -16,8 +16,9 @@ namespace detail {
 
 template <auto... Layers>
 consteval bool begins_with_input() {
-  bool result = false, first = true;
-  auto const see = [&](auto const& layer) {
+  bool result = false;
+  [[maybe_unused]] bool first = true;
+  [[maybe_unused]] auto const see = [&](auto const& layer) {
     if (first) result = std::same_as<std::remove_cvref_t<decltype(layer)>, layers::input>;
     first = false;
   };

@@ -66,6 +66,12 @@ inline constexpr bool has_wrong_parameter =
                                           requires { &F::operator(); });
 
 template <class T>
+inline constexpr bool is_stage_list = false;
+template <auto... Stage>
+inline constexpr bool is_stage_list<stage_list<Stage...>> = true;
+
+/// Whether all entries of a list, and of the lists in it, are numbers.
+template <class T>
 inline constexpr bool is_list_of_stages = std::integral<T>;
 template <auto... Stage>
 inline constexpr bool is_list_of_stages<stage_list<Stage...>> = [] {
@@ -144,7 +150,7 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
     } else if constexpr (has_wrong_parameter<assignment_type, decltype(current_assignment<M>())>) {
       result.problem.report(2017, "the function that assigns the stages does not take the assignment by reference, so that "
                             "it cannot change it; write [](auto& assignment) { ... }");
-    } else if constexpr (requires { tokens_of(Assignment); }) {
+    } else if constexpr (is_stage_list<assignment_type>) {
       if constexpr (is_list_of_stages<assignment_type>) {
         auto const tokens = tokens_of(Assignment);
         stage_list_reader(graph_of<M>, tokens, result.of_call, result.problem).read();
