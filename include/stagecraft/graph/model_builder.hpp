@@ -188,18 +188,35 @@ constexpr dtype symbolic_tensor::type() const {
   return model == nullptr ? dtype::float32 : model->calls[static_cast<std::size_t>(call)].type;
 }
 
-/// Keras's rule: the class name in snake case, with a number from its second use on.
-constexpr fixed_name model_builder::unique_name(std::string_view class_name) {
+namespace detail {
+
+/// Keras's `to_snake_case`, its two substitutions in turn: "(.)([A-Z][a-z0-9]+)", then "([a-z])([A-Z])".
+constexpr fixed_name snake_case(std::string_view class_name) {
   auto const upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-  auto const lower = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  fixed_name name;
-  for (std::size_t i = 0; i < class_name.size(); ++i) {
-    char const c = class_name[i];
-    bool const next_is_lower = i + 1 < class_name.size() && lower(class_name[i + 1]) &&
-                               !(class_name[i + 1] >= '0' && class_name[i + 1] <= '9');
-    if (i > 0 && upper(c) && (lower(class_name[i - 1]) || next_is_lower)) name.append('_');
+  auto const lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  auto const tail = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  fixed_name words;
+  std::size_t const size = class_name.size();
+  for (std::size_t i = 0; i < size;) {
+    words.append(class_name[i++]);
+    if (i + 1 >= size || !upper(class_name[i]) || !tail(class_name[i + 1])) continue;
+    words.append('_').append(class_name[i++]);
+    while (i < size && tail(class_name[i])) words.append(class_name[i++]);
+  }
+  fixed_name name(words.length > 0 && words.characters[0] == '_' ? "private" : "");
+  for (std::size_t i = 0; i < words.length; ++i) {
+    char const c = words.characters[i];
+    if (i > 0 && upper(c) && lower(words.characters[i - 1])) name.append('_');
     name.append(upper(c) ? static_cast<char>(c - 'A' + 'a') : c);
   }
+  return name;
+}
+
+}  // namespace detail
+
+/// Keras's rule: the class name in snake case, with a number from its second use on.
+constexpr fixed_name model_builder::unique_name(std::string_view class_name) {
+  auto name = detail::snake_case(class_name);
   for (auto& counter : name_counters_) {
     if (counter.base == name) return name.append('_').append(counter.count++);
   }
