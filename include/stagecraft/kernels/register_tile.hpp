@@ -150,9 +150,10 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
           for (int j = 0; j < Vectors; ++j) sum[part][i][j] = sum[part][i][j] + sum[part + distance][i][j];
   }
 
-  // A fold, not a loop: the sums must have constant indices even where the body is too large for GCC to unroll early.
-  [&]<int... Index>(std::integer_sequence<int, Index...>) {
-    (finish(Index / Vectors, Index % Vectors, sum[0][Index / Vectors][Index % Vectors]), ...);
+  // A fold of copies, inlined always: the sums stay in registers only if nothing takes their address, and have constant
+  // indices even where the body is too large for GCC to unroll early.
+  [&]<int... Index>(std::integer_sequence<int, Index...>) __attribute__((always_inline)) {
+    (finish(Index / Vectors, Index % Vectors, batch<Arch>(sum[0][Index / Vectors][Index % Vectors])), ...);
   }(std::make_integer_sequence<int, Rows * Vectors>());
 }
 
