@@ -154,20 +154,22 @@ class model_trainer : public trainable {
   evaluation train_on_batch(sample_set const& x, sample_set const& y, sample_source const& sample_weight = {},
                             std::vector<class_weight_entry> const& class_weight = {}) {
     loader const data(x, y, sample_weight, class_weight);
+    check_one_batch(x);
     train_results_.reset();
-    train_step(data, one_batch(data));
+    train_step(data, samples(0, data.count()));
     return train_results_.values();
   }
   /// The same without training. Definition: tf.keras.Model.test_on_batch.
   evaluation test_on_batch(sample_set const& x, sample_set const& y, sample_source const& sample_weight = {}) {
     loader const data(x, y, sample_weight, {});
+    check_one_batch(x);
     test_results_.reset();
-    test_step(data, one_batch(data));
+    test_step(data, samples(0, data.count()));
     return test_results_.values();
   }
   /// The outputs for at most `batch_size` samples. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
-    one_batch(loader(x));
+    check_one_batch(x);
     return predict(x);
   }
 
@@ -263,12 +265,10 @@ class model_trainer : public trainable {
       samples_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first + i);
     return {samples_.data(), static_cast<std::size_t>(count)};
   }
-  [[nodiscard]] std::span<std::int32_t const> one_batch(loader const& data) {
-    if (data.count() > Training.batch_size)
-      throw data_error("E4008", "x: expected at most " + std::to_string(Training.batch_size) +
-                                    " samples, the training description's batch_size, found " +
-                                    std::to_string(data.count()));
-    return samples(0, data.count());
+  static void check_one_batch(sample_set const& x) {
+    if (x.count() > Training.batch_size)
+      detail::throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
+                               Training.batch_size, x.count());
   }
 
   template <std::size_t Output>

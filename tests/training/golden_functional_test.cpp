@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Models with shared layers, branches and nested models, against real Keras.
+#include "golden_trainer.hpp"
+
+namespace {
+
+struct shared_model : sc::functional<shared_model> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(6);
+    dense shared(6, sc::tanh, {.name = "shared"});
+    auto first = shared(x);
+    auto second = shared(first);
+    auto left = dense(4, sc::relu, {.name = "left"})(second);
+    auto right = dense(3, sc::sigmoid, {.name = "right"})(first);
+    return dense(5, {.name = "out"})(concatenate()(left, right));
+  }
+};
+
+struct block : sc::functional<block> {
+  static constexpr auto build(auto& model) {
+    auto inside = model.input(6);
+    auto added = add()(inside, dense(6, sc::relu, {.name = "block_dense"})(inside));
+    return dense(6, sc::tanh, {.name = "block_out"})(added);
+  }
+};
+
+using tail = sc::sequential<dense{4, sc::relu, {.name = "tail_1"}}, dense{6, {.name = "tail_2"}}>;
+
+struct nested_model : sc::functional<nested_model> {
+  static constexpr auto build(auto& model) {
+    block inner;
+    auto x = model.input(6);
+    auto a = inner(x);
+    return dense(5, {.name = "out"})(add()(a, tail{}(inner(a))));
+  }
+};
+
+/// nested_model as a subclass.
+struct nested_subclass : sc::model<nested_subclass> {
+  block inner;
+  tail end;
+  dense out{5, {.name = "out"}};
+  add sum;
+  constexpr auto call(auto&, auto x) {
+    auto a = inner(x);
+    return out(sum(a, end(inner(a))));
+  }
+};
+
+inline constexpr auto training =
+    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F}, .batch_size = 4};
+
+template <class M>
+void check_model(std::string const& name, bool same_order = true) {
+  auto const file = golden::read("functional.txt");
+  sc::trainer<M, training> model;
+  golden::set_weights(model, file, name + "/initial");
+  std::vector<std::string> names;
+  for (auto const& weight : model.get_weights()) names.push_back(golden::without_index(weight.name));
+  if (same_order) CHECK(names == file.names(name + "/initial/"));
+  std::vector<double> losses;
+  for (std::size_t step = 0; step < 5; ++step)
+    losses.push_back(model.train_on_batch(golden::rows(file[name + "/x"], step * 4, 4),
+                                          golden::labels(file[name + "/y"], step * 4, 4))[0]);
+  golden::check_steps(model, losses, file, name, name + "/final");
+  auto const predicted = model.predict_on_batch(golden::rows(file[name + "/x"], 0, 4));
+  double const of_predictions = golden::deviation(predicted.storage(), file[name + "/predict"].values);
+  CHECK(of_predictions < golden::weight_tolerance);
+}
+
+}  // namespace
+
+TEST_CASE("a shared layer and branches") { check_model<shared_model>("shared_model"); }
+TEST_CASE("nested models") { check_model<nested_model>("nested_model"); }
+TEST_CASE("nested models in a subclass") { check_model<sc::build<nested_subclass, input{6}>>("nested_model"); }

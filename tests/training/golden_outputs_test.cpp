@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A model with two inputs and two outputs, with loss weights, against real Keras.
+#include "golden_trainer.hpp"
+
+namespace {
+
+struct two_outputs : sc::functional<two_outputs> {
+  static constexpr auto build(auto& model) {
+    auto one = model.input(3), two = model.input(2);
+    auto joined = concatenate()(dense(4, sc::relu, {.name = "dense_1"})(one), dense(3, sc::tanh, {.name = "dense_2"})(two));
+    return sc::outputs(dense(5, {.name = "a"})(joined), dense(2, {.name = "b"})(joined));
+  }
+};
+
+inline constexpr auto two_losses = sc::losses::per_output(
+    sc::losses::sparse_categorical_crossentropy{.from_logits = true}, sc::losses::mean_squared_error{});
+inline constexpr auto training =
+    sc::training{.loss = two_losses, .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                 .metrics = sc::metrics::accuracy{}, .batch_size = 4};
+inline constexpr auto weighted =
+    sc::training{.loss = two_losses, .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                 .metrics = sc::metrics::accuracy{}, .loss_weights = {0.25, 2}, .batch_size = 4};
+
+struct data {
+  golden::file file = golden::read("functional.txt");
+  sc::sample_set x(std::size_t first, std::size_t count) const {
+    return sc::inputs(golden::rows(file["two_outputs/data/one"], first, count),
+                      golden::rows(file["two_outputs/data/two"], first, count));
+  }
+  sc::sample_set y(std::size_t first, std::size_t count) const {
+    return sc::targets(golden::labels(file["two_outputs/data/a"], first, count),
+                       golden::rows(file["two_outputs/data/b"], first, count));
+  }
+};
+
+template <class Trainer>
+void check_steps(std::string const& name) {
+  data const given;
+  Trainer model;
+  golden::set_weights(model, given.file, "two_outputs/initial");
+  std::vector<double> losses;
+  for (std::size_t step = 0; step < 5; ++step) {
+    auto const values = model.train_on_batch(given.x(step * 4, 4), given.y(step * 4, 4));
+    losses.insert(losses.end(), values.begin(), values.begin() + 3);
+  }
+  golden::check_steps(model, losses, given.file, name, name + "/final");
+  auto const [a, b] = model.predict(given.x(0, 4));
+  double const of_a = golden::deviation(a.storage(), given.file[name + "/predict/a"].values);
+  double const of_b = golden::deviation(b.storage(), given.file[name + "/predict/b"].values);
+  CHECK(of_a < golden::weight_tolerance);
+  CHECK(of_b < golden::weight_tolerance);
+  CHECK(a.shape()[1] == 5);
+  CHECK(b.shape()[1] == 2);
+}
+
+template <class Trainer>
+void check_fit(std::string const& name) {
+  data const given;
+  Trainer model;
+  golden::set_weights(model, given.file, "two_outputs/initial");
+  auto const history = model.fit(given.x(0, 10), given.y(0, 10),
+                                 {.epochs = 2, .verbose = 0, .validation_data = {given.x(10, 10), given.y(10, 10)}, .shuffle = false});
+  std::vector<std::string> names;
+  for (auto const& series : history.history) {
+    names.push_back(series.name);
+    if (series.name.find("b_accuracy") != std::string::npos) continue;  // there, this metric is of the first output only
+    CAPTURE(series.name);
+    double const of_history = golden::deviation(series.values, given.file[name + "/fit/history/" + series.name].values);
+    CHECK(of_history < golden::loss_tolerance);
+  }
+  CHECK(names == std::vector<std::string>{"loss", "a_loss", "b_loss", "a_accuracy", "b_accuracy", "val_loss", "val_a_loss",
+                                          "val_b_loss", "val_a_accuracy", "val_b_accuracy"});
+  double const of_weights = golden::weight_deviation(model, given.file, name + "/fit/final");
+  CHECK(of_weights < golden::weight_tolerance);
+}
+
+}  // namespace
+
+TEST_CASE("two inputs and two outputs") {
+  check_steps<sc::trainer<two_outputs, training>>("two_outputs");
+  check_fit<sc::trainer<two_outputs, training>>("two_outputs");
+}
+TEST_CASE("with loss weights") {
+  check_steps<sc::trainer<two_outputs, weighted>>("two_outputs_weighted");
+  check_fit<sc::trainer<two_outputs, weighted>>("two_outputs_weighted");
+}
