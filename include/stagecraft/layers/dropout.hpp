@@ -22,6 +22,8 @@ struct dropout : layer<dropout> {
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];
+    if (!(rate > -1e6F && rate < 1e6F))
+      return in.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
     if (!(rate >= 0.0F && rate < 1.0F))
       return in.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
     return in[0];

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a layer's rules say of a call with inputs of given shapes.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <string_view>
+
+namespace layer_rules {
+
+namespace sc = stagecraft;
+
+struct rules {
+  sc::diagnostic problem;
+  sc::shape output;
+  long long flops = 0;
+  sc::parameter_list weights;
+
+  [[nodiscard]] constexpr bool gives(sc::shape const& shape) const { return !problem.failed() && output == shape; }
+  [[nodiscard]] constexpr bool says(std::string_view text) const { return problem.text == text; }
+};
+
+/// The layer is called "the_layer".
+template <sc::Layer L, class... Shapes>
+constexpr rules rules_of(L const& layer, Shapes const&... shapes) {
+  rules result;
+  sc::shape const given[]{shapes...};
+  sc::layer_inputs const in(given, sizeof...(Shapes), "the_layer", result.problem);
+  result.output = layer.output_shape(in);
+  if (result.problem.failed()) return result;
+  if constexpr (requires { layer.flops(in); }) result.flops = layer.flops(in);
+  if constexpr (requires { layer.parameters(in, result.weights); }) layer.parameters(in, result.weights);
+  return result;
+}
+
+}  // namespace layer_rules
