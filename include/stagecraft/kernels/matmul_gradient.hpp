@@ -9,6 +9,8 @@
 #include <stagecraft/kernels/simd.hpp>
 #include <stagecraft/kernels/transpose.hpp>
 
+#include <type_traits>
+
 namespace stagecraft::kernels {
 
 namespace detail {
@@ -17,8 +19,20 @@ namespace detail {
 template <int K, class Arch>
 inline constexpr int transposed_columns = packed_matrix<1, K, Arch>::panel_columns;
 
-/// Rows of dy that a weight gradient sums at once.
-inline constexpr int most_batch_rows = 256;
+/// The most rows of dy of which a weight gradient copies a panel, aligned and padded with zeros, to the stack.
+inline constexpr int most_copied_rows = 256;
+
+/// The first Lanes lanes of x, then zeros, whatever the others are.
+template <int Lanes, class Arch>
+[[nodiscard]] inline batch<Arch> keep_lanes(batch<Arch> const& x) {
+  if constexpr (Lanes == lanes<Arch>) {
+    return x;
+  } else {
+    alignas(64) float values[lanes<Arch>] = {};
+    store_lanes<Lanes>(x, values);
+    return batch<Arch>::load_aligned(values);
+  }
+}
 
 }  // namespace detail
 
@@ -65,51 +79,46 @@ struct store_gradient {
 };
 
 /// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
-/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row. `finish` may store the
-/// gradient, or update the weight there and then so that the gradient is never written. `dw` is read if Accumulate, and
-/// used for partial sums if M > 256; else it may be null.
+/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind dy's end
+/// may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
+/// written. `dw` is read if Accumulate; else it may be null.
 template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
-inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, Finish finish) {
+inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish) {
   using layout = packed_matrix<K, N, Arch>;
   constexpr int width = lanes<Arch>;
   constexpr int panel = layout::panel_columns;
-  constexpr int blocks = (M + detail::most_batch_rows - 1) / detail::most_batch_rows;
-  constexpr int rows = (M + blocks - 1) / blocks;
-  alignas(64) float dy_panel[rows * panel];
+  constexpr bool copies = M <= detail::most_copied_rows;
+  alignas(64) float copy[copies ? M * panel : 1];
 
   auto const multiply = [&]<int Columns>(int p) {
     constexpr int vectors = (Columns + width - 1) / width;
     constexpr int last_lanes = Columns - (vectors - 1) * width;
     constexpr detail::row_blocks cut = detail::cut_rows<Arch>(K, vectors);
-    for (int from = 0; from < M; from += rows) {
-      int const count = blocks == 1 ? M : from + rows < M ? rows : M - from;
-      float const* row = dy + from * N + p * panel;
-      for (int m = 0; m < count; ++m, row += N) {
+    float const* right = dy + p * panel;
+    if constexpr (copies) {
+      for (int m = 0; m < M; ++m, right += N) {
         for (int j = 0; j < vectors - 1; ++j)
-          batch<Arch>::load_unaligned(row + j * width).store_aligned(dy_panel + m * panel + j * width);
-        load_lanes<last_lanes, Arch>(row + (vectors - 1) * width)
-            .store_aligned(dy_panel + m * panel + (vectors - 1) * width);
+          batch<Arch>::load_unaligned(right + j * width).store_aligned(copy + m * panel + j * width);
+        load_lanes<last_lanes, Arch>(right + (vectors - 1) * width)
+            .store_aligned(copy + m * panel + (vectors - 1) * width);
       }
-      bool const add = Accumulate || (blocks > 1 && from > 0);
-      bool const last = blocks == 1 || from + rows >= M;
-      int k = 0;
-      auto const tile = [&]<int Height>() {
-        int const base = p * layout::panel_stride + k * panel;
-        detail::multiply_tile<Height, vectors, 1, K, panel, 0, Arch>(
-            x + from * K + k, dy_panel, count, [=](int i, int j, batch<Arch> sum) {
-              int const offset = base + i * panel + j * width;
-              if (add) sum = sum + batch<Arch>::load_unaligned(dw + offset);
-              if (last)
-                finish(sum, offset);
-              else
-                sum.store_unaligned(dw + offset);
-            });
-        k += Height;
-      };
-      for (int block = 0; block < cut.tall; ++block) tile.template operator()<cut.height>();
-      if constexpr (cut.low > 0)
-        for (int block = 0; block < cut.low; ++block) tile.template operator()<cut.height - 1>();
+      right = copy;
     }
+    int k = 0;
+    auto const tile = [&]<int Height>() {
+      int const base = p * layout::panel_stride + k * panel;
+      detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch>(
+          x + k, right, M, [=](int i, int j, batch<Arch> sum) {
+            int const offset = base + i * panel + j * width;
+            if (!copies && j == vectors - 1) sum = detail::keep_lanes<last_lanes, Arch>(sum);
+            if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
+            finish(sum, offset);
+          });
+      k += Height;
+    };
+    for (int block = 0; block < cut.tall; ++block) tile.template operator()<cut.height>();
+    if constexpr (cut.low > 0)
+      for (int block = 0; block < cut.low; ++block) tile.template operator()<cut.height - 1>();
   };
   for (int p = 0; p < N / panel; ++p) multiply.template operator()<panel>(p);
   if constexpr (N % panel != 0) multiply.template operator()<N % panel>(N / panel);
