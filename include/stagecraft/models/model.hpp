@@ -43,21 +43,9 @@ constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
 
 }  // namespace detail
 
-/// Base of a model subclass. A layer that is called twice shares its weights:
-///
-///     struct siamese : sc::model<siamese> {
-///       dense encode{8};
-///       concatenate join;
-///       dense decide{1};
-///       constexpr auto call(auto& model, auto left, auto right) {
-///         return decide(join(encode(left), encode(right)));
-///       }
-///     };
-///     using network = sc::build<siamese, input{16}, input{16}>;
-///
-/// `call` is not const: a call gives its layers their weights. Inside another model it is called as a layer is.
+/// The type behind `model<...>`; under a name of its own, so that an argument of `call` may be named `model`.
 template <class Derived>
-struct model : callable_model<Derived> {
+struct subclass_model : callable_model<Derived> {
   static constexpr model_kind kind = model_kind::subclass;
   using model_type = Derived;
 
@@ -72,6 +60,22 @@ struct model : callable_model<Derived> {
     return detail::call_subclass(static_cast<Derived&>(*this), builder, bound, std::make_index_sequence<Count>{});
   }
 };
+
+/// Base of a model subclass. A layer that is called twice shares its weights:
+///
+///     struct siamese : sc::model<siamese> {
+///       dense encode{8};
+///       concatenate join;
+///       dense decide{1};
+///       constexpr auto call(auto& model, auto left, auto right) {
+///         return decide(join(encode(left), encode(right)));
+///       }
+///     };
+///     using network = sc::build<siamese, input{16}, input{16}>;
+///
+/// `call` is not const: a call gives its layers their weights. Inside another model it is called as a layer is.
+template <class Derived>
+using model = subclass_model<Derived>;
 
 /// The type behind `build<...>`.
 template <class Subclass, layers::input... Inputs>
