@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// E2022: a model with pipeline stages is trained without gradient accumulation.
+// expect-error: the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica
+// expect-error: [E2022]
+#include <stagecraft/pipeline.hpp>
+#include <stagecraft/training/trainer.hpp>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense{10}>;
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>>;
+
+#ifdef STAGECRAFT_BAD
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
+                                             .batch_size = 32};
+#else
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
+                                             .batch_size = 32,
+                                             .steps_per_execution = 8,
+                                             .pipeline = {.gradient_accumulation_steps_per_replica = 8}};
+#endif
+
+using trainer = sc::trainer<two_stages, training>;
+static_assert(sizeof(trainer) > 0);
