@@ -129,7 +129,14 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
 /// touched.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void matmul_weight_gradient(float const* x, float const* dy, float* dw) {
-  matmul_weight_gradient<M, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw});
+  constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
+  matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw});
+  int from = rows;
+  if constexpr (M >= 2 * rows)
+    for (; from + rows <= M; from += rows)
+      matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw});
+  if constexpr (M % rows != 0)
+    matmul_weight_gradient<M % rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw});
 }
 
 /// db (+)= the sums of dy's columns. dy: M x N, row by row; db: N floats, padded to whole registers.
@@ -160,9 +167,10 @@ inline void bias_gradient(float const* dy, float* db) {
       total.store_unaligned(to);
     }
   };
-  constexpr int group = 4 * width;
+  constexpr int most_vectors = detail::vector_registers<Arch>() / 4;
+  constexpr int group = most_vectors * width;
   int column = 0;
-  for (; column + group <= N; column += group) sum_columns.template operator()<4, width>(column);
+  for (; column + group <= N; column += group) sum_columns.template operator()<most_vectors, width>(column);
   if constexpr (N % group != 0) {
     constexpr int vectors = (N % group + width - 1) / width;
     sum_columns.template operator()<vectors, N % group - (vectors - 1) * width>(column);
