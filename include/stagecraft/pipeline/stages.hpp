@@ -49,7 +49,8 @@ inline constexpr std::size_t token_count<stage_list<Stage...>> = [] {
 
 template <std::integral Number>
 constexpr void append_tokens(auto& tokens, std::size_t& count, Number number) {
-  tokens[count++] = {static_cast<int>(number)};
+  // A stage far below 0 must not be taken for a mark.
+  tokens[count++] = {number < -1000000 ? -1000000 : static_cast<int>(number)};
 }
 template <auto... Stage>
 constexpr void append_tokens(auto& tokens, std::size_t& count, stage_list<Stage...>) {

@@ -16,12 +16,13 @@ struct staged_graph {
   std::span<int const> devices;
 
   [[nodiscard]] constexpr int stage(int call) const { return stages[static_cast<std::size_t>(call)]; }
-  [[nodiscard]] constexpr int stage_count() const {
+  [[nodiscard]] constexpr int highest_stage() const {
     int last = -1;
     for (int const call : graph.order)
       if (stage(call) > last) last = stage(call);
-    return last + 1;
+    return last;
   }
+  [[nodiscard]] constexpr int stage_count() const { return highest_stage() + 1; }
   [[nodiscard]] constexpr int device(int of_stage) const {
     return devices.empty() ? of_stage : devices[static_cast<std::size_t>(of_stage)];
   }
@@ -50,7 +51,7 @@ constexpr void check_sequential_order(staged_graph const& model, diagnostic& pro
       if (model.stage(call) != 0)
         problem.report(2006, "the first layer '", name, "' is assigned to pipeline stage ", model.stage(call),
                        "; a sequential model begins in stage 0");
-    } else if (int const last = model.stage(before); model.stage(call) < last || model.stage(call) > last + 1) {
+    } else if (int const last = model.stage(before); model.stage(call) < last || model.stage(call) - last > 1) {
       problem.report(2007, "layer '", name, "' is assigned to pipeline stage ", model.stage(call), ", but layer '",
                      model.graph.layer_of(before).name, "' before it to stage ", last,
                      "; in a sequential model each layer is in the same stage or in the next");
@@ -71,15 +72,16 @@ constexpr void check_dependencies(staged_graph const& model, diagnostic& problem
 
 /// E2005: stages start at 0 and leave none out. E2008: there are at least two.
 constexpr void check_contiguous(staged_graph const& model, diagnostic& problem) {
-  int const count = model.stage_count();
-  for (int stage = 0; stage < count; ++stage) {
+  int const highest = model.highest_stage();
+  for (int stage = 0; stage <= highest; ++stage) {
     bool used = false;
     for (int const call : model.graph.order) used = used || model.stage(call) == stage;
-    if (!used)
-      problem.report(2005, "no layer is assigned to pipeline stage ", stage, ", but the highest stage is ", count - 1,
-                     "; stages start at 0 and leave none out");
+    if (used) continue;
+    problem.report(2005, "no layer is assigned to pipeline stage ", stage, ", but the highest stage is ", highest,
+                   "; stages start at 0 and leave none out");
+    return;
   }
-  if (count < 2) problem.report(2008, "all layers are in pipeline stage 0; a pipeline has at least two stages");
+  if (highest < 1) problem.report(2008, "all layers are in pipeline stage 0; a pipeline has at least two stages");
 }
 
 /// E2009: a device for each stage. E2014: devices are numbered from 0. E2010: calls that share weights are on one device.

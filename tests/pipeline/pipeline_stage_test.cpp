@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scopes of pipeline stages: by call and by layer, precedence, all or nothing, never nested.
+#include <doctest/doctest.h>
+#include <stagecraft/pipeline.hpp>
+#include <string_view>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+namespace {
+
+template <class M>
+constexpr auto const& layer_problem = sc::detail::findings<M>.problem;
+template <class M>
+constexpr auto const& stage_problem = sc::detail::stage_problem<M>;
+
+// By call, as in the guide: a layer that is called in two stages.
+struct by_call : sc::functional<by_call> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(8);
+    dense twice{8};
+    {
+      sc::pipeline_stage stage(model, 0);
+      x = dense{8}(x);
+    }
+    auto a = x, b = x;
+    {
+      sc::pipeline_stage stage(model, 1);
+      a = twice(a);
+      b = twice(b);
+    }
+    {
+      sc::pipeline_stage stage(model, 2);
+      x = concatenate{}(a, b);
+    }
+    sc::pipeline_stage stage(model, 3);
+    return dense{1}(x);
+  }
+};
+static_assert(sc::is_pipelined<by_call> && sc::pipeline_stages<by_call> == 4);
+static_assert(sc::stage_of<by_call, sc::find_call<by_call>("dense")> == 0);
+static_assert(sc::stage_of<by_call, sc::find_call<by_call>("dense_1", 1)> == 1);
+static_assert(sc::stage_of<by_call, sc::find_call<by_call>("concatenate")> == 2);
+static_assert(sc::stage_of<by_call, 0> == sc::unassigned);  // an input has no stage
+static_assert(sc::calls_of_stage<by_call, 1>.size() == 2);
+static_assert(sc::device_of<by_call, 3> == 3);
+
+// By layer: made in a scope, called outside. The scope of a call goes before.
+struct by_layer : sc::functional<by_layer> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(8);
+    dense first{8}, second{8};
+    {
+      sc::pipeline_stage stage(model, 0);
+      first = model.layer(dense{8});
+    }
+    {
+      sc::pipeline_stage stage(model, 1);
+      second = model.layer(dense{8});
+    }
+    x = first(x);
+    {
+      sc::pipeline_stage stage(model, 1);
+      x = activation{sc::relu}(first(x));
+    }
+    return second(x);
+  }
+};
+static_assert(sc::stage_of<sc::pipelined<by_layer, [](auto&) {}, sc::device_mapping<0, 0>>,
+                           sc::find_call<by_layer>("dense", 0)> == 0);
+static_assert(sc::stage_of<sc::pipelined<by_layer, [](auto&) {}, sc::device_mapping<0, 0>>,
+                           sc::find_call<by_layer>("dense", 1)> == 1);
+// Without a mapping, the shared layer would need two devices.
+static_assert(stage_problem<by_layer>.code == 2010);
+
+struct of_members : sc::model<of_members> {
+  dense first = dense{4}.in_pipeline_stage(0);
+  dense second = dense{4}.in_pipeline_stage(1);
+  constexpr auto call(auto&, auto x) { return second(first(x)); }
+};
+static_assert(sc::pipeline_stages<sc::build<of_members, input{4}>> == 2);
+
+// A scope around a nested model's call holds all of its calls.
+struct around_nested : sc::functional<around_nested> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(4);
+    {
+      sc::pipeline_stage stage(model, 0);
+      x = sc::sequential<dense{4}, dense{4}>{}(x);
+    }
+    sc::pipeline_stage stage(model, 1);
+    return dense{1}(x);
+  }
+};
+static_assert(sc::calls_of_stage<around_nested, 0>.size() == 2);
+
+// All or nothing.
+struct one_without : sc::functional<one_without> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(4);
+    {
+      sc::pipeline_stage stage(model, 0);
+      x = dense{4}(x);
+    }
+    x = dropout{0.5}(x);
+    sc::pipeline_stage stage(model, 1);
+    return dense{1}(x);
+  }
+};
+static_assert(stage_problem<one_without>.code == 2003);
+static_assert(stage_problem<one_without>.text ==
+              "layer 'dropout' (node index 0) has no pipeline stage; all layers of a pipelined model need one [E2003]");
+
+struct nested_scopes : sc::functional<nested_scopes> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(4);
+    sc::pipeline_stage outer(model, 0);
+    x = dense{4}(x);
+    sc::pipeline_stage inner(model, 1);
+    return dense{4}(x);
+  }
+};
+static_assert(layer_problem<nested_scopes>.code == 2011);
+static_assert(layer_problem<nested_scopes>.text ==
+              "the scope of pipeline stage 1 is opened inside the scope of stage 0; scopes are never nested, close the "
+              "first one before [E2011]");
+
+struct negative : sc::functional<negative> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(4);
+    sc::pipeline_stage stage(model, -2);
+    return dense{4}(x);
+  }
+};
+static_assert(layer_problem<negative>.code == 2012);
+
+// GCC 12 takes a `>` in a lambda that stands in a template argument for the argument's end; not so in a variable.
+constexpr auto merge_last = [](auto& assignment) {
+  for (auto& call : assignment)
+    if (call.pipeline_stage > 1) call.pipeline_stage -= 1;
+};
+
+}  // namespace
+
+TEST_CASE("stages of scopes can be edited and taken away") {
+  using merged = sc::pipelined<by_call, merge_last, sc::device_mapping<0, 1, 2>>;
+  CHECK(sc::pipeline_stages<merged> == 3);
+  CHECK(sc::pipeline_stages<sc::unpipelined<by_call>> == 0);
+  CHECK_FALSE(sc::is_pipelined<sc::unpipelined<merged>>);
+}
