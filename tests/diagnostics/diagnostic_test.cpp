@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <doctest/doctest.h>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/shape.hpp>
+#include <doctest/doctest.h>
 
 namespace sc = stagecraft;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <doctest/doctest.h>
 #include <stagecraft/diagnostics/text.hpp>
+#include <doctest/doctest.h>
 
 namespace sc = stagecraft;
 
 static_assert(sc::fixed_text<8>("abc").append("de").append('f').view() == "abcdef");
-static_assert(sc::fixed_text<4>("abcdef").view() == "abcd");           // what does not fit is cut off
+static_assert(sc::fixed_text<4>("abcdef").view() == "abcd");  // what does not fit is cut off
 static_assert(sc::fixed_text<4>("abc").append("defg").append('h') == "abcd");
 static_assert(sc::fixed_text<24>().append(0).append(' ').append(-17).append(' ').append(1234567890123LL) ==
               "0 -17 1234567890123");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What tracing records: names by Keras's rule, calls, node indices, weights once per layer, what the outputs need.
+#include <stagecraft/pipeline.hpp>
 #include <array>
 #include <doctest/doctest.h>
-#include <stagecraft/pipeline.hpp>
 #include <string_view>
 
 namespace sc = stagecraft;

@@ -2,8 +2,8 @@
 // Calls are ordered, and layers are listed, as real Keras does (tests/golden/depth_order.txt).
 #include "../golden/golden.hpp"
 
-#include <doctest/doctest.h>
 #include <stagecraft/pipeline.hpp>
+#include <doctest/doctest.h>
 #include <string>
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <concepts>
-#include <doctest/doctest.h>
 #include <stagecraft/graph/type_tag.hpp>
 #include <stagecraft/layers/dense.hpp>
+#include <concepts>
+#include <doctest/doctest.h>
 
 namespace sc = stagecraft;
 

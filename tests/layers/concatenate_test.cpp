@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "layer_rules.hpp"
 
-#include <doctest/doctest.h>
 #include <stagecraft/layers/concatenate.hpp>
+#include <doctest/doctest.h>
 
 using namespace layer_rules;
 using sc::layers::concatenate;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "layer_rules.hpp"
 
-#include <doctest/doctest.h>
 #include <stagecraft/initializers/he_normal.hpp>
 #include <stagecraft/initializers/ones.hpp>
 #include <stagecraft/layers/dense.hpp>
 #include <stagecraft/regularizers/l2.hpp>
+#include <doctest/doctest.h>
 
 using namespace layer_rules;
 using sc::layers::dense;
@@ -25,7 +25,8 @@ static_assert(plain.weights.entries[0].regularizer.l2 == 0.0F);
 static_assert(plain.flops == 2 * 784 * 10 + 10);
 static_assert(rules_of(dense{10}, sc::shape(5, 7, 3)).flops == 35 * (2 * 3 * 10 + 10));
 
-constexpr dense chosen{4, sc::relu,
+constexpr dense chosen{4,
+                       sc::relu,
                        {.use_bias = false,
                         .kernel_initializer = sc::initializers::he_normal{.seed = 3},
                         .kernel_regularizer = sc::regularizers::l2{0.5F},
@@ -47,8 +48,8 @@ static_assert(in_template(3).layer_name == "here" && in_template(3).activation =
 static_assert(rules_of(dense{0}, sc::shape(8)).problem.code == 1012);
 static_assert(rules_of(dense{-3}, sc::shape(8)).says("layer 'the_layer' has -3 units; it needs at least 1 [E1012]"));
 static_assert(rules_of(dense{3}, sc::shape{}).problem.code == 1002);
-static_assert(rules_of(dense{3}, sc::shape(8), sc::shape(8)).says(
-    "layer 'the_layer' takes 1 input, but is called with 2 [E1001]"));
+static_assert(rules_of(dense{3}, sc::shape(8), sc::shape(8))
+                  .says("layer 'the_layer' takes 1 input, but is called with 2 [E1001]"));
 
 TEST_CASE("dense's rules hold at run time, too") {
   for (int units = 1; units < 20; ++units) {

@@ -2,12 +2,12 @@
 // Add, subtract, multiply, average, maximum: inputs of one shape.
 #include "layer_rules.hpp"
 
-#include <doctest/doctest.h>
 #include <stagecraft/layers/add.hpp>
 #include <stagecraft/layers/average.hpp>
 #include <stagecraft/layers/maximum.hpp>
 #include <stagecraft/layers/multiply.hpp>
 #include <stagecraft/layers/subtract.hpp>
+#include <doctest/doctest.h>
 
 using namespace layer_rules;
 using namespace sc::layers;
@@ -28,12 +28,13 @@ static_assert(merges<add>() && merges<subtract>() && merges<multiply>() && merge
 
 static_assert(rules_of(add{}, sc::shape(3), sc::shape(3), sc::shape(3)).gives({3}));
 static_assert(rules_of(add{}, sc::shape(3), sc::shape(3), sc::shape(3)).flops == 6);
-static_assert(rules_of(add{}, sc::shape(3), sc::shape(3), sc::shape(4))
-                  .says("layer 'the_layer' expects inputs of one shape, but input 0 has (3,) and input 2 has (4,) [E1014]"));
+static_assert(
+    rules_of(add{}, sc::shape(3), sc::shape(3), sc::shape(4))
+        .says("layer 'the_layer' expects inputs of one shape, but input 0 has (3,) and input 2 has (4,) [E1014]"));
 static_assert(rules_of(subtract{}, sc::shape(3), sc::shape(3), sc::shape(3))
                   .says("layer 'the_layer' takes 2 inputs, but is called with 3 [E1001]"));
-static_assert(rules_of(maximum{}, sc::shape(3))
-                  .says("layer 'the_layer' takes at least 2 inputs, but is called with 1 [E1001]"));
+static_assert(
+    rules_of(maximum{}, sc::shape(3)).says("layer 'the_layer' takes at least 2 inputs, but is called with 1 [E1001]"));
 
 TEST_CASE("class names are Keras's") {
   CHECK(add::class_name == "Add");

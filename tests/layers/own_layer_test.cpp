@@ -2,9 +2,9 @@
 // A layer of the user's own, defined here, in all three kinds of model, nested, shared and staged.
 #include "layer_rules.hpp"
 
+#include <stagecraft/pipeline.hpp>
 #include <concepts>
 #include <doctest/doctest.h>
-#include <stagecraft/pipeline.hpp>
 
 using namespace layer_rules;
 using namespace sc::layers;
@@ -28,7 +28,9 @@ struct scale : sc::layer<scale> {
     weights.add({.name = "factor", .shape = {in[0].back()}, .initializer = sc::initializers::ones{}});
     if (center) weights.add({.name = "offset", .shape = {in[0].back()}});
   }
-  [[nodiscard]] constexpr long long flops(sc::layer_inputs const& in) const { return (center ? 2LL : 1LL) * in[0].size(); }
+  [[nodiscard]] constexpr long long flops(sc::layer_inputs const& in) const {
+    return (center ? 2LL : 1LL) * in[0].size();
+  }
 };
 
 /// The least that a layer says.

@@ -2,9 +2,9 @@
 // Activation and dropout: the shape stays.
 #include "layer_rules.hpp"
 
-#include <doctest/doctest.h>
 #include <stagecraft/layers/activation.hpp>
 #include <stagecraft/layers/dropout.hpp>
+#include <doctest/doctest.h>
 
 using namespace layer_rules;
 using sc::layers::activation;

@@ -2,9 +2,9 @@
 // Flatten and reshape: another shape of the same elements.
 #include "layer_rules.hpp"
 
-#include <doctest/doctest.h>
 #include <stagecraft/layers/flatten.hpp>
 #include <stagecraft/layers/reshape.hpp>
+#include <doctest/doctest.h>
 
 using namespace layer_rules;
 using sc::layers::flatten;
@@ -29,8 +29,9 @@ static_assert(rules_of(reshape{5, -1}, sc::shape(6, 8)).problem.code == 1017);
 static_assert(rules_of(reshape{-1, -1}, sc::shape(6, 8)).problem.code == 1017);  // one may be inferred
 static_assert(rules_of(reshape{0, 48}, sc::shape(6, 8)).problem.code == 1017);
 static_assert(rules_of(reshape{-2, -24}, sc::shape(6, 8)).problem.code == 1017);
-static_assert(rules_of(reshape{5, 5}, sc::shape(6, 4))
-                  .says("layer 'the_layer' cannot give an input of shape (6, 4) (24 elements) the shape (5, 5) [E1017]"));
+static_assert(
+    rules_of(reshape{5, 5}, sc::shape(6, 4))
+        .says("layer 'the_layer' cannot give an input of shape (6, 4) (24 elements) the shape (5, 5) [E1017]"));
 
 TEST_CASE("an inferred dimension keeps the number of elements") {
   for (int rows = 1; rows <= 48; ++rows) {

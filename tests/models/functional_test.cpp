@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functional models: ordinary code, several inputs and outputs, shared layers, nested in each other.
-#include <doctest/doctest.h>
 #include <stagecraft/pipeline.hpp>
+#include <doctest/doctest.h>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Model subclasses: layers as members, shared by calling them twice; nested in the other kinds, and the other way round.
-#include <doctest/doctest.h>
+// Model subclasses: layers as members, shared by calling them twice; nested in the other kinds, and the other way
+// round.
 #include <stagecraft/pipeline.hpp>
+#include <doctest/doctest.h>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a graph knows at type level: users write their own concepts, overloads and static_asserts on it.
+#include <stagecraft/pipeline.hpp>
 #include <array>
 #include <concepts>
 #include <doctest/doctest.h>
-#include <stagecraft/pipeline.hpp>
 #include <string_view>
 #include <utility>
 
@@ -18,7 +18,8 @@ using staged = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 static_assert(std::same_as<sc::layer_t<mlp, 0>, input>);
 static_assert(std::same_as<sc::layer_t<mlp, 1>, flatten>);
 static_assert(std::same_as<sc::layer_t<mlp, 2>, dense>);
-static_assert(sc::layer_of<mlp, 2>.units == 256 && sc::layer_of<mlp, 3>.rate == 0.2F && sc::layer_of<mlp, 4>.units == 10);
+static_assert(sc::layer_of<mlp, 2>.units == 256 && sc::layer_of<mlp, 3>.rate == 0.2F &&
+              sc::layer_of<mlp, 4>.units == 10);
 static_assert(sc::inputs_of<mlp, 2> == std::array{1} && sc::inputs_of<mlp, 0>.empty());
 static_assert(sc::outputs_of<mlp> == std::array{4});
 // The same of a staged model.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <doctest/doctest.h>
 #include <stagecraft/pipeline.hpp>
+#include <doctest/doctest.h>
 #include <utility>
 
 namespace sc = stagecraft;

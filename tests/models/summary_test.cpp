@@ -3,8 +3,8 @@
 #include "../golden/golden.hpp"
 #include "golden_models.hpp"
 
-#include <doctest/doctest.h>
 #include <stagecraft/models/summary.hpp>
+#include <doctest/doctest.h>
 #include <string>
 
 using namespace golden_models;

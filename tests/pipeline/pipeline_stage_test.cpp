@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scopes of pipeline stages: by call and by layer, precedence, all or nothing, never nested.
-#include <doctest/doctest.h>
 #include <stagecraft/pipeline.hpp>
+#include <doctest/doctest.h>
 #include <string_view>
 
 namespace sc = stagecraft;

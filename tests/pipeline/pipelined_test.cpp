@@ -2,9 +2,9 @@
 // Assignments as lists, functions and values: get, edit, set, reset; device mappings.
 #include "../compile_time/resnet50.hpp"
 
+#include <stagecraft/pipeline.hpp>
 #include <array>
 #include <doctest/doctest.h>
-#include <stagecraft/pipeline.hpp>
 #include <string>
 #include <vector>
 
@@ -36,8 +36,7 @@ struct nested : sc::functional<nested> {
 static_assert(sc::graph_of<nested>.order.size() == 5);
 constexpr auto all_stages = []<class M>(std::type_identity<M>) {
   std::array<int, sc::graph_of<M>.order.size()> result{};
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = sc::get_pipeline_stage_assignment<M>()[i].pipeline_stage;
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = sc::get_pipeline_stage_assignment<M>()[i].pipeline_stage;
   return result;
 };
 template <auto Stages>
@@ -47,16 +46,18 @@ static_assert(stages_as<sc::stages<0, sc::stages<0, 1>, 2>> == std::array{0, 0, 
 static_assert(stages_as<sc::stages<0, sc::stages<1, sc::stages<1, 2>>, 3>> == std::array{0, 1, 1, 2, 3});
 static_assert(stages_as<sc::stages<0, sc::stages<0, 1, 1>, 2>> == std::array{0, 0, 1, 1, 2});
 static_assert(stages_as<sc::stages<0, 1, 2, 3, 4>> == std::array{0, 1, 2, 3, 4});
-static_assert(sc::detail::stage_problem<sc::pipelined_model<nested, sc::stages<0, 1, 1, 1>, sc::device_mapping<>>>.code ==
-              2001);
+static_assert(
+    sc::detail::stage_problem<sc::pipelined_model<nested, sc::stages<0, 1, 1, 1>, sc::device_mapping<>>>.code == 2001);
 static_assert(sc::detail::stage_problem<
                   sc::pipelined_model<nested, sc::stages<0, sc::stages<0, 0, 1, 1>, 1>, sc::device_mapping<>>>.code == 2001);
-static_assert(sc::detail::stage_problem<
-                  sc::pipelined_model<nested, sc::stages<sc::stages<0>, 0, 1>, sc::device_mapping<>>>.code == 2001);
+static_assert(
+    sc::detail::stage_problem<sc::pipelined_model<nested, sc::stages<sc::stages<0>, 0, 1>, sc::device_mapping<>>>.code ==
+    2001);
 
 // A function edits the present assignment: the ResNet-50 of the guide.
 static_assert(sc::pipeline_stages<resnet::two_stages> == 2);
-static_assert(sc::calls_of_stage<resnet::two_stages, 0>.size() + sc::calls_of_stage<resnet::two_stages, 1>.size() == 176);
+static_assert(sc::calls_of_stage<resnet::two_stages, 0>.size() + sc::calls_of_stage<resnet::two_stages, 1>.size() ==
+              176);
 static_assert(sc::stage_of<resnet::two_stages, sc::find_call<resnet::resnet50>("conv4_block2_out")> == 1);
 
 // On what an entry knows.

@@ -3,8 +3,8 @@
 #include "../golden/golden.hpp"
 #include "../models/golden_models.hpp"
 
-#include <doctest/doctest.h>
 #include <stagecraft/pipeline/summary.hpp>
+#include <doctest/doctest.h>
 #include <string>
 
 using namespace golden_models;
@@ -21,8 +21,8 @@ std::string stages_of(int line_length = 0) {
 
 using staged_mlp = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 using staged_branches = sc::pipelined<branches, sc::stages<0, 0, 0, 1, 1, 1, 2>, sc::device_mapping<0, 1, 2>>;
-using staged_nested = sc::pipelined<nested, sc::stages<0, sc::stages<0, 0>, 1, sc::stages<1, 2>, 2, 3>,
-                                    sc::device_mapping<0, 0, 1, 1>>;
+using staged_nested =
+    sc::pipelined<nested, sc::stages<0, sc::stages<0, 0>, 1, sc::stages<1, 2>, 2, 3>, sc::device_mapping<0, 0, 1, 1>>;
 
 static_assert(sc::pipeline_summary_rows<staged_mlp>.size() == 4);
 static_assert(sc::pipeline_summary_rows<staged_mlp>[2].name == "dense_1");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of a stage assignment and the order of calls, on random small graphs, against oracles that know neither.
+#include <stagecraft/graph/post_order.hpp>
+#include <stagecraft/pipeline/validation.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <doctest/doctest.h>
 #include <random>
 #include <set>
-#include <stagecraft/graph/post_order.hpp>
-#include <stagecraft/pipeline/validation.hpp>
 #include <vector>
 
 namespace sc = stagecraft;
@@ -45,8 +45,8 @@ random_graph make_graph(std::mt19937& random, bool sequential) {
       call.input_count = sequential ? 1 : 1 + pick(random, 3);
       for (int k = 0; k < call.input_count; ++k) graph.inputs.push_back(sequential ? i - 1 : pick(random, i));
     }
-    bool const shares = !sequential && !call.is_input && static_cast<int>(graph.layers.size()) > input_count &&
-                        pick(random, 3) == 0;
+    bool const shares =
+        !sequential && !call.is_input && static_cast<int>(graph.layers.size()) > input_count && pick(random, 3) == 0;
     if (shares) {
       call.layer = input_count + pick(random, static_cast<int>(graph.layers.size()) - input_count);
     } else {
@@ -66,8 +66,7 @@ random_graph make_graph(std::mt19937& random, bool sequential) {
   model.kind = sequential ? sc::model_kind::sequential : sc::model_kind::functional;
   model.output_count = static_cast<int>(graph.outputs.size());
   graph.models.push_back(model);
-  graph.order =
-      sc::detail::post_order({graph.calls, graph.inputs, graph.models, {}, graph.outputs}).calls();
+  graph.order = sc::detail::post_order({graph.calls, graph.inputs, graph.models, {}, graph.outputs}).calls();
   return graph;
 }
 
@@ -148,11 +147,13 @@ TEST_CASE("random assignments: the rules find what the oracle finds") {
         if (stage >= 0) stage = static_cast<int>(std::distance(used.upper_bound(-1), used.find(stage)));
     }
     if (pick(random, 10) == 0)
-      stages[static_cast<std::size_t>(graph.order[static_cast<std::size_t>(pick(
-          random, static_cast<int>(graph.order.size())))])] = pick(random, 2) == 0 ? -1 : -3;
+      stages[static_cast<std::size_t>(
+          graph.order[static_cast<std::size_t>(pick(random, static_cast<int>(graph.order.size())))])] =
+          pick(random, 2) == 0 ? -1 : -3;
     std::vector<int> devices;
     if (pick(random, 2) == 0) {
-      int const mapped = pick(random, 8) == 0 ? 1 + pick(random, 4) : 1 + *std::max_element(stages.begin(), stages.end());
+      int const mapped =
+          pick(random, 8) == 0 ? 1 + pick(random, 4) : 1 + *std::max_element(stages.begin(), stages.end());
       for (int i = 0; i < mapped; ++i) devices.push_back(pick(random, 12) == 0 ? -1 : pick(random, 2));
     }
     auto const view = graph.view();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every rule of a stage assignment: its code and its text.
+#include <stagecraft/pipeline.hpp>
 #include <array>
 #include <doctest/doctest.h>
-#include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;
@@ -31,17 +31,20 @@ static_assert(!problem_of<mlp, sc::stages<0, 0, 1, 1>>.failed());
 static_assert(!problem_of<mlp, sc::stages<0, 1, 2, 3>>.failed());
 
 // E2001: the length.
-static_assert(problem_of<mlp, sc::stages<0, 1, 1>>.text ==
-              "the stage assignment of model 'sequential' has 3 entries, but 4 layers need one (inputs are not counted) "
-              "[E2001]");
+static_assert(
+    problem_of<mlp, sc::stages<0, 1, 1>>.text ==
+    "the stage assignment of model 'sequential' has 3 entries, but 4 layers need one (inputs are not counted) "
+    "[E2001]");
 static_assert(problem_of<mlp, sc::stages<0, 0, 1, 1, 1>>.code == 2001);
 static_assert(problem_of<mlp, sc::stages<>>.code == 2001);
-static_assert(problem_of<mlp, std::array{0, 1}>.text ==
-              "the stage assignment of model 'sequential' has 2 entries, but 4 calls of layers need one (inputs are not "
-              "counted) [E2001]");
-static_assert(problem_of<branched, sc::stages<0, 1>>.text ==
-              "the stage assignment of model 'model' has 2 entries, but 7 calls of layers need one (inputs are not counted) "
-              "[E2001]");
+static_assert(
+    problem_of<mlp, std::array{0, 1}>.text ==
+    "the stage assignment of model 'sequential' has 2 entries, but 4 calls of layers need one (inputs are not "
+    "counted) [E2001]");
+static_assert(
+    problem_of<branched, sc::stages<0, 1>>.text ==
+    "the stage assignment of model 'model' has 2 entries, but 7 calls of layers need one (inputs are not counted) "
+    "[E2001]");
 
 // E2002: the order.
 constexpr auto swapped = [] {
@@ -51,9 +54,10 @@ constexpr auto swapped = [] {
   assignment[1] = first;
   return assignment;
 }();
-static_assert(problem_of<mlp, swapped>.text ==
-              "entry 0 of the stage assignment is for layer 'dense' (node index 0), but in this model layer 'flatten' (node "
-              "index 0) stands there; an assignment has the model's post-order [E2002]");
+static_assert(
+    problem_of<mlp, swapped>.text ==
+    "entry 0 of the stage assignment is for layer 'dense' (node index 0), but in this model layer 'flatten' (node "
+    "index 0) stands there; an assignment has the model's post-order [E2002]");
 
 // E2003: all calls.
 constexpr auto forgets_last = [](auto& assignment) {
@@ -80,9 +84,10 @@ static_assert(problem_of<branched, join_too_early>.text ==
 constexpr auto leaves_out = [](auto& assignment) {
   for (auto& call : assignment) call.pipeline_stage = call.layer_name() == "join" ? 2 : 0;
 };
-static_assert(problem_of<branched, leaves_out>.text ==
-              "no layer is assigned to pipeline stage 1, but the highest stage is 2; stages start at 0 and leave none out "
-              "[E2005]");
+static_assert(
+    problem_of<branched, leaves_out>.text ==
+    "no layer is assigned to pipeline stage 1, but the highest stage is 2; stages start at 0 and leave none out "
+    "[E2005]");
 constexpr auto begins_at_1 = [](auto& assignment) {
   for (auto& call : assignment) call.pipeline_stage = call.layer_name() == "join" ? 2 : 1;
 };
@@ -93,11 +98,13 @@ constexpr auto far_away = [](auto& assignment) {
 static_assert(problem_of<branched, far_away>.code == 2005);
 
 // E2006 and E2007: a sequential model's stages follow each other.
-static_assert(problem_of<mlp, sc::stages<1, 1, 2, 2>>.text ==
-              "the first layer 'flatten' is assigned to pipeline stage 1; a sequential model begins in stage 0 [E2006]");
-static_assert(problem_of<mlp, sc::stages<0, 2, 2, 2>>.text ==
-              "layer 'dense' is assigned to pipeline stage 2, but layer 'flatten' before it to stage 0; in a sequential "
-              "model each layer is in the same stage or in the next [E2007]");
+static_assert(
+    problem_of<mlp, sc::stages<1, 1, 2, 2>>.text ==
+    "the first layer 'flatten' is assigned to pipeline stage 1; a sequential model begins in stage 0 [E2006]");
+static_assert(
+    problem_of<mlp, sc::stages<0, 2, 2, 2>>.text ==
+    "layer 'dense' is assigned to pipeline stage 2, but layer 'flatten' before it to stage 0; in a sequential "
+    "model each layer is in the same stage or in the next [E2007]");
 static_assert(problem_of<mlp, sc::stages<0, 1, 0, 1>>.code == 2007);
 static_assert(problem_of<mlp, sc::stages<0, 2147483647, 0, 1>>.code == 2007);
 // With nested models, the rules of graphs are asked.
@@ -121,11 +128,13 @@ static_assert(!problem_of<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 0>>
 // E2010: shared weights on one device; an activation without weights may be anywhere.
 constexpr auto right_later = [](auto& assignment) {
   for (auto& call : assignment)
-    call.pipeline_stage = call.layer_name() == "join" || call.layer_name() == "before" || call.node_index() == 1 ? 1 : 0;
+    call.pipeline_stage =
+        call.layer_name() == "join" || call.layer_name() == "before" || call.node_index() == 1 ? 1 : 0;
 };
-static_assert(problem_of<branched, right_later>.text ==
-              "layer 'shared' is called in pipeline stages 0 and 1, which are on devices 0 and 1; calls that share weights "
-              "need their stages on one device, see device_mapping [E2010]");
+static_assert(
+    problem_of<branched, right_later>.text ==
+    "layer 'shared' is called in pipeline stages 0 and 1, which are on devices 0 and 1; calls that share weights "
+    "need their stages on one device, see device_mapping [E2010]");
 static_assert(!problem_of<branched, right_later, sc::device_mapping<1, 1>>.failed());
 constexpr auto shared_in_one = [](auto& assignment) {
   for (auto& call : assignment)

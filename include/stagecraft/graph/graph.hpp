@@ -2,17 +2,18 @@
 // A traced model as one flat constexpr value, and a view of it that all rules are written against. Level 1.
 #pragma once
 
+#include <stagecraft/graph/node.hpp>
+#include <stagecraft/graph/traced_graph.hpp>
 #include <array>
 #include <cstddef>
 #include <span>
-#include <stagecraft/graph/node.hpp>
-#include <stagecraft/graph/traced_graph.hpp>
 
 namespace stagecraft {
 
 /// How many of each record a graph has.
 struct graph_sizes {
-  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0, model_outputs = 0;
+  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
+              model_outputs = 0;
 };
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
@@ -40,12 +41,14 @@ struct graph_view {
   /// What a call of a nested model takes.
   [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
     auto const& node = nested_models[static_cast<std::size_t>(model)];
-    return nested_inputs.subspan(static_cast<std::size_t>(node.first_input), static_cast<std::size_t>(node.input_count));
+    return nested_inputs.subspan(static_cast<std::size_t>(node.first_input),
+                                 static_cast<std::size_t>(node.input_count));
   }
   /// The calls whose outputs are those of a nested model; 0 is the model itself.
   [[nodiscard]] constexpr std::span<int const> outputs_of(int model) const {
     auto const& node = nested_models[static_cast<std::size_t>(model)];
-    return model_outputs.subspan(static_cast<std::size_t>(node.first_output), static_cast<std::size_t>(node.output_count));
+    return model_outputs.subspan(static_cast<std::size_t>(node.first_output),
+                                 static_cast<std::size_t>(node.output_count));
   }
   /// The weights of a layer.
   [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {

@@ -3,13 +3,13 @@
 // what a functional model's `build(auto& model)` gets. Level 1.
 #pragma once
 
-#include <concepts>
-#include <span>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/symbolic_tensor.hpp>
+#include <concepts>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -47,7 +47,7 @@ struct model_description {
 
 /// A nested model while its layers are being traced.
 struct nested_frame {
-  int model = 0;                          // index of nested_models
+  int model = 0;                           // index of nested_models
   std::span<symbolic_tensor const> bound;  // what its inputs are given
   std::size_t next_bound = 0;
   int instance = 0;

@@ -6,9 +6,9 @@
 // in its own order. Level 1.
 #pragma once
 
+#include <stagecraft/graph/node.hpp>
 #include <cstddef>
 #include <span>
-#include <stagecraft/graph/node.hpp>
 #include <vector>
 
 namespace stagecraft::detail {

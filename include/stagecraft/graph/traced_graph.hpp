@@ -34,7 +34,8 @@ constexpr traced_graph prune(model_builder& model) {
   std::vector<int> new_call(model.calls.size(), -1);
   if (!model.nested_models.empty()) {
     auto const& outermost = model.nested_models[0];
-    for (int i = 0; i < outermost.output_count; ++i) new_call[at(model.model_outputs[at(outermost.first_output + i)])] = 0;
+    for (int i = 0; i < outermost.output_count; ++i)
+      new_call[at(model.model_outputs[at(outermost.first_output + i)])] = 0;
   }
   for (int i = static_cast<int>(model.calls.size()) - 1; i >= 0; --i) {
     auto const& call = model.calls[at(i)];

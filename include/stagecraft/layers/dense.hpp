@@ -2,12 +2,13 @@
 // A densely connected layer: tf.keras.layers.Dense. Level 2.
 #pragma once
 
-#include <concepts>
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
+#include <concepts>
 
 namespace stagecraft::layers {
 
@@ -27,6 +28,7 @@ struct dense_options {
 /// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
 struct dense : layer<dense> {
   static constexpr std::string_view class_name = "Dense";
+  static constexpr std::string_view usage = "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
 
   int units;
   stagecraft::activation activation;
@@ -42,6 +44,12 @@ struct dense : layer<dense> {
   template <std::same_as<stagecraft::activation> Activation>
   constexpr dense(int units_, Activation activation_, dense_options const& options = {})
       : dense(options, units_, activation_) {}
+
+  /// Anything else: E1025.
+  template <class L = dense>
+  constexpr explicit dense(...) : dense(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];

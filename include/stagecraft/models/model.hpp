@@ -2,12 +2,12 @@
 // A model whose layers are members and whose `call` says how they follow: a subclass of tf.keras.Model. Level 3.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <span>
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>
+#include <array>
+#include <cstddef>
+#include <span>
 #include <utility>
 
 namespace stagecraft {
@@ -87,9 +87,10 @@ struct built_model : model_base {
   static constexpr diagnostic check_definition() {
     diagnostic problem;
     if constexpr (sizeof...(Inputs) == 0)
-      problem.report(1011, "the shapes of the inputs of model '", detail::type_name<Subclass>(), "' are not known; name one "
-                     "input for each tensor that its `call` takes: build<", detail::type_name<Subclass>(),
-                     ", input{28, 28}>");
+      problem.report(1011, "the shapes of the inputs of model '", detail::type_name<Subclass>(),
+                     "' are not known; name one "
+                     "input for each tensor that its `call` takes: build<",
+                     detail::type_name<Subclass>(), ", input{28, 28}>");
     else
       problem = detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
     return problem;
@@ -105,7 +106,7 @@ struct built_model : model_base {
 
 /// Keras's `model.build(input_shape)`: a model subclass whose inputs have these shapes, checked where it is named.
 template <class Subclass, layers::input... Inputs>
-using build = typename detail::layer_verdict<built_model<Subclass, Inputs...>>::template model<
-    built_model<Subclass, Inputs...>>;
+using build =
+    typename detail::layer_verdict<built_model<Subclass, Inputs...>>::template model<built_model<Subclass, Inputs...>>;
 
 }  // namespace stagecraft

@@ -3,13 +3,13 @@
 // a layer is. Level 3.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/model_builder.hpp>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <stagecraft/diagnostics/compile_error.hpp>
-#include <stagecraft/diagnostics/type_name.hpp>
-#include <stagecraft/graph/model_builder.hpp>
 #include <string_view>
 #include <type_traits>
 
@@ -62,10 +62,12 @@ template <class M, class Result>
 constexpr diagnostic check_result(std::string_view function) {
   diagnostic problem;
   if constexpr (std::same_as<Result, void>)
-    problem.report(1022, "`", function, "` of model '", type_name<M>(), "' returns nothing; return the output tensor, or "
+    problem.report(1022, "`", function, "` of model '", type_name<M>(),
+                   "' returns nothing; return the output tensor, or "
                    "sc::outputs(a, b) for several");
   else if constexpr (!requires(Result const& result) { output_tensors(result); })
-    problem.report(1022, "`", function, "` of model '", type_name<M>(), "' returns a value of type '", type_name<Result>(),
+    problem.report(1022, "`", function, "` of model '", type_name<M>(), "' returns a value of type '",
+                   type_name<Result>(),
                    "', which is not a tensor; return the output of a call, such as `dense(10)(x)`");
   return problem;
 }
@@ -73,7 +75,8 @@ constexpr diagnostic check_result(std::string_view function) {
 template <class M>
 inline constexpr diagnostic wrong_model_call_problem = [] {
   diagnostic problem;
-  problem.report(1018, "a model (", type_name<M>(), ") is called inside another one without tensors of it, or with "
+  problem.report(1018, "a model (", type_name<M>(),
+                 ") is called inside another one without tensors of it, or with "
                  "something else; call it with the output of model.input(...) or of a layer");
   return problem;
 }();

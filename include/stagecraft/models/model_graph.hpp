@@ -2,13 +2,13 @@
 // The graph of a model as a constant: traced, checked and ordered once per model type. Level 3.
 #pragma once
 
-#include <array>
-#include <concepts>
-#include <span>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/models/model_base.hpp>
+#include <array>
+#include <concepts>
+#include <span>
 
 namespace stagecraft {
 
@@ -143,8 +143,8 @@ constexpr diagnostic const& problem_to_report() {
     return definition_problem<M, 0>;
 }
 
-/// The verdict on a model's layers and shapes. `typename layer_verdict<M>::template model<M>` is the model itself, checked
-/// where it is named.
+/// The verdict on a model's layers and shapes. `typename layer_verdict<M>::template model<M>` is the model itself,
+/// checked where it is named.
 template <class M, bool Check = true>
 using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
 

@@ -3,12 +3,12 @@
 // write their own concepts, overloads and static_asserts about models. Level 3.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <span>
 #include <stagecraft/diagnostics/stand_in.hpp>
 #include <stagecraft/graph/layer.hpp>
 #include <stagecraft/models/model_graph.hpp>
+#include <array>
+#include <cstddef>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -76,8 +76,8 @@ constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Ind
 template <class M, class L>
 inline constexpr auto layers_of_type = collect_layers<M, L>(std::make_index_sequence<count_layers<M, L>()>{});
 
-/// Which layer makes a call: its type, and which one of that type. Of a model that has had its compile error too, as far
-/// as its calls are known.
+/// Which layer makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
+/// far as its calls are known.
 struct layer_place {
   type_tag const* type = nullptr;
   int index_in_type = 0;

@@ -93,8 +93,9 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
 /// Keras's Sequential: `sequential<input{28, 28}, flatten{}, dense{10}>`. An entry is a layer or another model; layers
 /// are written with braces. Checked where it is named, if it begins with an input; without one it can be called inside
 /// another model.
-template <auto... Layers>
+template <auto... LayersInBraces>  // values: flatten{}, since flatten() and flatten would be types
 using sequential = typename detail::layer_verdict<
-    sequential_model<Layers...>, detail::begins_with_input<Layers...>()>::template model<sequential_model<Layers...>>;
+    sequential_model<LayersInBraces...>, detail::begins_with_input<LayersInBraces...>()>::template model<
+    sequential_model<LayersInBraces...>>;
 
 }  // namespace stagecraft

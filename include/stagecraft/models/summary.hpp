@@ -2,13 +2,13 @@
 // The table of a model's layers: Keras's `summary()`, and everything that it prints as constants. Level 3.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <span>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/detail/table.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/models/summary_options.hpp>
+#include <array>
+#include <cstddef>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -245,7 +245,8 @@ inline table_text shape_cell(summary_row const& row, model_kind kind) {
   return text;
 }
 
-inline void print_summary(std::span<summary_row const> rows, summary_totals const& model, summary_options const& options) {
+inline void print_summary(std::span<summary_row const> rows, summary_totals const& model,
+                          summary_options const& options) {
   static constexpr double chain_widths[]{0.45, 0.85, 1.0};
   static constexpr double graph_widths[]{0.33, 0.55, 0.67, 1.0};
   bool const chain = model.sequential_like;
@@ -265,7 +266,12 @@ inline void print_summary(std::span<summary_row const> rows, summary_totals cons
       table_text connection;
       if (!chain && line < row.connected_to.size()) {
         auto const& from = row.connected_to[line];
-        connection.append(from.name).append('[').append(from.node_index).append("][").append(from.tensor_index).append(']');
+        connection.append(from.name)
+            .append('[')
+            .append(from.node_index)
+            .append("][")
+            .append(from.tensor_index)
+            .append(']');
       }
       if (line == 0)
         table.row({name.view(), shapes.view(), count.view(), connection.view()});
@@ -289,10 +295,10 @@ inline void print_summary(std::span<summary_row const> rows, summary_totals cons
 /// in `summary_rows`. Subclass layers are listed in the order of their first calls (Keras: of their construction).
 template <Model M>
 void summary(summary_options const& options = {}) {
-  detail::print_summary(
-      summary_rows<M>,
-      {graph_of<M>.name(), graph_of<M>.kind(), is_sequential_like<M>, count_parameters<M>(), count_trainable_parameters<M>()},
-      options);
+  detail::print_summary(summary_rows<M>,
+                        {graph_of<M>.name(), graph_of<M>.kind(), is_sequential_like<M>, count_parameters<M>(),
+                         count_trainable_parameters<M>()},
+                        options);
 }
 
 }  // namespace stagecraft

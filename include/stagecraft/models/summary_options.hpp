@@ -20,7 +20,9 @@ class line_printer {
     using Callee = std::remove_reference_t<Print>;
     if constexpr (std::is_function_v<std::remove_pointer_t<std::decay_t<Print>>>) {
       callee_.function = reinterpret_cast<void (*)()>(static_cast<std::decay_t<Print>>(print));
-      print_ = [](callee const& to, std::string_view line) { reinterpret_cast<std::decay_t<Print>>(to.function)(line); };
+      print_ = [](callee const& to, std::string_view line) {
+        reinterpret_cast<std::decay_t<Print>>(to.function)(line);
+      };
     } else {
       callee_.object = &print;
       print_ = [](callee const& to, std::string_view line) {

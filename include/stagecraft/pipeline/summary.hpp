@@ -3,13 +3,13 @@
 // it prints as constants. Level 3.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <span>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/detail/table.hpp>
 #include <stagecraft/models/summary_options.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
+#include <array>
+#include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace stagecraft {
@@ -20,7 +20,7 @@ struct pipeline_summary_row {
   std::string_view class_name;
   int node_index = 0;  ///< which call of its layer, counted inside its own model
   int pipeline_stage = unassigned;
-  int nested_model = 0;        ///< the number of the nested model's call that it belongs to; 0: the model itself
+  int nested_model = 0;          ///< the number of the nested model's call that it belongs to; 0: the model itself
   fixed_name nested_model_name;  ///< empty for the model itself
   std::span<fixed_name const> input_layers;  ///< the layers and nested models whose outputs it takes
 };
@@ -128,7 +128,8 @@ inline void print_pipeline_summary(graph_view const& graph, std::span<pipeline_s
       table.row({title.view(), stage.view()});
     } else {
       title.append(" (").append(row.node_index).append(')');
-      table.row({title.view(), row.input_layers.empty() ? std::string_view{} : row.input_layers[0].view(), stage.view()});
+      table.row(
+          {title.view(), row.input_layers.empty() ? std::string_view{} : row.input_layers[0].view(), stage.view()});
       for (std::size_t k = 1; k < row.input_layers.size(); ++k) table.row({"", row.input_layers[k].view(), ""});
     }
     table.rule(i + 1 == rows.size() || rows[i + 1].nested_model != model ? '=' : '_');

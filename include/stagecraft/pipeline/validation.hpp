@@ -2,9 +2,9 @@
 // The rules of a stage assignment that need no schedule, each with its own code. Level 3.
 #pragma once
 
-#include <span>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/graph.hpp>
+#include <span>
 
 namespace stagecraft::detail {
 
@@ -84,7 +84,8 @@ constexpr void check_contiguous(staged_graph const& model, diagnostic& problem) 
   if (highest < 1) problem.report(2008, "all layers are in pipeline stage 0; a pipeline has at least two stages");
 }
 
-/// E2009: a device for each stage. E2014: devices are numbered from 0. E2010: calls that share weights are on one device.
+/// E2009: a device for each stage. E2014: devices are numbered from 0. E2010: calls that share weights are on one
+/// device.
 constexpr void check_devices(staged_graph const& model, diagnostic& problem) {
   int const count = model.stage_count();
   auto const mapped = static_cast<int>(model.devices.size());
@@ -94,7 +95,8 @@ constexpr void check_devices(staged_graph const& model, diagnostic& problem) {
     return;
   }
   for (int const device : model.devices)
-    if (device < 0) problem.report(2014, "the device mapping contains device ", device, "; devices are numbered from 0");
+    if (device < 0)
+      problem.report(2014, "the device mapping contains device ", device, "; devices are numbered from 0");
   for (int const call : model.graph.order) {
     auto const& layer = model.graph.layer_of(call);
     if (layer.parameter_count == 0 || layer.call_count < 2) continue;
@@ -109,8 +111,8 @@ constexpr void check_devices(staged_graph const& model, diagnostic& problem) {
 /// The first rule that a staged model breaks.
 constexpr diagnostic validate_stages(staged_graph const& model) {
   diagnostic problem;
-  for (auto const check : {check_every_call_assigned, check_sequential_order, check_dependencies, check_contiguous,
-                           check_devices})
+  for (auto const check :
+       {check_every_call_assigned, check_sequential_order, check_dependencies, check_contiguous, check_devices})
     if (!problem.failed()) check(model, problem);
   return problem;
 }

@@ -2,10 +2,10 @@
 // The layout of Keras's tables: cells are cut and filled up at the ends of their columns. Level 3.
 #pragma once
 
+#include <stagecraft/models/summary_options.hpp>
 #include <cstddef>
 #include <initializer_list>
 #include <span>
-#include <stagecraft/models/summary_options.hpp>
 #include <string_view>
 #include <vector>
 
