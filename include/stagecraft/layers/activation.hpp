@@ -4,6 +4,7 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
 
 namespace stagecraft::layers {
 
@@ -11,10 +12,17 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/core_layers/activation.
 struct activation : layer<activation> {
   static constexpr std::string_view class_name = "Activation";
+  static constexpr std::string_view usage = "activation{sc::relu}";
 
   stagecraft::activation function;
 
   constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
+
+  /// Anything else: E1025.
+  template <class L = activation>
+  constexpr explicit activation(...) : activation(linear) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
 
 namespace stagecraft::layers {
 
@@ -12,11 +13,18 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/merging_layers/concatenate.
 struct concatenate : layer<concatenate> {
   static constexpr std::string_view class_name = "Concatenate";
+  static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
   static constexpr int most_inputs = 16;
 
   int axis;
 
   constexpr explicit(false) concatenate(int axis_ = -1) : axis(axis_) {}
+
+  /// Anything else: E1025.
+  template <class L = concatenate>
+  constexpr explicit concatenate(...) : concatenate(-1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
   /// The axis among those of a shape, which has no batch.
   [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }

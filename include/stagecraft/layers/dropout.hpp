@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
 
 namespace stagecraft::layers {
 
@@ -13,12 +14,20 @@ namespace stagecraft::layers {
 /// Errors: E1013 if rate is not in [0, 1). Definition: Keras API, layers/regularization_layers/dropout.
 struct dropout : layer<dropout> {
   static constexpr std::string_view class_name = "Dropout";
+  static constexpr std::string_view usage = "dropout{rate} or dropout{rate, seed}";
 
   float rate;
   std::uint64_t seed;
 
   constexpr explicit dropout(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
   constexpr explicit dropout(double rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
+  constexpr explicit dropout(int rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
+
+  /// Anything else: E1025.
+  template <class L = dropout>
+  constexpr explicit dropout(...) : dropout(0.5F) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <stagecraft/graph/model_builder.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
 #include <string_view>
 
 namespace stagecraft::layers {
@@ -13,6 +14,7 @@ namespace stagecraft::layers {
 /// E1003 if a dimension is below 1.
 struct input : layer_base {
   static constexpr std::string_view class_name = "InputLayer";
+  static constexpr std::string_view usage = "input{28, 28} with the dimensions of one sample";
 
   shape dimensions;
   dtype type = dtype::float32;
@@ -22,6 +24,12 @@ struct input : layer_base {
   constexpr input(Dimensions... dimension) : dimensions(dimension...) {}
   constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {})
       : layer_base{name}, dimensions(dimensions_), type(type_) {}
+
+  /// Anything else: E1025.
+  template <class L = input>
+  constexpr explicit input(...) : input(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
   constexpr symbolic_tensor operator()(model_builder& model) const {
     return model.input(dimensions, layer_name, type);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
 
 namespace stagecraft::layers {
 
@@ -11,6 +12,7 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/reshaping_layers/reshape.
 struct reshape : layer<reshape> {
   static constexpr std::string_view class_name = "Reshape";
+  static constexpr std::string_view usage = "reshape{4, 7} with the new dimensions";
   static constexpr bool is_view = true;
 
   shape target;
@@ -19,6 +21,12 @@ struct reshape : layer<reshape> {
     requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
   constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
   constexpr explicit reshape(shape const& target_) : target(target_) {}
+
+  /// Anything else: E1025.
+  template <class L = reshape>
+  constexpr explicit reshape(...) : reshape(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];
