@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Data of every kind trains a model in the same way.
+#include "trainer_cases.hpp"
+
+#include <span>
+
+using cases::samples, cases::trainer;
+
+namespace {
+
+std::vector<sc::weight_array> trained(sc::sample_set const& x, sc::sample_set const& y) {
+  trainer model;
+  model.fit(x, y, {.epochs = 2, .verbose = 0});
+  return model.get_weights();
+}
+
+}  // namespace
+
+TEST_CASE("containers, views and lazy expressions of any number type") {
+  samples data(20);
+  for (float& value : data.x) value = static_cast<float>(static_cast<int>(4 * value));  // whole, so that all types hold it
+  auto const expected = trained(data.x, data.y);
+  xt::xarray<double> const doubles = data.x;
+  xt::xtensor<std::uint8_t, 2> const bytes = data.x;
+  xt::xtensor<float, 2, xt::layout_type::column_major> const columns = data.x;
+  CHECK(trained(doubles, data.y) == expected);
+  CHECK(trained(bytes, data.y) == expected);
+  CHECK(trained(columns, data.y) == expected);
+  CHECK(trained(data.x / 1.0F, data.y) == expected);
+  CHECK(trained(xt::view(data.x, xt::range(0, 20)), data.y) == expected);
+
+  CHECK(trained(data.x, std::vector<std::uint8_t>(data.y.begin(), data.y.end())) == expected);
+  CHECK(trained(data.x, std::vector<double>(data.y.begin(), data.y.end())) == expected);
+  CHECK(trained(data.x, std::span<int const>(data.y)) == expected);
+  xt::xtensor<int, 2> const column = xt::adapt(data.y, std::vector<std::size_t>{20, 1});
+  CHECK(trained(data.x, column) == expected);
+}
+
+TEST_CASE("samples of another rank are refused, unless a last axis of one is missing or too many") {
+  using one_number = sc::sequential<input{1}, dense{1}>;
+  static constexpr auto regression = sc::training{.batch_size = 8};
+  sc::trainer<one_number, regression> model;
+  std::vector<float> const x{1, 2, 3}, y{2, 4, 6};
+  model.fit(x, y, {.verbose = 0});
+  xt::xtensor<float, 3> const cube({3, 1, 1}, 1.0F);
+  model.fit(cube, y, {.verbose = 0});
+  CHECK(model.predict(x).shape()[1] == 1);
+}
