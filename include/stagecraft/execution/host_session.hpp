@@ -291,7 +291,7 @@ class host_session {
       auto const& layer = graph.layer_of(static_cast<int>(i));
       auto const index = static_cast<int>(parameter) - layer.first_parameter;
       if (index >= 0 && index < layer.parameter_count)
-        return training_plan::fuses_update(static_cast<int>(i), index) && layer.type == tag_of<layers::dense>;
+        return training_plan::fuses_update(static_cast<int>(i), index) && same_type(layer.type, tag_of<layers::dense>);
     }
     return false;
   }

@@ -19,7 +19,7 @@ namespace detail {
 
 /// Collects the layers of one type while a model is traced once more.
 struct layer_collector {
-  type_tag const* wanted = nullptr;
+  type_tag const* wanted = no_type;
   constexpr virtual void take(layer_base const& layer) = 0;
 
  protected:
@@ -75,7 +75,7 @@ class model_builder {
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
     if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);
-    auto const index = add_layer(name.empty() ? unique_name("input") : fixed_name(name), "InputLayer", nullptr);
+    auto const index = add_layer(name.empty() ? unique_name("input") : fixed_name(name), "InputLayer", no_type);
     call_info call;
     call.layer = index;
     call.is_input = true;
@@ -242,7 +242,7 @@ constexpr void model_builder::check_name_is_new(fixed_name const& name) {
 constexpr int model_builder::add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type) {
   check_name_is_new(name);
   std::size_t kind = 0;
-  while (kind < type_counters_.size() && type_counters_[kind].type != type) ++kind;
+  while (kind < type_counters_.size() && !same_type(type_counters_[kind].type, type)) ++kind;
   if (kind == type_counters_.size()) type_counters_.push_back({type, 0});
   layer_info info;
   info.name = name;
@@ -265,7 +265,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
   layer.layer_id = add_layer(layer.layer_name.empty() ? unique_name(record.class_name) : layer.layer_name,
                              record.class_name, record.type);
   layers.back().pipeline_stage = layer.pipeline_stage;
-  if (collector_ != nullptr && collector_->wanted == record.type) collector_->take(layer);
+  if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
   if (frame != nullptr) instance_layers_[static_cast<std::size_t>(frame->instance)].push_back(layer.layer_id);
   return layer.layer_id;
 }

@@ -20,7 +20,7 @@ enum class model_kind : unsigned char { sequential, functional, subclass };
 struct layer_info {
   fixed_name name;
   std::string_view class_name;      ///< Keras's class name, such as "Dense"
-  type_tag const* type = nullptr;   ///< leads to the C++ type; null for inputs
+  type_tag const* type = no_type;   ///< leads to the C++ type; no_type for inputs
   int index_in_type = 0;            ///< which of the model's layers of that type, in the order of their first calls
   int first_parameter = 0;          ///< its weights are [first_parameter, first_parameter + parameter_count)
   int parameter_count = 0;

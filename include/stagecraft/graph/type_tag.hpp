@@ -4,12 +4,27 @@
 // Level 1.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 namespace stagecraft {
 
-/// The address of one of these is the identity of a type.
-struct type_tag {};
+/// The address of one of these leads back to a type; `id` tells types apart. (Addresses of different objects cannot be
+/// compared in constant evaluation under GCC's undefined-behaviour sanitizer.)
+struct type_tag {
+  std::uint64_t id = 0;
+};
 
 namespace detail {
+
+/// A hash (FNV-1a) of the type's name, which differs from type to type.
+template <class T>
+constexpr std::uint64_t id_of_type() {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (char const c : std::string_view(__PRETTY_FUNCTION__))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return hash;
+}
 
 template <class T>
 struct type_box {
@@ -31,7 +46,7 @@ struct tag_key {
 
 template <class T>
 struct tag_holder {
-  static constexpr type_tag tag{};
+  static constexpr type_tag tag{id_of_type<T>()};
   friend constexpr auto type_behind(tag_key<&tag>) { return type_box<T>{}; }
 };
 
@@ -40,6 +55,12 @@ struct tag_holder {
 /// The tag of a type: the same address in each translation unit.
 template <class T>
 inline constexpr type_tag const* tag_of = &detail::tag_holder<T>::tag;
+
+/// The tag of no type.
+inline constexpr type_tag const* no_type = tag_of<void>;
+
+/// Whether two tags stand for one type.
+[[nodiscard]] constexpr bool same_type(type_tag const* a, type_tag const* b) noexcept { return a->id == b->id; }
 
 /// The type of a tag.
 template <type_tag const* Tag>

@@ -59,7 +59,7 @@ template <class M, class L>
 constexpr std::size_t count_layers() {
   std::size_t count = 0;
   for (auto const& layer : graph_of<M>.layers)
-    if (layer.type == tag_of<L> && static_cast<std::size_t>(layer.index_in_type) + 1 > count)
+    if (same_type(layer.type, tag_of<L>) && static_cast<std::size_t>(layer.index_in_type) + 1 > count)
       count = static_cast<std::size_t>(layer.index_in_type) + 1;
   return count;
 }
@@ -79,7 +79,7 @@ inline constexpr auto layers_of_type = collect_layers<M, L>(std::make_index_sequ
 /// Which layer makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
 /// far as its calls are known.
 struct layer_place {
-  type_tag const* type = nullptr;
+  type_tag const* type = no_type;
   int index_in_type = 0;
 };
 
@@ -110,7 +110,7 @@ struct layer_type {
   using type = type_of_tag<Tag>;
 };
 template <>
-struct layer_type<nullptr> {
+struct layer_type<no_type> {
   using type = layers::input;
 };
 
@@ -118,11 +118,11 @@ template <class M, int Call, class L>
 constexpr L layer_value() {
   constexpr auto place = place_of_layer<M, Call>();
   using traced = typename traced_model<M>::type;
-  if constexpr (is_invalid<M> && place.type != nullptr) {
+  if constexpr (is_invalid<M> && !same_type(place.type, no_type)) {
     collector_of<L> collector;
     trace_model<traced>(&collector);
     return collector.values[static_cast<std::size_t>(place.index_in_type)];
-  } else if constexpr (place.type != nullptr) {
+  } else if constexpr (!same_type(place.type, no_type)) {
     return layers_of_type<traced, L>[static_cast<std::size_t>(place.index_in_type)];
   } else {
     constexpr int call = is_invalid<M> ? 0 : existing_call<M, Call>();
