@@ -18,7 +18,8 @@ inline constexpr float rate = 0.1F;
 
 template <int Batch, int Steps = 0, sc::gradient_accumulation_reduction_method Method = sum>
 inline constexpr auto training =
-    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = rate}, .batch_size = Batch,
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = rate},
+                 .batch_size = Batch,
                  .pipeline = {.gradient_accumulation_steps_per_replica = Steps, .reduction_method = Method}};
 
 template <auto Training>
@@ -77,7 +78,8 @@ TEST_CASE("the next accumulation begins anew") {
   auto const from = [&](session<training<4>>& plain, int sample) {
     [&]<std::size_t... Weight>(std::index_sequence<Weight...>) {
       std::size_t at = 0;
-      ((plain.write_weight<Weight>(between.data() + at), at += static_cast<std::size_t>(plain.graph.parameters[Weight].size())),
+      ((plain.write_weight<Weight>(between.data() + at),
+        at += static_cast<std::size_t>(plain.graph.parameters[Weight].size())),
        ...);
     }(std::make_index_sequence<session<training<4>>::graph.parameters.size()>{});
     data::step(plain, sample);

@@ -13,7 +13,8 @@ struct model : sc::functional<model> {
 };
 
 inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{}, .batch_size = 7};
+                                              .optimizer = sc::optimizers::adam{},
+                                              .batch_size = 7};
 
 template <class Arch>
 std::vector<float> train() {

@@ -3,9 +3,9 @@
 
 namespace {
 
-
 template <auto Options>
-using perceptron = sc::sequential<input{9}, dense{33, sc::relu, Options}, dense{7, sc::gelu, Options}, dense{3, Options}>;
+using perceptron =
+    sc::sequential<input{9}, dense{33, sc::relu, Options}, dense{7, sc::gelu, Options}, dense{3, Options}>;
 using plain = perceptron<sc::layers::dense_options{}>;
 // So small that it changes no bit of a gradient, but the update must wait for it.
 using penalized = perceptron<sc::layers::dense_options{.kernel_regularizer = sc::regularizers::l2{1e-30F}}>;
@@ -92,8 +92,8 @@ TEST_CASE("the same seed gives the same bits, another one others") {
 }
 
 TEST_CASE("a loss before the step is that of evaluation, with penalties") {
-  using regularized =
-      perceptron<sc::layers::dense_options{.kernel_regularizer = sc::regularizers::l2{0.1F}, .bias_regularizer = sc::regularizers::l1{0.1F}}>;
+  using regularized = perceptron<sc::layers::dense_options{.kernel_regularizer = sc::regularizers::l2{0.1F},
+                                                           .bias_regularizer = sc::regularizers::l1{0.1F}}>;
   session<regularized, training<sc::optimizers::sgd{}>> s(3);
   data::fill(s, 0);
   s.test_step();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The law that a model's gradients are the derivatives of its loss, checked through a whole training step: forward, loss,
-// backward, weight update. With sgd and a learning rate of 1, a step changes each weight by its gradient.
+// The law that a model's gradients are the derivatives of its loss, checked through a whole training step: forward,
+// loss, backward, weight update. With sgd and a learning rate of 1, a step changes each weight by its gradient.
 #pragma once
 
 #include <stagecraft/execution/host_session.hpp>
@@ -70,7 +70,8 @@ findings compare(values weights, values const& gradients, Loss const& loss) {
       if (!(deviation <= result.worst)) {
         result.worst = deviation;
         char text[120];
-        std::snprintf(text, sizeof(text), "weight %zu, element %zu: gradient %.7g, difference %.7g", i, k, found, expected);
+        std::snprintf(text, sizeof(text), "weight %zu, element %zu: gradient %.7g, difference %.7g", i, k, found,
+                      expected);
         result.where = text;
       }
     }
@@ -123,8 +124,9 @@ class gradient_check {
     for (std::size_t output = 0; output < session::output_count; ++output) {
       auto const size = static_cast<std::size_t>(session::batch * session::output_shape(output).size());
       auto* const memory = const_cast<float*>(s.prediction(output, false));
-      bool const is_view_of_input = session::inference_plan::program.calls[static_cast<std::size_t>(
-                                        session::outputs[output])].value == session::inference_plan::program.calls[0].value;
+      bool const is_view_of_input =
+          session::inference_plan::program.calls[static_cast<std::size_t>(session::outputs[output])].value ==
+          session::inference_plan::program.calls[0].value;
       if (is_view_of_input) continue;
       for (std::size_t i = 0; i < size; ++i) memory[i] = 12345.0F;
       fill(s);
@@ -181,8 +183,7 @@ class gradient_check {
       } else {
         float sum = 0;
         for (int column = 0; column < columns; ++column) sum += target[row * columns + column] = draw.next() + 1.1F;
-        for (int column = 0; column < columns; ++column)
-          target[row * columns + column] /= columns == 1 ? 2.2F : sum;
+        for (int column = 0; column < columns; ++column) target[row * columns + column] /= columns == 1 ? 2.2F : sum;
       }
     }
   }

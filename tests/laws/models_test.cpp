@@ -71,12 +71,12 @@ TEST_CASE("a subclass") { laws::check_gradients<sc::build<subclass, input{3}>>()
 TEST_CASE("nested models") { laws::check_gradients<outer>(); }
 
 TEST_CASE("two inputs and two outputs") {
-  static constexpr auto training = sc::training{
-      .loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                     sc::losses::mean_squared_error{}),
-      .optimizer = sc::optimizers::sgd{.learning_rate = 1},
-      .loss_weights = {0.25, 2},
-      .batch_size = 3};
+  static constexpr auto training =
+      sc::training{.loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                                  sc::losses::mean_squared_error{}),
+                   .optimizer = sc::optimizers::sgd{.learning_rate = 1},
+                   .loss_weights = {0.25, 2},
+                   .batch_size = 3};
   laws::gradient_check<two_outputs, training>::run();
 }
 
@@ -90,6 +90,7 @@ TEST_CASE("outputs that are one tensor") {
 
 TEST_CASE("regularizers") {
   using namespace sc::regularizers;
-  laws::check_gradients<sc::sequential<input{3}, dense{4, {.kernel_regularizer = l1{0.1F}, .bias_regularizer = l2{0.2F}}},
-                                       dense{2, {.kernel_regularizer = l1_l2{0.05F, 0.3F}}}>>();
+  laws::check_gradients<
+      sc::sequential<input{3}, dense{4, {.kernel_regularizer = l1{0.1F}, .bias_regularizer = l2{0.2F}}},
+                     dense{2, {.kernel_regularizer = l1_l2{0.05F, 0.3F}}}>>();
 }

@@ -144,7 +144,8 @@ TEST_CASE("a weight that is not trained stays") {
 }
 
 TEST_CASE("training with own layers lowers the loss") {
-  static constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.02F}, .batch_size = 8};
+  static constexpr auto training =
+      sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.02F}, .batch_size = 8};
   using session = sc::host_session<in_sequence, training, sc::host<>>;
   session s(3);
   laws::numbers draw(5);

@@ -56,7 +56,8 @@ TEST_CASE("no two buffers that are alive at once share memory, whatever their li
     }
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       all += (buffers[i].size + 15) / 16 * 16;
-      wrong += buffers[i].offset < 0 || buffers[i].offset % 16 != 0 || buffers[i].offset + buffers[i].size > floats ? 1 : 0;
+      wrong +=
+          buffers[i].offset < 0 || buffers[i].offset % 16 != 0 || buffers[i].offset + buffers[i].size > floats ? 1 : 0;
       for (std::size_t k = 0; k < i; ++k)
         wrong += overlap_in_time(buffers[i], buffers[k]) && overlap_in_memory(buffers[i], buffers[k]) ? 1 : 0;
     }

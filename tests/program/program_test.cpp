@@ -14,7 +14,8 @@ constexpr auto const& training = sc::program_of<M, 4, sc::execution_mode::traini
 template <class M>
 constexpr auto const& inference = sc::program_of<M, 4, sc::execution_mode::inference>;
 
-using chain = sc::sequential<input{2, 3}, flatten{}, dense{5, sc::relu}, dropout{0.5F}, dense{7, sc::gelu}, reshape{7, 1}>;
+using chain =
+    sc::sequential<input{2, 3}, flatten{}, dense{5, sc::relu}, dropout{0.5F}, dense{7, sc::gelu}, reshape{7, 1}>;
 
 /// x is used by three calls; one of them uses it twice.
 struct fan : sc::functional<fan> {

@@ -8,19 +8,19 @@ using namespace sc::regularizers;
 
 using perceptron = sc::sequential<input{20}, dense{16, sc::relu}, dense{12, sc::relu}, dense{10}>;
 using regularized =
-    sc::sequential<input{20},
-                   dense{16, sc::relu, {.kernel_regularizer = l1{0.01F}, .bias_regularizer = l2{0.1F}}},
+    sc::sequential<input{20}, dense{16, sc::relu, {.kernel_regularizer = l1{0.01F}, .bias_regularizer = l2{0.1F}}},
                    dense{12, sc::relu, {.kernel_regularizer = l2{0.02F}, .bias_regularizer = l1{0.05F}}},
                    dense{10, {.kernel_regularizer = l1_l2{.l1 = 0.003F, .l2 = 0.004F}}}>;
 
-inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F}, .metrics = sc::metrics::accuracy{},
-                 .batch_size = 8};
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                                              .metrics = sc::metrics::accuracy{},
+                                              .batch_size = 8};
 // A program for larger batches runs smaller ones by padding them.
 inline constexpr auto training_32 =
     sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F}, .metrics = sc::metrics::accuracy{},
+                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                 .metrics = sc::metrics::accuracy{},
                  .batch_size = 32};
 
 struct data {
@@ -35,8 +35,8 @@ struct data {
 };
 
 template <class Trainer>
-void check_fit(std::string const& name, data const& given, sc::fit_options options, sc::sample_source const& evaluation_weight = {},
-               bool after = true) {
+void check_fit(std::string const& name, data const& given, sc::fit_options options,
+               sc::sample_source const& evaluation_weight = {}, bool after = true) {
   CAPTURE(name);
   auto const& file = given.file;
   Trainer model;
@@ -90,7 +90,8 @@ TEST_CASE("class weights") {
 TEST_CASE("the history has Keras's names in Keras's order") {
   data const given;
   trainer model;
-  auto const history = model.fit(given.x, given.y, {.verbose = 0, .validation_data = {given.held_out_x, given.held_out_y}});
+  auto const history =
+      model.fit(given.x, given.y, {.verbose = 0, .validation_data = {given.held_out_x, given.held_out_y}});
   std::vector<std::string> names;
   for (auto const& series : history.history) names.push_back(series.name);
   CHECK(names == given.file.names("validation_data/history/"));

@@ -47,9 +47,9 @@ struct nested_subclass : sc::model<nested_subclass> {
   }
 };
 
-inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F}, .batch_size = 4};
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                                              .batch_size = 4};
 
 template <class M>
 void check_model(std::string const& name, bool same_order = true) {

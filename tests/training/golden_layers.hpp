@@ -91,7 +91,8 @@ void check_layer(file const& from, std::string const& name) {
   for (auto const& layer : session::graph.layers)
     for (int i = 0; i < layer.parameter_count; ++i) {
       std::string const layer_name(layer.name.view());
-      std::string const weight(session::graph.parameters[static_cast<std::size_t>(layer.first_parameter + i)].name.view());
+      std::string const weight(
+          session::graph.parameters[static_cast<std::size_t>(layer.first_parameter + i)].name.view());
       bool const is_probe = layer_name.starts_with("probe");
       bool const named = from.contains(name + "/" + layer_name + "/" + weight);
       names.push_back(is_probe ? name + "/input_" + std::to_string(probes++)

@@ -7,9 +7,8 @@ namespace {
 using perceptron = sc::sequential<input{20}, dense{16, sc::relu}, dense{12, sc::relu}, dense{10}>;
 
 template <auto Optimizer>
-inline constexpr auto compiled =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .optimizer = Optimizer,
-                 .batch_size = 8};
+inline constexpr auto compiled = sc::training{
+    .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .optimizer = Optimizer, .batch_size = 8};
 
 template <auto Optimizer>
 void check_optimizer(char const* name) {
@@ -18,7 +17,8 @@ void check_optimizer(char const* name) {
   golden::set_weights(model, file, "initial");
   std::vector<double> losses;
   for (std::size_t step = 0; step < 10; ++step)
-    losses.push_back(model.train_on_batch(golden::rows(file["x"], step * 8, 8), golden::labels(file["y"], step * 8, 8))[0]);
+    losses.push_back(
+        model.train_on_batch(golden::rows(file["x"], step * 8, 8), golden::labels(file["y"], step * 8, 8))[0]);
   golden::check_steps(model, losses, file, name, name);
   CHECK(model.learning_rate() == file[std::string(name) + "/learning_rate"].scalar());
 }

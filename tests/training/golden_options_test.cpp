@@ -9,8 +9,7 @@ using namespace sc::regularizers;
 using perceptron = sc::sequential<input{20}, dense{16, sc::relu}, dense{12, sc::relu}, dense{10}>;
 using with_softmax = sc::sequential<input{20}, dense{16, sc::relu}, dense{12, sc::relu}, dense{10, sc::softmax}>;
 using regularized =
-    sc::sequential<input{20},
-                   dense{16, sc::relu, {.kernel_regularizer = l1{0.01F}, .bias_regularizer = l2{0.1F}}},
+    sc::sequential<input{20}, dense{16, sc::relu, {.kernel_regularizer = l1{0.01F}, .bias_regularizer = l2{0.1F}}},
                    dense{12, sc::relu, {.kernel_regularizer = l2{0.02F}, .bias_regularizer = l1{0.05F}}},
                    dense{10, {.kernel_regularizer = l1_l2{.l1 = 0.003F, .l2 = 0.004F}}}>;
 
@@ -60,5 +59,6 @@ TEST_CASE("a softmax head") {
   check_option<sc::trainer<with_softmax, compiled<sc::losses::sparse_categorical_crossentropy{}>>>("softmax");
 }
 TEST_CASE("binary cross-entropy") {
-  check_option<sc::trainer<perceptron, compiled<sc::losses::binary_crossentropy{.from_logits = true}>>>("binary", {}, true);
+  check_option<sc::trainer<perceptron, compiled<sc::losses::binary_crossentropy{.from_logits = true}>>>("binary", {},
+                                                                                                        true);
 }

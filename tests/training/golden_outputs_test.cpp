@@ -7,19 +7,23 @@ namespace {
 struct two_outputs : sc::functional<two_outputs> {
   static constexpr auto build(auto& model) {
     auto one = model.input(3), two = model.input(2);
-    auto joined = concatenate()(dense(4, sc::relu, {.name = "dense_1"})(one), dense(3, sc::tanh, {.name = "dense_2"})(two));
+    auto joined =
+        concatenate()(dense(4, sc::relu, {.name = "dense_1"})(one), dense(3, sc::tanh, {.name = "dense_2"})(two));
     return sc::outputs(dense(5, {.name = "a"})(joined), dense(2, {.name = "b"})(joined));
   }
 };
 
 inline constexpr auto two_losses = sc::losses::per_output(
     sc::losses::sparse_categorical_crossentropy{.from_logits = true}, sc::losses::mean_squared_error{});
-inline constexpr auto training =
-    sc::training{.loss = two_losses, .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
-                 .metrics = sc::metrics::accuracy{}, .batch_size = 4};
-inline constexpr auto weighted =
-    sc::training{.loss = two_losses, .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
-                 .metrics = sc::metrics::accuracy{}, .loss_weights = {0.25, 2}, .batch_size = 4};
+inline constexpr auto training = sc::training{.loss = two_losses,
+                                              .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                                              .metrics = sc::metrics::accuracy{},
+                                              .batch_size = 4};
+inline constexpr auto weighted = sc::training{.loss = two_losses,
+                                              .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                                              .metrics = sc::metrics::accuracy{},
+                                              .loss_weights = {0.25, 2},
+                                              .batch_size = 4};
 
 struct data {
   golden::file file = golden::read("functional.txt");
@@ -58,18 +62,20 @@ void check_fit(std::string const& name) {
   data const given;
   Trainer model;
   golden::set_weights(model, given.file, "two_outputs/initial");
-  auto const history = model.fit(given.x(0, 10), given.y(0, 10),
-                                 {.epochs = 2, .verbose = 0, .validation_data = {given.x(10, 10), given.y(10, 10)}, .shuffle = false});
+  auto const history =
+      model.fit(given.x(0, 10), given.y(0, 10),
+                {.epochs = 2, .verbose = 0, .validation_data = {given.x(10, 10), given.y(10, 10)}, .shuffle = false});
   std::vector<std::string> names;
   for (auto const& series : history.history) {
     names.push_back(series.name);
-    if (series.name.find("b_accuracy") != std::string::npos) continue;  // there, this metric is of the first output only
+    if (series.name.find("b_accuracy") != std::string::npos)
+      continue;  // there, this metric is of the first output only
     CAPTURE(series.name);
     double const of_history = golden::deviation(series.values, given.file[name + "/fit/history/" + series.name].values);
     CHECK(of_history < golden::loss_tolerance);
   }
-  CHECK(names == std::vector<std::string>{"loss", "a_loss", "b_loss", "a_accuracy", "b_accuracy", "val_loss", "val_a_loss",
-                                          "val_b_loss", "val_a_accuracy", "val_b_accuracy"});
+  CHECK(names == std::vector<std::string>{"loss", "a_loss", "b_loss", "a_accuracy", "b_accuracy", "val_loss",
+                                          "val_a_loss", "val_b_loss", "val_a_accuracy", "val_b_accuracy"});
   double const of_weights = golden::weight_deviation(model, given.file, name + "/fit/final");
   CHECK(of_weights < golden::weight_tolerance);
 }

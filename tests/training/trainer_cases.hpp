@@ -21,10 +21,10 @@ namespace cases {
 
 using classifier = sc::sequential<input{4}, dense{8, sc::relu}, dense{3}>;
 
-inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::adam{.learning_rate = 0.01F}, .metrics = sc::metrics::accuracy{},
-                 .batch_size = 8};
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                              .metrics = sc::metrics::accuracy{},
+                                              .batch_size = 8};
 using trainer = sc::trainer<classifier, training>;
 
 /// Samples of three classes that can be told apart.
@@ -32,7 +32,8 @@ struct samples {
   xt::xtensor<float, 2> x;
   std::vector<int> y;
 
-  explicit samples(std::size_t count, std::uint32_t seed = 1) : x(xt::xtensor<float, 2>::from_shape({count, 4})), y(count) {
+  explicit samples(std::size_t count, std::uint32_t seed = 1)
+      : x(xt::xtensor<float, 2>::from_shape({count, 4})), y(count) {
     std::uint32_t state = seed;
     for (std::size_t i = 0; i < count; ++i) {
       y[i] = static_cast<int>(i * 7 % 3);

@@ -18,7 +18,8 @@ std::vector<sc::weight_array> trained(sc::sample_set const& x, sc::sample_set co
 
 TEST_CASE("containers, views and lazy expressions of any number type") {
   samples data(20);
-  for (float& value : data.x) value = static_cast<float>(static_cast<int>(4 * value));  // whole, so that all types hold it
+  for (float& value : data.x)
+    value = static_cast<float>(static_cast<int>(4 * value));  // whole, so that all types hold it
   auto const expected = trained(data.x, data.y);
   xt::xarray<double> const doubles = data.x;
   xt::xtensor<std::uint8_t, 2> const bytes = data.x;
@@ -45,4 +46,15 @@ TEST_CASE("samples of another rank are refused, unless a last axis of one is mis
   xt::xtensor<float, 3> const cube({3, 1, 1}, 1.0F);
   model.fit(cube, y, {.verbose = 0});
   CHECK(model.predict(x).shape()[1] == 1);
+}
+
+TEST_CASE("many arrays") {
+  std::vector<float> const a{1}, b{2}, c{3};
+  for (sc::sample_set const& set : {sc::inputs(a, b, c), sc::inputs(a, b, c, a, b, c, a)}) {
+    int index = 0;
+    for (auto const& array : set) CHECK(array.at(0) == 1 + index++ % 3);
+    CHECK(index == set.size());
+    auto const copy = set.slice(0, 1);
+    CHECK(copy[set.size() - 1].at(0) == set[set.size() - 1].at(0));
+  }
 }

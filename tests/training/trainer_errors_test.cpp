@@ -43,15 +43,18 @@ TEST_CASE("samples") {
   check_fit("x: expected 1 array, found 2 [E4010]", sc::inputs(data.x, data.x), data.y);
   check_fit("y: expected 1 array, found 0 [E4010]", data.x, {});
   xt::xtensor<float, 2> const one_hot({20, 3}, 0.0F);
-  check_fit("y: expected samples of shape (), found (3,); one value per class needs the loss categorical_crossentropy "
-            "[E4001]", data.x, one_hot);
+  check_fit(
+      "y: expected samples of shape (), found (3,); one value per class needs the loss categorical_crossentropy "
+      "[E4001]",
+      data.x, one_hot);
 }
 
 TEST_CASE("weights of samples and classes") {
   samples const data(20);
   check_fit("sample_weight: expected 20 numbers, one per sample, found 3 [E4005]", data.x, data.y,
             {.sample_weight = std::vector<float>(3, 1.0F)});
-  check_fit("class_weight: expected classes from 0 to 2, found 3 [E4006]", data.x, data.y, {.class_weight = {{3, 1.0F}}});
+  check_fit("class_weight: expected classes from 0 to 2, found 3 [E4006]", data.x, data.y,
+            {.class_weight = {{3, 1.0F}}});
   check_fit("class_weight: expected one weight for each of the 3 classes, found 0 for class 1 [E4006]", data.x, data.y,
             {.class_weight = {{0, 1.0F}, {2, 1.0F}}});
 }
@@ -68,8 +71,8 @@ TEST_CASE("class weights where a target is no class") {
 
 TEST_CASE("class weights where a sample has several rows, or a model several outputs") {
   samples const data(4);
-  static constexpr auto per_row = sc::training{
-      .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .batch_size = 8};
+  static constexpr auto per_row =
+      sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .batch_size = 8};
   sc::trainer<sc::sequential<input{4}, reshape{2, 2}>, per_row> rows;
   xt::xtensor<int, 2> const y({4, 2}, 1);
   check_refused("class_weight: expected a model with one class per sample, found one with 2 [E4006]", rows,
@@ -111,15 +114,13 @@ TEST_CASE("evaluate, predict and single batches") {
   samples const data(20);
   std::vector<int> const short_y(19, 0);
   trainer model;
-  check_refused("y: expected 20 samples, as many as x has, found 19 [E4002]", model, [&](recorder& calls) {
-    model.evaluate(data.x, short_y, {.verbose = 0, .callbacks = {&calls}});
-  });
+  check_refused("y: expected 20 samples, as many as x has, found 19 [E4002]", model,
+                [&](recorder& calls) { model.evaluate(data.x, short_y, {.verbose = 0, .callbacks = {&calls}}); });
   check_refused("steps: expected data for 4 batches, found 3 [E4003]", model, [&](recorder& calls) {
     model.evaluate(data.x, data.y, {.verbose = 0, .steps = 4, .callbacks = {&calls}});
   });
-  check_refused("steps: expected at least 0, found -1 [E4011]", model, [&](recorder& calls) {
-    model.predict(data.x, {.steps = -1, .callbacks = {&calls}});
-  });
+  check_refused("steps: expected at least 0, found -1 [E4011]", model,
+                [&](recorder& calls) { model.predict(data.x, {.steps = -1, .callbacks = {&calls}}); });
   char const* const too_many = "x: expected at most 8 samples, the training description's batch_size, found 20 [E4008]";
   check_refused(too_many, model, [&](recorder&) { model.train_on_batch(data.x, data.y); });
   check_refused(too_many, model, [&](recorder&) { model.test_on_batch(data.x, data.y); });

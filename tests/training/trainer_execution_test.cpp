@@ -12,11 +12,12 @@ using cases::recorder, cases::samples, cases::trainer;
 namespace {
 
 template <int Steps, int Accumulation>
-inline constexpr auto executed =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::adam{.learning_rate = 0.01F}, .metrics = sc::metrics::accuracy{},
-                 .batch_size = 8, .steps_per_execution = Steps,
-                 .pipeline = {.gradient_accumulation_steps_per_replica = Accumulation}};
+inline constexpr auto executed = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                              .metrics = sc::metrics::accuracy{},
+                                              .batch_size = 8,
+                                              .steps_per_execution = Steps,
+                                              .pipeline = {.gradient_accumulation_steps_per_replica = Accumulation}};
 template <int Steps, int Accumulation = 0>
 using by = sc::trainer<cases::classifier, executed<Steps, Accumulation>>;
 
@@ -60,7 +61,8 @@ TEST_CASE("an execution must divide the epoch") {
   by<3> model;
   recorder calls;
   CHECK_THROWS_WITH_AS(model.fit(data.x, data.y, {.verbose = 0, .callbacks = {&calls}}),
-                       "steps_per_execution: expected a divisor of the epoch's 4 batches, found 3 [E4017]", sc::data_error);
+                       "steps_per_execution: expected a divisor of the epoch's 4 batches, found 3 [E4017]",
+                       sc::data_error);
   CHECK(calls.text.empty());
 }
 
@@ -88,7 +90,8 @@ TEST_CASE("weights change once per accumulation") {
   CHECK(updates == 2);
   CHECK(model.fit(data.x, data.y, {.epochs = 2, .verbose = 0}).at("loss").size() == 2);
   samples const few(24);
-  CHECK_THROWS_WITH_AS(model.fit(few.x, few.y, {.verbose = 0}),
-                       "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's 3 batches, found 4 [E4018]",
-                       sc::data_error);
+  CHECK_THROWS_WITH_AS(
+      model.fit(few.x, few.y, {.verbose = 0}),
+      "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's 3 batches, found 4 [E4018]",
+      sc::data_error);
 }

@@ -20,8 +20,7 @@ TEST_CASE("callbacks are called in Keras's order") {
   trainer model;
   recorder calls;
   model.fit(data.x, data.y, {.epochs = 2, .verbose = 0, .callbacks = {&calls}, .validation_split = 0.4});
-  CHECK(calls.text ==
-        "T( e0( b0-0 b1-1 V( v0-0 )V )e0 e1( b0-0 b1-1 V( v0-0 )V )e1 )T ");
+  CHECK(calls.text == "T( e0( b0-0 b1-1 V( v0-0 )V )e0 e1( b0-0 b1-1 V( v0-0 )V )e1 )T ");
   calls.text.clear();
   model.evaluate(data.x, data.y, {.verbose = 0, .callbacks = {&calls}});
   model.predict(data.x, {.callbacks = {&calls}});
@@ -32,9 +31,15 @@ TEST_CASE("epochs, steps and frequencies") {
   samples const data(20);
   trainer model;
   recorder calls;
-  auto const history = model.fit(data.x, data.y, {.epochs = 5, .verbose = 0, .callbacks = {&calls}, .validation_data = data,
-                                                  .initial_epoch = 3, .steps_per_epoch = 1, .validation_freq = 2,
-                                                  .validation_steps = 2});
+  auto const history = model.fit(data.x, data.y,
+                                 {.epochs = 5,
+                                  .verbose = 0,
+                                  .callbacks = {&calls},
+                                  .validation_data = data,
+                                  .initial_epoch = 3,
+                                  .steps_per_epoch = 1,
+                                  .validation_freq = 2,
+                                  .validation_steps = 2});
   CHECK(calls.text == "T( e3( b0-0 V( v0-0 v1-1 )V )e3 e4( b0-0 )e4 )T ");
   CHECK(history.epoch == std::vector<int>{3, 4});
   CHECK(history.at("loss").size() == 2);
@@ -55,7 +60,8 @@ TEST_CASE("a callback can end training") {
   samples const data(20);
   trainer model;
   recorder calls;
-  sc::callbacks::lambda_callback stop({.on_batch_end = [&](int batch, sc::logs&) { model.stop_training = batch == 1; }});
+  sc::callbacks::lambda_callback stop(
+      {.on_batch_end = [&](int batch, sc::logs&) { model.stop_training = batch == 1; }});
   auto const history = model.fit(data.x, data.y, {.epochs = 5, .verbose = 0, .callbacks = {&stop, &calls}});
   CHECK(calls.text == "T( e0( b0-0 b1-1 )e0 )T ");
   CHECK(history.epoch == std::vector<int>{0});
@@ -105,7 +111,8 @@ TEST_CASE("the learning rate of each epoch") {
   trainer model;
   sc::callbacks::learning_rate_scheduler schedule([](int epoch) { return epoch < 1 ? 0.5 : 0.0; });
   std::vector<std::vector<sc::weight_array>> weights;
-  sc::callbacks::lambda_callback keep({.on_epoch_end = [&](int, sc::logs&) { weights.push_back(model.get_weights()); }});
+  sc::callbacks::lambda_callback keep(
+      {.on_epoch_end = [&](int, sc::logs&) { weights.push_back(model.get_weights()); }});
   auto const history = model.fit(data.x, data.y, {.epochs = 3, .verbose = 0, .callbacks = {&schedule, &keep}});
   CHECK(history.at("lr") == std::vector<double>{0.5, 0, 0});
   CHECK(weights[0] == weights[1]);

@@ -60,9 +60,8 @@ TEST_CASE("evaluate and predict have a bar as well") {
   });
   CHECK(count(evaluated, "3/3 [==============================] - ") == 1);
   CHECK(count(evaluated, " - accuracy: ") >= 1);
-  auto const predicted = printed(1, [&](sc::callback& bar, int verbose) {
-    model.predict(data.x, {.verbose = verbose, .callbacks = {&bar}});
-  });
+  auto const predicted = printed(
+      1, [&](sc::callback& bar, int verbose) { model.predict(data.x, {.verbose = verbose, .callbacks = {&bar}}); });
   CHECK(count(predicted, "3/3 [==============================] - ") == 1);
   CHECK(count(predicted, "loss") == 0);
 }
@@ -72,7 +71,8 @@ TEST_CASE("a file of logs") {
   trainer model;
   std::string const name = "trainer_output_test.csv";
   sc::callbacks::csv_logger log(name);
-  auto const history = model.fit(data.x, data.y, {.epochs = 2, .verbose = 0, .callbacks = {&log}, .validation_split = 0.25});
+  auto const history =
+      model.fit(data.x, data.y, {.epochs = 2, .verbose = 0, .callbacks = {&log}, .validation_split = 0.25});
   std::ifstream file(name, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

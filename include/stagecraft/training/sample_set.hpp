@@ -4,6 +4,7 @@
 
 #include <stagecraft/training/sample_source.hpp>
 
+#include <array>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
@@ -17,53 +18,69 @@ concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remov
 
 /// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or
 /// outputs. Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of
-/// them, or by `inputs(a, b)`. Lvalues are used in place and must outlive this object, rvalues are kept.
+/// them, or by `inputs(a, b)`. Lvalues are used in place and must outlive this object, rvalues are kept. Up to four
+/// arrays need no memory of their own, so that a set can be made in each step.
 class sample_set {
  public:
   sample_set() = default;
-  sample_set(sample_source source) : sources_{std::move(source)} {}
-  explicit sample_set(std::vector<sample_source> sources) : sources_(std::move(sources)) {}
+  sample_set(sample_source source) { add(std::move(source)); }
+  explicit sample_set(std::vector<sample_source> sources) {
+    for (sample_source& source : sources) add(std::move(source));
+  }
 
   template <class Data>
     requires(SampleData<Data>)
   sample_set(Data&& data) {
-    sources_.emplace_back(std::forward<Data>(data));
+    add(sample_source(std::forward<Data>(data)));
   }
 
   template <class Tuple>
     requires(SampleTuple<Tuple>)
   sample_set(Tuple&& tuple) {
-    std::apply([this](auto&&... arrays) { (sources_.emplace_back(std::forward<decltype(arrays)>(arrays)), ...); },
+    std::apply([this](auto&&... arrays) { (add(sample_source(std::forward<decltype(arrays)>(arrays))), ...); },
                std::forward<Tuple>(tuple));
   }
 
-  [[nodiscard]] bool given() const noexcept { return !sources_.empty(); }
+  [[nodiscard]] bool given() const noexcept { return size_ != 0; }
   /// Number of arrays.
-  [[nodiscard]] int size() const noexcept { return static_cast<int>(sources_.size()); }
-  [[nodiscard]] sample_source const& operator[](int index) const { return sources_[static_cast<std::size_t>(index)]; }
-  [[nodiscard]] auto begin() const noexcept { return sources_.begin(); }
-  [[nodiscard]] auto end() const noexcept { return sources_.end(); }
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(size_); }
+  [[nodiscard]] sample_source const& operator[](int index) const { return begin()[index]; }
+  [[nodiscard]] sample_source const* begin() const noexcept { return size_ > few_.size() ? many_.data() : few_.data(); }
+  [[nodiscard]] sample_source const* end() const noexcept { return begin() + size_; }
 
   /// Number of samples of the first array; 0 when there is none.
-  [[nodiscard]] std::ptrdiff_t count() const noexcept { return sources_.empty() ? 0 : sources_[0].count(); }
+  [[nodiscard]] std::ptrdiff_t count() const noexcept { return size_ == 0 ? 0 : begin()->count(); }
 
   /// `count` samples of every array, from sample `first` on, in place.
   [[nodiscard]] sample_set slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
-    std::vector<sample_source> parts;
-    for (sample_source const& source : sources_) parts.push_back(source.slice(first, count));
-    return sample_set(std::move(parts));
+    sample_set parts;
+    for (sample_source const& source : *this) parts.add(source.slice(first, count));
+    return parts;
+  }
+
+  /// One more array.
+  void add(sample_source source) {
+    if (size_ < few_.size()) {
+      few_[size_++] = std::move(source);
+      return;
+    }
+    if (size_ == few_.size()) many_.assign(few_.begin(), few_.end());
+    many_.push_back(std::move(source));
+    ++size_;
   }
 
  private:
-  std::vector<sample_source> sources_;
+  std::array<sample_source, 4> few_;
+  std::vector<sample_source> many_;  ///< all of them, when they are more
+  std::size_t size_ = 0;
 };
 
 /// The arrays of a model with several inputs, in the order of its inputs: `model.fit(sc::inputs(images, sizes), y)`.
 template <SampleData... Arrays>
 [[nodiscard]] sample_set inputs(Arrays&&... arrays) {
-  std::vector<sample_source> sources;
-  (sources.emplace_back(std::forward<Arrays>(arrays)), ...);
-  return sample_set(std::move(sources));
+  sample_set result;
+  (result.add(sample_source(std::forward<Arrays>(arrays))), ...);
+  return result;
 }
 
 /// The same, for the targets of a model with several outputs.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "counted_memory.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<long> count{0};
+
+void* take(std::size_t bytes, std::size_t alignment) noexcept {
+  ++count;
+  if (bytes == 0) bytes = 1;
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+void* take_or_throw(std::size_t bytes, std::size_t alignment) {
+  if (void* const memory = take(bytes, alignment)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+long allocations() noexcept { return count; }
+
+void* operator new(std::size_t bytes) { return take_or_throw(bytes, 1); }
+void* operator new[](std::size_t bytes) { return take_or_throw(bytes, 1); }
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return take(bytes, 1); }
+void* operator new[](std::size_t bytes, std::nothrow_t const&) noexcept { return take(bytes, 1); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return take_or_throw(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return take_or_throw(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, std::nothrow_t const&) noexcept {
+  return take(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment, std::nothrow_t const&) noexcept {
+  return take(bytes, static_cast<std::size_t>(alignment));
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::nothrow_t const&) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::nothrow_t const&) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t, std::nothrow_t const&) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t, std::nothrow_t const&) noexcept { std::free(memory); }
