@@ -16,7 +16,6 @@ namespace {
 
 struct pair {
   int first = 1, second = 2;
-  friend constexpr bool operator==(pair const&, pair const&) = default;
 };
 
 static_assert(detail::anything<pair> == pair{3, 4});
