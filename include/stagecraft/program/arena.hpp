@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -17,35 +18,50 @@ struct buffer_request {
 
 /// First fit in the order of the first steps; memory is free again after a buffer's last step. Offsets are multiples of
 /// 16 floats. Returns the floats needed in all.
-constexpr long long place(std::vector<buffer_request>& buffers) {
+constexpr long long place(std::span<buffer_request> requests) {
   constexpr long long alignment = 16;
-  std::vector<std::size_t> order;
-  order.reserve(buffers.size());
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    std::size_t position = order.size();
-    while (position > 0 && buffers[order[position - 1]].first > buffers[i].first) --position;
-    order.insert(order.begin() + static_cast<std::ptrdiff_t>(position), i);
+  // Plain pointers: this is a constant evaluation for hundreds of buffers, in which each call of a function counts.
+  buffer_request* const buffers = requests.data();
+  int const count = static_cast<int>(requests.size());
+  int least = 0, most = 0;
+  for (int i = 0; i < count; ++i) {
+    if (buffers[i].first < least) least = buffers[i].first;
+    if (buffers[i].first > most) most = buffers[i].first;
   }
-  std::vector<std::size_t> alive;  // by offset
-  long long end = 0;
-  for (std::size_t const index : order) {
-    auto& buffer = buffers[index];
-    std::size_t kept = 0;
-    for (std::size_t const other : alive)
-      if (buffers[other].last >= buffer.first) alive[kept++] = other;
-    alive.resize(kept);
-    long long const size = (buffer.size + alignment - 1) / alignment * alignment;
+  std::vector<int> indices(static_cast<std::size_t>(2 * count + most - least + 2), 0);
+  std::vector<long long> ends(static_cast<std::size_t>(count), 0);
+  int* const order = indices.data();  // buffers by their first steps
+  int* const next = order + count;    // those alive, linked by their offsets
+  int* const starts = next + count;
+  long long* const end = ends.data();
+  for (int i = 0; i < count; ++i) ++starts[buffers[i].first - least + 1];
+  for (int step = 0; step < most - least; ++step) starts[step + 1] += starts[step];
+  for (int i = 0; i < count; ++i) order[starts[buffers[i].first - least]++] = i;
+
+  int head = -1;
+  long long floats = 0;
+  for (int k = 0; k < count; ++k) {
+    int const index = order[k];
+    int const first = buffers[index].first;
+    long long const size = (buffers[index].size + alignment - 1) / alignment * alignment;
     long long offset = 0;
-    std::size_t position = 0;
-    while (position < alive.size() && buffers[alive[position]].offset - offset < size) {
-      auto const& other = buffers[alive[position++]];
-      offset = other.offset + (other.size + alignment - 1) / alignment * alignment;
+    int before = -1;
+    for (int at = head; at >= 0; at = next[at]) {
+      if (buffers[at].last < first) {  // not alive any more
+        (before < 0 ? head : next[before]) = next[at];
+        continue;
+      }
+      if (buffers[at].offset - offset >= size) break;
+      offset = end[at];
+      before = at;
     }
-    buffer.offset = offset;
-    alive.insert(alive.begin() + static_cast<std::ptrdiff_t>(position), index);
-    if (offset + size > end) end = offset + size;
+    buffers[index].offset = offset;
+    end[index] = offset + size;
+    next[index] = before < 0 ? head : next[before];
+    (before < 0 ? head : next[before]) = index;
+    if (end[index] > floats) floats = end[index];
   }
-  return end;
+  return floats;
 }
 
 }  // namespace stagecraft::detail

@@ -43,7 +43,17 @@ struct program {
 
 namespace detail {
 
-/// Makes the plan of a graph whose calls' needs are known.
+/// A plan whose buffers have no place yet, but lifetimes. Slots are indices of `buffers`, or -1.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct program_draft {
+  program<Calls, Edges, Outputs> result;
+  std::array<buffer_request, 3 * Calls + 1> buffers{};
+  int buffer_count = 0;
+  std::array<int, Calls> value{}, gradient{}, saved{};
+  int loss_gradient = -1;
+};
+
+/// Makes the plan of a graph whose calls' needs are known, up to the places of buffers.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
@@ -53,11 +63,11 @@ class planner {
     for (std::size_t i = 0; i < Calls; ++i) result_.calls[i].needs = needs[i];
   }
 
-  constexpr program<Calls, Edges, Outputs> make() {
+  constexpr program_draft<Calls, Edges, Outputs> const& make() {
     find_roots_and_gradients();
     if (trains_) find_first_writers();
-    place_buffers();
-    return result_;
+    find_lifetimes();
+    return draft_;
   }
 
  private:
@@ -104,12 +114,15 @@ class planner {
     return static_cast<long long>(result_.batch) * graph_.call(index).shape.size();
   }
 
-  constexpr void place_buffers() {
-    std::vector<buffer_request> buffers;
-    std::vector<int> value(Calls, -1), gradient(Calls, -1), saved(Calls, -1);
+  constexpr void find_lifetimes() {
+    auto& buffers = draft_.buffers;
+    auto &value = draft_.value, &gradient = draft_.gradient, &saved = draft_.saved;
+    value.fill(-1);
+    gradient.fill(-1);
+    saved.fill(-1);
     auto const request = [&](int& slot, int first, int last, long long size) {
-      slot = static_cast<int>(buffers.size());
-      buffers.push_back({first, last, size});
+      slot = draft_.buffer_count++;
+      buffers[at(slot)] = {first, last, size};
     };
     auto const extend = [&](int slot, int step) {
       if (buffers[at(slot)].last < step) buffers[at(slot)].last = step;
@@ -144,49 +157,78 @@ class planner {
       if (result_.loss_adds_gradient[k] && (largest_added_loss < 0 || floats_of(root) > floats_of(largest_added_loss)))
         largest_added_loss = root;
     }
-    int loss_gradient = -1;
-    if (largest_added_loss >= 0) request(loss_gradient, loss_step, loss_step, floats_of(largest_added_loss));
-
-    result_.floats = place(buffers);
-    auto const offset = [&](int slot) { return slot < 0 ? -1 : buffers[at(slot)].offset; };
-    for (int i = 0; i < count_; ++i) {
-      auto& own = call(i);
-      own.value = offset(value[at(own.root)]);
-      own.gradient = offset(gradient[at(own.root)]);
-      own.saved = offset(saved[at(i)]);
-    }
-    result_.loss_gradient = offset(loss_gradient);
+    if (largest_added_loss >= 0) request(draft_.loss_gradient, loss_step, loss_step, floats_of(largest_added_loss));
   }
 
   graph_view const& graph_;
   bool trains_;
   int count_;
-  program<Calls, Edges, Outputs> result_;
+  program_draft<Calls, Edges, Outputs> draft_;
+  program<Calls, Edges, Outputs>& result_ = draft_.result;
 };
 
 template <class M, int Call>
-constexpr call_needs needs_of_call(int batch, execution_mode mode) {
+constexpr call_needs find_needs(int batch, execution_mode mode) {
   constexpr auto const& graph = graph_of<M>;
   diagnostic problem;
-  shape shapes[64]{};
   auto const inputs = graph.inputs_of(Call);
-  for (std::size_t i = 0; i < inputs.size(); ++i) shapes[i] = graph.call(inputs[i]).shape;
-  layer_inputs const in(shapes, static_cast<int>(inputs.size()), {}, problem);
+  std::vector<shape> shapes;
+  shapes.reserve(inputs.size());
+  for (int const input : inputs) shapes.push_back(graph.call(input).shape);
+  layer_inputs const in(shapes.data(), static_cast<int>(inputs.size()), {}, problem);
   return needs_of(layer_of<M, Call>, in, batch, mode);
 }
 
+// One constant for each call and for each part of the plan: compilers limit the steps of each.
+template <class M, int Call, int Batch, execution_mode Mode>
+inline constexpr call_needs needs_of_call = find_needs<M, Call>(Batch, Mode);
+
 template <class M, int Batch, execution_mode Mode, std::size_t... Call>
-constexpr auto plan_program(std::index_sequence<Call...>) {
-  call_needs const needs[]{needs_of_call<M, static_cast<int>(Call)>(Batch, Mode)...};
+constexpr auto draft_program(std::index_sequence<Call...>) {
+  call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode>...};
   constexpr auto const& graph = graph_of<M>;
   return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode).make();
+}
+
+template <class M, int Batch, execution_mode Mode>
+inline constexpr auto draft_of = draft_program<M, Batch, Mode>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+
+template <std::size_t Count>
+struct placed_buffers {
+  std::array<buffer_request, Count> buffers{};
+  long long floats = 0;
+
+  constexpr explicit placed_buffers(buffer_request const* requests) {
+    for (std::size_t i = 0; i < Count; ++i) buffers[i] = requests[i];
+    floats = place(buffers);
+  }
+};
+
+template <class M, int Batch, execution_mode Mode>
+inline constexpr placed_buffers<draft_of<M, Batch, Mode>.buffer_count> placed_of{draft_of<M, Batch, Mode>.buffers.data()};
+
+template <class M, int Batch, execution_mode Mode>
+constexpr auto plan_program() {
+  constexpr auto const& draft = draft_of<M, Batch, Mode>;
+  constexpr auto const& placed = placed_of<M, Batch, Mode>;
+  auto result = draft.result;
+  auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[static_cast<std::size_t>(slot)].offset; };
+  result.floats = placed.floats;
+  for (std::size_t i = 0; i < result.calls.size(); ++i) {
+    auto& own = result.calls[i];
+    auto const root = static_cast<std::size_t>(own.root);
+    own.value = offset(draft.value[root]);
+    own.gradient = offset(draft.gradient[root]);
+    own.saved = offset(draft.saved[i]);
+  }
+  result.loss_gradient = offset(draft.loss_gradient);
+  return result;
 }
 
 }  // namespace detail
 
 /// The plan of a model.
 template <Model M, int Batch, execution_mode Mode>
-inline constexpr auto program_of =
-    detail::plan_program<M, Batch, Mode>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+inline constexpr auto program_of = detail::plan_program<M, Batch, Mode>();
 
 }  // namespace stagecraft
