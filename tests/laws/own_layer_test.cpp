@@ -97,6 +97,47 @@ struct offset : sc::layer<offset> {
   }
 };
 
+/// A product with a weight in the kernels' own layout.
+struct project : sc::layer<project> {
+  static constexpr std::string_view class_name = "Project";
+  int units;
+  constexpr explicit project(int units_) : units(units_) {}
+
+  constexpr sc::shape output_shape(sc::layer_inputs const&) const { return units; }
+  constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
+    weights.add({.name = "matrix", .shape = {in[0].back(), units}, .layout = sc::parameter_layout::matrix});
+  }
+  template <class Call>
+  static constexpr int index(int row, int column) {
+    return sc::kernels::packed_matrix<Call::input_shape().back(), Call::output_shape().back()>::index(row, column);
+  }
+  template <class Call>
+  void forward(Call const& call) const {
+    int const inputs = call.input_shape().back();
+    for (int row = 0; row < call.batch; ++row)
+      for (int unit = 0; unit < units; ++unit) {
+        float sum = 0;
+        for (int i = 0; i < inputs; ++i)
+          sum += call.input()[static_cast<std::size_t>(row * inputs + i)] *
+                 call.weight()[static_cast<std::size_t>(index<Call>(i, unit))];
+        call.output()[static_cast<std::size_t>(row * units + unit)] = sum;
+      }
+  }
+  template <class Call>
+  void backward(Call const& call) const {
+    int const inputs = call.input_shape().back();
+    for (int row = 0; row < call.batch; ++row)
+      for (int unit = 0; unit < units; ++unit)
+        for (int i = 0; i < inputs; ++i) {
+          auto const in = static_cast<std::size_t>(row * inputs + i);
+          auto const at = static_cast<std::size_t>(index<Call>(i, unit));
+          float const dy = call.output_gradient()[static_cast<std::size_t>(row * units + unit)];
+          call.input_gradient()[in] += dy * call.weight()[at];
+          call.weight_gradient()[at] += dy * call.input()[in];
+        }
+  }
+};
+
 using in_sequence = sc::sequential<input{4}, square{}, dense{3}, square{}, dense{2}>;
 
 struct in_functional : sc::functional<in_functional> {
@@ -116,6 +157,12 @@ struct in_subclass : sc::model<in_subclass> {
 };
 
 using first_keeps = sc::sequential<input{4}, keeps{}, dense{3}, keeps{}, dense{2}>;
+struct projected_twice : sc::functional<projected_twice> {
+  static constexpr auto build(auto& model) {
+    project shared(5);
+    return dense(2)(shared(shared(model.input(5))));
+  }
+};
 using partly_trained = sc::sequential<input{4}, dense{3}, offset{}>;
 
 }  // namespace
@@ -128,6 +175,8 @@ TEST_CASE("a sequential model") { laws::check_gradients<in_sequence>(); }
 TEST_CASE("a functional model, called twice and with one tensor twice") { laws::check_gradients<in_functional>(); }
 TEST_CASE("a subclass") { laws::check_gradients<sc::build<in_subclass, input{4}>>(); }
 TEST_CASE("values kept without a backward step") { laws::check_gradients<first_keeps>(); }
+
+TEST_CASE("a weight that is packed") { laws::check_gradients<projected_twice>(); }
 
 TEST_CASE("a weight that is not trained stays") {
   static constexpr auto training = laws::by_gradient<>;

@@ -21,6 +21,8 @@ inline constexpr auto executed = sc::training{.loss = sc::losses::sparse_categor
 template <int Steps, int Accumulation = 0>
 using by = sc::trainer<cases::classifier, executed<Steps, Accumulation>>;
 
+using staged = sc::pipelined<cases::classifier, sc::stages<0, 1>>;
+
 /// What is written to stderr meanwhile.
 template <class Run>
 std::string errors_of(Run const& run) {
@@ -94,4 +96,13 @@ TEST_CASE("weights change once per accumulation") {
       model.fit(few.x, few.y, {.verbose = 0}),
       "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's 3 batches, found 4 [E4018]",
       sc::data_error);
+}
+
+TEST_CASE("a pipelined model is trained as the model without stages") {
+  samples const data(64);
+  by<4, 4> plain;
+  sc::trainer<staged, executed<4, 4>> model;
+  auto const expected = plain.fit(data.x, data.y, {.epochs = 2, .verbose = 0});
+  CHECK(model.fit(data.x, data.y, {.epochs = 2, .verbose = 0}).at("loss") == expected.at("loss"));
+  CHECK(model.get_weights() == plain.get_weights());
 }

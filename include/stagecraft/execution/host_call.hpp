@@ -58,6 +58,12 @@ struct host_call {
   [[nodiscard]] float* saved() const { return memory.block + planned.saved; }
   [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
   [[nodiscard]] float* parameter_gradient(int index) const { return memory.gradients + weight_offset(index); }
+  /// Floats that a weight takes in its layout.
+  [[nodiscard]] static constexpr long long stored_floats(int index) {
+    return parameter_info(index).layout == parameter_layout::plain
+               ? parameter_info(index).size()
+               : Plan::weights.size[static_cast<std::size_t>(first_parameter + index)];
+  }
   [[nodiscard]] static constexpr long long weight_offset(int index) {
     return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
   }

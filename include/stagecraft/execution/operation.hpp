@@ -25,9 +25,9 @@ class layer_call {
   [[nodiscard]] std::span<float const> input(int index = 0) const { return {call_.input(index), input_floats(index)}; }
   /// Written by `forward`, read by `backward`.
   [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
-  /// A weight, in the order of `parameters`.
+  /// A weight, in the order of `parameters`; one whose layout is `matrix` as a kernels::packed_matrix.
   [[nodiscard]] std::span<float const> weight(int index = 0) const {
-    return {call_.weight(index), static_cast<std::size_t>(Call::parameter_info(index).size())};
+    return {call_.weight(index), static_cast<std::size_t>(Call::stored_floats(index))};
   }
   /// `saved_size` floats per sample that `forward` keeps for `backward`; only while training.
   [[nodiscard]] std::span<float> saved() const {
@@ -42,7 +42,7 @@ class layer_call {
     return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace, input_floats(index)};
   }
   [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
-    return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::parameter_info(index).size())};
+    return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::stored_floats(index))};
   }
 
  private:
@@ -85,7 +85,7 @@ struct operation {
       if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !written_before(call, i))
         clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
     if (!Call::adds_parameter_gradient)
-      for (int i = 0; i < Call::parameter_count; ++i) clear(call.parameter_gradient(i), Call::parameter_info(i).size());
+      for (int i = 0; i < Call::parameter_count; ++i) clear(call.parameter_gradient(i), Call::stored_floats(i));
     if constexpr (requires { Call::layer.backward(layer_call<Call>(call)); })
       Call::layer.backward(layer_call<Call>(call));
   }

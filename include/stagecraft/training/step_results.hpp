@@ -33,9 +33,12 @@ class step_results {
   [[nodiscard]] static std::string name(std::size_t index) {
     if (index == 0) return "loss";
     if (index < losses) return output_name(index - 1) + "_loss";
-    auto const output = (index - losses) / metrics;
-    std::string const metric(Training.metrics[static_cast<int>((index - losses) % metrics)].name());
-    return outputs == 1 ? metric : output_name(output) + "_" + metric;
+    if constexpr (metrics > 0) {
+      auto const output = (index - losses) / metrics;
+      std::string const metric(Training.metrics[static_cast<int>((index - losses) % metrics)].name());
+      return outputs == 1 ? metric : output_name(output) + "_" + metric;
+    }
+    return {};
   }
 
   /// Logs with all names, to be filled again and again.
