@@ -125,16 +125,24 @@ class model_builder {
  private:
   struct name_counter {
     fixed_name base;
-    int count;
+    int used;
+  };
+
+  struct type_counter {
+    type_tag const* type;
+    int layers;
+    int name;  // its class's place in name_counters_, or -1
+  };
+  struct known_name {
+    unsigned hash;
+    int layer;
   };
 
   constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type);
-  struct type_counter {
-    type_tag const* type;
-    int count;
-  };
-
-  constexpr fixed_name unique_name(std::string_view class_name);
+  constexpr type_counter& counter_of(type_tag const* type);
+  constexpr int name_counter_of(std::string_view class_name);
+  constexpr fixed_name next_name(int counter);
+  constexpr fixed_name unique_name(std::string_view class_name) { return next_name(name_counter_of(class_name)); }
   constexpr void check_name_is_new(fixed_name const& name);
   constexpr void check_shared_weights(int layer, parameter_list const& weights);
 
@@ -172,7 +180,7 @@ class model_builder {
   std::vector<std::vector<fixed_name>> instance_inputs_;
   std::vector<name_counter> name_counters_;
   std::vector<type_counter> type_counters_;
-  std::vector<std::vector<int>> layers_by_name_;  // by a hash of their names
+  std::vector<std::vector<known_name>> layers_by_name_;  // by a hash of their names
 };
 
 namespace detail {
@@ -214,16 +222,29 @@ constexpr fixed_name snake_case(std::string_view class_name) {
 
 }  // namespace detail
 
+constexpr int model_builder::name_counter_of(std::string_view class_name) {
+  auto const base = detail::snake_case(class_name);
+  for (std::size_t i = 0; i < name_counters_.size(); ++i)
+    if (name_counters_[i].base == base) return static_cast<int>(i);
+  // The first input of Keras is input_1, the first of any other class has no number.
+  name_counters_.push_back({base, base == "input" ? 1 : 0});
+  return static_cast<int>(name_counters_.size()) - 1;
+}
+
 /// Keras's rule: the class name in snake case, with a number from its second use on.
-constexpr fixed_name model_builder::unique_name(std::string_view class_name) {
-  auto name = detail::snake_case(class_name);
-  for (auto& counter : name_counters_) {
-    if (counter.base == name) return name.append('_').append(counter.count++);
-  }
-  // The first input of Keras is input_1, the first of any other layer has no number.
-  name_counters_.push_back({name, name == "input" ? 2 : 1});
-  if (name == "input") name.append("_1");
+constexpr fixed_name model_builder::next_name(int index) {
+  auto& counter = name_counters_[static_cast<std::size_t>(index)];
+  auto name = counter.base;
+  if (counter.used > 0) name.append('_').append(counter.used);
+  ++counter.used;
   return name;
+}
+
+constexpr model_builder::type_counter& model_builder::counter_of(type_tag const* type) {
+  for (auto& counter : type_counters_)
+    if (same_type(counter.type, type)) return counter;
+  type_counters_.push_back({type, 0, -1});
+  return type_counters_.back();
 }
 
 // By hash, since every pair of layers compared would cost large models most of the compilers' limits of steps.
@@ -233,22 +254,19 @@ constexpr void model_builder::check_name_is_new(fixed_name const& name) {
   unsigned hash = 0;
   for (std::size_t i = 0; i < name.length; ++i) hash = hash * 31 + static_cast<unsigned char>(name.characters[i]);
   auto& bucket = layers_by_name_[hash % buckets];
-  for (int const other : bucket)
-    if (layers[static_cast<std::size_t>(other)].name == name)
+  for (auto const& other : bucket)
+    if (other.hash == hash && layers[static_cast<std::size_t>(other.layer)].name == name)
       problem.report(1005, "layer name '", name, "' is used twice; each layer of a model needs a name of its own");
-  bucket.push_back(static_cast<int>(layers.size()));
+  bucket.push_back({hash, static_cast<int>(layers.size())});
 }
 
 constexpr int model_builder::add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type) {
   check_name_is_new(name);
-  std::size_t kind = 0;
-  while (kind < type_counters_.size() && !same_type(type_counters_[kind].type, type)) ++kind;
-  if (kind == type_counters_.size()) type_counters_.push_back({type, 0});
   layer_info info;
   info.name = name;
   info.class_name = class_name;
   info.type = type;
-  info.index_in_type = type_counters_[kind].count++;
+  info.index_in_type = counter_of(type).layers++;
   layers.push_back(info);
   return static_cast<int>(layers.size()) - 1;
 }
@@ -262,8 +280,13 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
     auto const& known = instance_layers_[static_cast<std::size_t>(frame->instance)];
     if (frame->next_layer < known.size()) return layer.layer_id = known[frame->next_layer++];
   }
-  layer.layer_id = add_layer(layer.layer_name.empty() ? unique_name(record.class_name) : layer.layer_name,
-                             record.class_name, record.type);
+  if (layer.layer_name.empty()) {
+    auto& counter = counter_of(record.type);
+    if (counter.name < 0) counter.name = name_counter_of(record.class_name);
+    layer.layer_id = add_layer(next_name(counter.name), record.class_name, record.type);
+  } else {
+    layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type);
+  }
   layers.back().pipeline_stage = layer.pipeline_stage;
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
   if (frame != nullptr) instance_layers_[static_cast<std::size_t>(frame->instance)].push_back(layer.layer_id);

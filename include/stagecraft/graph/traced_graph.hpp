@@ -49,6 +49,9 @@ constexpr traced_graph prune(model_builder& model) {
 
   std::vector<int> new_layer(model.layers.size(), -1);
   graph.calls.reserve(at(count));
+  graph.layers.reserve(model.layers.size());
+  graph.parameters.reserve(model.parameters.size());
+  graph.inputs.reserve(model.inputs.size());
   for (std::size_t i = 0; i < model.calls.size(); ++i) {
     if (new_call[i] < 0) continue;
     auto call = model.calls[i];
