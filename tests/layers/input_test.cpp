@@ -27,6 +27,7 @@ static_assert(sc::graph_of<spelled>.layers[0].name == "input_1");
 static_assert(sc::graph_of<spelled>.layers[1].name == "input_2");
 static_assert(sc::graph_of<spelled>.layers[2].name == "third");
 static_assert(sc::graph_of<spelled>.layers[0].class_name == "InputLayer");
-static_assert(sc::graph_of<spelled>.layers[0].type == nullptr && sc::graph_of<spelled>.call(0).is_input);
+static_assert(sc::same_type(sc::graph_of<spelled>.layers[0].type, sc::no_type) &&
+              sc::graph_of<spelled>.call(0).is_input);
 
 TEST_CASE("inputs have no weights") { CHECK(sc::count_parameters<spelled>() == 0); }
