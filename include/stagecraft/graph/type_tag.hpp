@@ -9,7 +9,7 @@
 
 namespace stagecraft {
 
-/// The address of one of these leads back to a type; `id` tells types apart. (Addresses of different objects cannot be
+/// The address of one of these leads back to a type; `id` tells types of different names apart. (Addresses of different objects cannot be
 /// compared in constant evaluation under GCC's undefined-behaviour sanitizer.)
 struct type_tag {
   std::uint64_t id = 0;
@@ -17,7 +17,7 @@ struct type_tag {
 
 namespace detail {
 
-/// A hash (FNV-1a) of the type's name, which differs from type to type.
+/// A hash (FNV-1a) of the type's name.
 template <class T>
 constexpr std::uint64_t id_of_type() {
   std::uint64_t hash = 0xcbf29ce484222325U;
@@ -59,8 +59,11 @@ inline constexpr type_tag const* tag_of = &detail::tag_holder<T>::tag;
 /// The tag of no type.
 inline constexpr type_tag const* no_type = tag_of<void>;
 
-/// Whether two tags stand for one type.
-[[nodiscard]] constexpr bool same_type(type_tag const* a, type_tag const* b) noexcept { return a->id == b->id; }
+/// Whether two tags stand for one type. Types of one name (GCC gives all lambdas of a signature the same) differ by
+/// address; other types are told apart before their addresses are looked at.
+[[nodiscard]] constexpr bool same_type(type_tag const* a, type_tag const* b) noexcept {
+  return a->id == b->id && a == b;
+}
 
 /// The type of a tag.
 template <type_tag const* Tag>
