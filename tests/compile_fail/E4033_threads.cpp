@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E4033: the host is asked for more threads than it runs.
-// expect-error: stagecraft: host<> runs a step on one thread
+// expect-error: host<4> asks for 4 threads; a step runs on one, host<>
 // expect-error: [E4033]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
@@ -14,4 +14,6 @@ using machine = sc::host<4>;
 using machine = sc::host<>;
 #endif
 
-static_assert(sizeof(machine) > 0);  // <- here
+inline constexpr auto training = sc::training{.batch_size = 4};
+using mlp = sc::sequential<input{8}, dense{2}>;
+sc::trainer<mlp, training, machine> model;  // <- here

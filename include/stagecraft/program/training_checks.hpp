@@ -65,15 +65,4 @@ template <Model M, auto Training>
 inline constexpr diagnostic training_problem =
     find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
 
-/// After a broken rule, harmless numbers stand in, so that nothing cascades.
-template <class Training>
-constexpr Training mended(Training training) {
-  if (training.batch_size < 1) training.batch_size = 1;
-  if (training.steps_per_execution < 1) training.steps_per_execution = 1;
-  auto& accumulation = training.pipeline.gradient_accumulation_steps_per_replica;
-  if (accumulation < 0) accumulation = 0;
-  if (training.steps_per_execution % training.pipeline.accumulation_steps() != 0) accumulation = 1;
-  return training;
-}
-
 }  // namespace stagecraft::detail

@@ -14,12 +14,14 @@
 #include <stagecraft/training/callback_list.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
 #include <stagecraft/training/history.hpp>
+#include <stagecraft/training/invalid_trainer.hpp>
 #include <stagecraft/training/step_results.hpp>
 #include <stagecraft/training/trainable.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace stagecraft {
@@ -31,18 +33,20 @@ class model_trainer : public trainable {
   using traced = typename detail::traced_model<M>::type;
   using session_type = host_session<traced, Training, Machine>;
   using results = step_results<session_type, Training>;
+  /// What the model is trained with.
+  static constexpr auto training = Training;
   /// What `evaluate` gives: the loss and the metrics, `auto [loss, accuracy] = model.evaluate(x, y);`
   using evaluation = std::array<double, results::count>;
 
   /// Weights get their initial values; all memory is taken here. The seed also decides dropout and shuffling.
-  explicit model_trainer(std::uint64_t seed = Training.seed) : session_(seed), seed_(seed) {}
+  explicit model_trainer(std::uint64_t seed = training.seed) : session_(seed), seed_(seed) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps.
   /// Everything is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018.
   /// Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     check_options(options);
-    int const batch_size = batch_size_to_use(options.batch_size, Training.batch_size);
+    int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const whole(x, y, options.sample_weight, options.class_weight);
     bool const splits = !options.validation_data.given() && options.validation_split != 0;
     auto const train_count = splits ? training_count(x.count(), options.validation_split) : x.count();
@@ -110,7 +114,7 @@ class model_trainer : public trainable {
 
   /// The loss and the metrics over all samples, without dropout. Definition: tf.keras.Model.evaluate.
   evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
-    int const batch_size = batch_size_to_use(options.batch_size, Training.batch_size);
+    int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const data(x, y, options.sample_weight, {});
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
@@ -125,7 +129,7 @@ class model_trainer : public trainable {
   /// The model's outputs for all samples: a tensor (samples, shape...), or a std::tuple of tensors if there are several
   /// outputs. Allocates the result. Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
-    int const batch_size = batch_size_to_use(options.batch_size, Training.batch_size);
+    int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const data(x);
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
@@ -218,7 +222,7 @@ class model_trainer : public trainable {
 
   void run_test(loader const& data, int batch_size, int steps, callback_list& callbacks, logs& values) {
     int const batches = batches_of(data, batch_size, steps);
-    int const execution = std::min(Training.steps_per_execution, batches);
+    int const execution = std::min(training.steps_per_execution, batches);
     logs step_logs = results::make_logs();
     test_results_.reset();
     callbacks.on_test_begin(step_logs);
@@ -266,9 +270,9 @@ class model_trainer : public trainable {
     return {samples_.data(), static_cast<std::size_t>(count)};
   }
   static void check_one_batch(sample_set const& x) {
-    if (x.count() > Training.batch_size)
+    if (x.count() > training.batch_size)
       detail::throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
-                               Training.batch_size, x.count());
+                               training.batch_size, x.count());
   }
 
   template <std::size_t Output>
@@ -315,12 +319,20 @@ class model_trainer : public trainable {
 
 namespace detail {
 
+/// The first rule that a model, its stages or its training description breaks.
+template <class M, auto Training>
+constexpr diagnostic const& trainer_problem() {
+  if constexpr (is_invalid<M>)
+    return findings<typename traced_model<M>::type>.problem;
+  else if constexpr (has_invalid_stages<M>)
+    return stage_problem<M>;
+  else
+    return training_problem<M, Training>;
+}
+
 template <class M, auto Training, class Machine>
-struct checked_trainer {
-  static_assert(report<stage_problem<M>>());
-  static_assert(report<training_problem<M, Training>>());
-  using type = model_trainer<M, mended(Training), Machine>;
-};
+using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training>().failed(), invalid_trainer<Training>,
+                                               model_trainer<M, Training, Machine>>;
 
 }  // namespace detail
 
@@ -333,6 +345,7 @@ struct checked_trainer {
 ///
 /// Errors: those of the model's layers and stages, and E4020 to E4024, E2020 to E2022 of the training.
 template <Model M, auto Training, class Machine = host<>>
-using trainer = typename detail::checked_trainer<M, Training, Machine>::type;
+using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training>()>::template model<
+    detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft

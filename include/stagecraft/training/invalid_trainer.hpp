@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands in for a trainer whose model or training description has had its compile error, so that the rest of the
+// program adds no more of them. Level 6.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/training/fit_options.hpp>
+#include <stagecraft/training/history.hpp>
+#include <stagecraft/training/sample_set.hpp>
+#include <stagecraft/training/trainable.hpp>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// Has the members of model_trainer; none of them is ever run.
+template <auto Training>
+struct invalid_trainer : trainable {
+  using evaluation = std::array<double, 1 + static_cast<std::size_t>(Training.metrics.size())>;
+  using tensor = xt::xarray<float>;
+
+  explicit invalid_trainer(std::uint64_t = 0) {}
+
+  training_history fit(sample_set const&, sample_set const&, fit_options const& = {}) { return {}; }
+  evaluation evaluate(sample_set const&, sample_set const&, evaluate_options const& = {}) { return {}; }
+  tensor predict(sample_set const&, predict_options const& = {}) { return {}; }
+  evaluation train_on_batch(sample_set const&, sample_set const&, sample_source const& = {},
+                            std::vector<class_weight_entry> const& = {}) {
+    return {};
+  }
+  evaluation test_on_batch(sample_set const&, sample_set const&, sample_source const& = {}) { return {}; }
+  tensor predict_on_batch(sample_set const&) { return {}; }
+
+  [[nodiscard]] std::string_view name() const override { return {}; }
+  [[nodiscard]] float learning_rate() const override { return 0; }
+  void set_learning_rate(float) override {}
+  [[nodiscard]] std::vector<weight_array> get_weights() const override { return {}; }
+  void set_weights(std::vector<weight_array> const&) override {}
+  template <fixed_name Name>
+  [[nodiscard]] tensor weight() {
+    return {};
+  }
+};
+
+}  // namespace stagecraft::detail
