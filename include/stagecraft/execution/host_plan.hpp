@@ -55,6 +55,7 @@ struct host_plan {
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
   static constexpr auto const& weights = weight_storage_of<M, Arch>;
+  /// A copy, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
   static constexpr auto training = Training;
   static constexpr bool trains = Mode == execution_mode::training;
   static constexpr bool accumulates_steps = Training.pipeline.accumulation_steps() > 1;

@@ -34,7 +34,7 @@ class host_session {
   static constexpr auto const& outputs = outputs_of<M>;
   static constexpr std::size_t output_count = outputs.size();
 
-  explicit host_session(std::uint64_t seed = Training.seed)
+  explicit host_session(std::uint64_t seed = training_plan::training.seed)
       : block_(std::max(training_plan::program.floats, inference_plan::program.floats)),
         weights_(storage.floats),
         gradients_(storage.floats),
@@ -43,7 +43,7 @@ class host_session {
         targets_(target_offset(output_count)),
         scales_(2LL * scale_offset(output_count)) {
     memory_ = {block_.data(), weights_.data(), gradients_.data(), slots_.data(), workspace_.data(), seed};
-    memory_.learning_rate = Training.optimizer.learning_rate;
+    memory_.learning_rate = training_plan::training.optimizer.learning_rate;
     initialize(seed);
   }
 

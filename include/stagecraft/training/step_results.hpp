@@ -27,7 +27,7 @@ class step_results {
     for (std::size_t output = 0; output < outputs; ++output)
       for (std::size_t i = 0; i < metrics; ++i)
         metrics_[output * metrics + i] =
-            metric_state(Training.metrics[static_cast<int>(i)], Session::sparse_targets(output), Session::output_shape(output).back());
+            metric_state(compiled_metrics[static_cast<int>(i)], Session::sparse_targets(output), Session::output_shape(output).back());
   }
 
   [[nodiscard]] static std::string name(std::size_t index) {
@@ -35,7 +35,7 @@ class step_results {
     if (index < losses) return output_name(index - 1) + "_loss";
     if constexpr (metrics > 0) {
       auto const output = (index - losses) / metrics;
-      std::string const metric(Training.metrics[static_cast<int>((index - losses) % metrics)].name());
+      std::string const metric(compiled_metrics[static_cast<int>((index - losses) % metrics)].name());
       return outputs == 1 ? metric : output_name(output) + "_" + metric;
     }
     return {};
@@ -75,6 +75,9 @@ class step_results {
   }
 
  private:
+  // A copy, since Clang 19 finds members of class type of a template argument at wrong places.
+  static constexpr auto compiled_metrics = Training.metrics;
+
   [[nodiscard]] static std::string output_name(std::size_t output) {
     std::string result(Session::graph.layer_of(Session::outputs[output]).name.view());
     int same = 0;
