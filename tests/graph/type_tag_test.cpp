@@ -20,11 +20,11 @@ struct lambda_layer : sc::layer<lambda_layer<Function>> {
   static constexpr std::string_view class_name = "Lambda";
   constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return {Function(in[0][0])}; }
 };
-using of_lambdas = sc::sequential<sc::layers::input{2}, lambda_layer<plus_one>{}, lambda_layer<plus_two>{}>;
 }  // namespace
 
 // (Under its undefined-behaviour sanitizer, GCC cannot compare the addresses that tell them apart.)
 #if defined(__clang__) || !defined(__SANITIZE_ADDRESS__)
+using of_lambdas = sc::sequential<sc::layers::input{2}, lambda_layer<plus_one>{}, lambda_layer<plus_two>{}>;
 static_assert(!sc::same_type(sc::tag_of<lambda_layer<plus_one>>, sc::tag_of<lambda_layer<plus_two>>));
 static_assert(std::same_as<sc::layer_t<of_lambdas, 1>, lambda_layer<plus_one>>);
 static_assert(std::same_as<sc::layer_t<of_lambdas, 2>, lambda_layer<plus_two>>);
