@@ -16,15 +16,15 @@ struct same_digit : sc::model<same_digit> {
   concatenate join;
   dense dense_layer_3{32, sc::relu}, dense_layer_4{1, sc::sigmoid};
 
-  constexpr auto call(auto& builder, auto left, auto right) {
+  constexpr auto call(auto& model, auto left, auto right) {
     auto const encode = [&](auto x) { return dense_layer_2(dense_layer_1(flat(x))); };
     sc::symbolic_tensor a, b;
     {
-      sc::pipeline_stage stage(builder, 0);
+      sc::pipeline_stage stage(model, 0);
       a = encode(left);
       b = encode(right);
     }
-    sc::pipeline_stage stage(builder, 1);
+    sc::pipeline_stage stage(model, 1);
     return dense_layer_4(dense_layer_3(join(agreement(a, b), a, b)));
   }
 };
