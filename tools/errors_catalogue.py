@@ -12,7 +12,9 @@ case's broken and mended variant and what the compilers say of the broken one. T
 or of another version than the one that was written down, is kept as it is.
 """
 import argparse
+import concurrent.futures
 import difflib
+import os
 import pathlib
 import re
 import shutil
@@ -110,15 +112,15 @@ def catalogue():
         if versions[name] is None:
             print(f"errors_catalogue: no {compiler}: its output is kept as it is", file=sys.stderr)
     cases = first_cases()
-    parts = re.split(r"(?m)^(?=## E\d{4}:)", SOURCE.read_text(encoding="utf-8"))
-    result = [GENERATED + "\n\n" + parts[0].rstrip() + "\n"]
-    for part in parts[1:]:
-        code = part[3:8]
-        text = part.rstrip() + "\n"
-        if code in cases:
-            text += "\n" + generated_part(cases[code], versions, previous)
-        result.append(text)
-    return "\n".join(result)
+    first, *parts = re.split(r"(?m)^(?=## E\d{4}:)", SOURCE.read_text(encoding="utf-8"))
+
+    def section(part):
+        code, text = part[3:8], part.rstrip() + "\n"
+        return text + "\n" + generated_part(cases[code], versions, previous) if code in cases else text
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        sections = list(pool.map(section, parts))
+    return "\n".join([GENERATED + "\n\n" + first.rstrip() + "\n", *sections])
 
 
 def without_comments(text):
