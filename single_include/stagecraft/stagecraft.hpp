@@ -953,6 +953,258 @@ inline labelled_split mnist(std::string const& folder) {
 
 }  // namespace stagecraft::datasets
 
+// ---- stagecraft/diagnostics/text.hpp
+// Text that is put together by the compiler: messages of errors, names of layers, rows of tables. Level 0.
+
+namespace stagecraft {
+
+/// A string of at most `Capacity` characters, usable in constant evaluation and as a template argument.
+/// What does not fit is cut off; nothing allocates.
+template <std::size_t Capacity>
+struct fixed_text {
+  static constexpr std::size_t capacity = Capacity;
+
+  char characters[Capacity + 1]{};
+  std::size_t length = 0;
+
+  constexpr fixed_text() = default;
+  constexpr fixed_text(char const* text) { append(std::string_view(text)); }
+  constexpr fixed_text(std::string_view text) { append(text); }
+
+  [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters, length}; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return length == 0; }
+  constexpr operator std::string_view() const noexcept { return view(); }
+
+  constexpr fixed_text& append(std::string_view text) {
+    // One plain loop: constant evaluation counts its steps.
+    std::size_t const count = text.size() < Capacity - length ? text.size() : Capacity - length;
+    char const* const from = text.data();
+    for (std::size_t i = 0; i < count; ++i) characters[length + i] = from[i];
+    length += count;
+    return *this;
+  }
+  constexpr fixed_text& append(char c) {
+    if (length < Capacity) characters[length++] = c;
+    return *this;
+  }
+  constexpr fixed_text& append(long long number) {
+    if (number < 0) append('-');
+    char digits[20]{};
+    int count = 0;
+    do {
+      auto const digit = number % 10;
+      digits[count++] = static_cast<char>('0' + (digit < 0 ? -digit : digit));
+      number /= 10;
+    } while (number != 0);
+    while (count > 0) append(digits[--count]);
+    return *this;
+  }
+  constexpr fixed_text& append(int number) { return append(static_cast<long long>(number)); }
+
+  friend constexpr bool operator==(fixed_text const& a, fixed_text const& b) { return a.view() == b.view(); }
+  friend constexpr bool operator==(fixed_text const& a, std::string_view b) { return a.view() == b; }
+  friend constexpr bool operator==(fixed_text const& a, char const* b) { return a.view() == b; }
+};
+
+/// A layer's, model's or parameter's name. Keras's own names stay well below this length.
+inline constexpr std::size_t max_name_length = 47;
+using fixed_name = fixed_text<max_name_length>;
+
+/// The text of an error.
+using message = fixed_text<400>;
+
+}  // namespace stagecraft
+
+// ---- stagecraft/diagnostics/diagnostic.hpp
+// The first broken rule of a model, found in constant evaluation: a stable code and a text with the layer's name and
+// the values. Level 0.
+
+namespace stagecraft {
+
+/// A line of the user's source; 0 if it is not known.
+struct source_line {
+  char const* file = "";
+  int line = 0;
+
+  /// The file's name without its folders.
+  [[nodiscard]] constexpr std::string_view file_name() const {
+    std::string_view const path = file;
+    auto const slash = path.find_last_of("/\\");
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+  }
+};
+
+/// What is wrong with a model, an assignment or training options; `code` 0 means that nothing is. Codes are stable:
+/// 1xxx shapes and layers, 2xxx stages and pipelines, 3xxx tiles and memory, 4xxx training and execution, 5xxx files.
+/// Each has a section in docs/errors.md.
+struct diagnostic {
+  int code = 0;
+  source_line where = {};  ///< the call in the user's source, if it is known
+  message text;
+
+  [[nodiscard]] constexpr bool failed() const noexcept { return code != 0; }
+  [[nodiscard]] constexpr bool has_text() const noexcept { return code > 0; }
+
+  /// The text as the compiler prints it: followed by "(model.cpp:17)" if the line is known.
+  [[nodiscard]] constexpr fixed_text<message::capacity + 90> text_with_line() const {
+    fixed_text<message::capacity + 90> result(text.view());
+    if (where.line > 0)
+      result.append(" (").append(where.file_name().substr(0, 64)).append(':').append(where.line).append(')');
+    return result;
+  }
+
+  /// Records a mistake that has had its own compile error: the model is invalid, but nothing more is said of it.
+  constexpr void already_reported() {
+    if (!failed()) code = -1;
+  }
+
+  /// Says where the problem is, unless that is known better.
+  constexpr void locate(source_line const& call) {
+    if (failed() && where.line == 0) where = call;
+  }
+
+  /// Records the problem if it is the first one: `report(1002, "layer '", name, "' expects ...")`.
+  template <class... Parts>
+  constexpr void report(int error_code, Parts const&... parts) {
+    if (failed()) return;
+    code = error_code;
+    (append(parts), ...);
+    text.append(" [E").append(error_code).append(']');
+  }
+
+  /// One part of a message: text, a number, or anything with `append_to(message&)`, such as a shape.
+  template <class Part>
+  constexpr void append(Part const& part) {
+    if constexpr (requires { part.append_to(text); })
+      part.append_to(text);
+    else
+      text.append(part);
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/diagnostics/compile_error.hpp
+// How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed, so
+// that both compilers print the text in the line that says `error:`. GCC prints such a string whole, Clang at most 31
+// characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself. Level 0.
+
+namespace stagecraft {
+
+/// A piece of an error's text.
+template <std::size_t Length>
+struct piece {
+  char text[Length + 1]{};
+};
+
+/// The error itself. Its template arguments say what is wrong and what would be right.
+template <piece... Text>
+struct model_error {
+  model_error() = delete;  // the text in quotes is the reason; docs/errors.md explains the code at its end
+};
+
+namespace detail {
+
+#if defined(__clang__)
+inline constexpr std::size_t longest_piece = 31;
+#else
+inline constexpr std::size_t longest_piece = 500;
+#endif
+
+/// Where piece `index` begins: pieces end behind a space where there is one.
+constexpr std::size_t piece_begin(std::string_view text, std::size_t index) {
+  std::size_t begin = 0;
+  for (; index > 0 && begin < text.size(); --index) {
+    std::size_t end = begin + longest_piece;
+    if (end >= text.size()) return text.size();
+    while (end > begin && text[end - 1] != ' ') --end;
+    begin = end > begin ? end : begin + longest_piece;
+  }
+  return begin;
+}
+
+constexpr std::size_t piece_count(std::string_view text) {
+  std::size_t count = 0;
+  while (piece_begin(text, count) < text.size()) ++count;
+  return count;
+}
+
+/// The whole text: the diagnostic's, and the line of the user's source where it is known.
+template <auto const& Problem>
+inline constexpr auto error_text = Problem.text_with_line();
+
+template <auto const& Problem, std::size_t Index>
+constexpr auto cut_piece() {
+  constexpr std::size_t begin = piece_begin(error_text<Problem>, Index);
+  constexpr std::size_t end = piece_begin(error_text<Problem>, Index + 1);
+  piece<end - begin> result;
+  for (std::size_t i = begin; i < end; ++i) result.text[i - begin] = error_text<Problem>.characters[i];
+  result.text[end - begin] = 0;  // Clang prints characters as text only if it has seen the end being written
+  return result;
+}
+
+#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+template <piece... Text>
+consteval bool fail() {
+  constexpr auto whole = [] {
+    fixed_text<500> result;
+    (result.append(std::string_view(Text.text)), ...);
+    return result;
+  }();
+  static_assert(sizeof...(Text) == 0, whole.view());
+  return true;
+}
+#endif
+
+/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on the
+/// way to an error, and a model's are long.
+template <piece... Text>
+struct verdict {
+#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+  static_assert(fail<Text...>());
+#else
+  static_assert(model_error<Text...>{});
+#endif
+  static constexpr bool reported = true;
+  template <class Model>
+  using model = Model;
+};
+template <>
+struct verdict<> {
+  static constexpr bool reported = true;
+  template <class Model>
+  using model = Model;
+};
+
+template <class T>
+struct verdict_box {
+  using type = T;
+};
+
+template <auto const& Problem>
+constexpr auto box_verdict() {
+  if constexpr (Problem.has_text())
+    return []<std::size_t... Index>(std::index_sequence<Index...>) {
+      return verdict_box<verdict<cut_piece<Problem, Index>()...>>{};
+    }(std::make_index_sequence<piece_count(error_text<Problem>)>{});
+  else
+    return verdict_box<verdict<>>{};
+}
+
+/// The verdict on a diagnostic; the error comes where a member of it is named.
+template <auto const& Problem>
+using verdict_on = typename decltype(box_verdict<Problem>())::type;
+
+/// Instantiates the error, if there is one. Always true, so that the caller's own static_assert adds no second error.
+template <auto const& Problem>
+constexpr bool report() {
+  return verdict_on<Problem>::reported;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
 // ---- stagecraft/kernels/simd.hpp
 // The only include of xsimd: vectors of floats, and what xsimd's releases 8.1 to 14 lack or spell differently.
 // Level 4 of the house. Kernels take the instruction set as their last template parameter, `class Arch`, so that two
@@ -1235,11 +1487,23 @@ template <class Arch, class Function, std::same_as<float const*>... Inputs>
 
 namespace stagecraft {
 
+namespace detail {
+
+/// E4033: more threads than a step is divided among.
+template <int Threads>
+inline constexpr diagnostic thread_problem = [] {
+  diagnostic problem;
+  if (Threads != 1) problem.report(4033, "host<", Threads, "> asks for ", Threads, " threads; a step runs on one, host<>");
+  return problem;
+}();
+
+}  // namespace detail
+
 /// The type behind `host<>`. The architecture is part of it, so that one program can hold translation units that are
 /// compiled for different ones.
 template <int Threads, class Arch>
 struct host_machine {
-  static_assert(Threads == 1, "stagecraft: host<> runs a step on one thread [E4033]");
+  static_assert(detail::report<detail::thread_problem<Threads>>());
   using architecture = Arch;
 };
 
@@ -1726,258 +1990,6 @@ struct zeros {
 // ---- stagecraft/initializers/initializers.hpp
 // All weight initializers.
 // Keras counterpart: tf.keras.initializers. Level 2 of the house.
-
-// ---- stagecraft/diagnostics/text.hpp
-// Text that is put together by the compiler: messages of errors, names of layers, rows of tables. Level 0.
-
-namespace stagecraft {
-
-/// A string of at most `Capacity` characters, usable in constant evaluation and as a template argument.
-/// What does not fit is cut off; nothing allocates.
-template <std::size_t Capacity>
-struct fixed_text {
-  static constexpr std::size_t capacity = Capacity;
-
-  char characters[Capacity + 1]{};
-  std::size_t length = 0;
-
-  constexpr fixed_text() = default;
-  constexpr fixed_text(char const* text) { append(std::string_view(text)); }
-  constexpr fixed_text(std::string_view text) { append(text); }
-
-  [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters, length}; }
-  [[nodiscard]] constexpr bool empty() const noexcept { return length == 0; }
-  constexpr operator std::string_view() const noexcept { return view(); }
-
-  constexpr fixed_text& append(std::string_view text) {
-    // One plain loop: constant evaluation counts its steps.
-    std::size_t const count = text.size() < Capacity - length ? text.size() : Capacity - length;
-    char const* const from = text.data();
-    for (std::size_t i = 0; i < count; ++i) characters[length + i] = from[i];
-    length += count;
-    return *this;
-  }
-  constexpr fixed_text& append(char c) {
-    if (length < Capacity) characters[length++] = c;
-    return *this;
-  }
-  constexpr fixed_text& append(long long number) {
-    if (number < 0) append('-');
-    char digits[20]{};
-    int count = 0;
-    do {
-      auto const digit = number % 10;
-      digits[count++] = static_cast<char>('0' + (digit < 0 ? -digit : digit));
-      number /= 10;
-    } while (number != 0);
-    while (count > 0) append(digits[--count]);
-    return *this;
-  }
-  constexpr fixed_text& append(int number) { return append(static_cast<long long>(number)); }
-
-  friend constexpr bool operator==(fixed_text const& a, fixed_text const& b) { return a.view() == b.view(); }
-  friend constexpr bool operator==(fixed_text const& a, std::string_view b) { return a.view() == b; }
-  friend constexpr bool operator==(fixed_text const& a, char const* b) { return a.view() == b; }
-};
-
-/// A layer's, model's or parameter's name. Keras's own names stay well below this length.
-inline constexpr std::size_t max_name_length = 47;
-using fixed_name = fixed_text<max_name_length>;
-
-/// The text of an error.
-using message = fixed_text<400>;
-
-}  // namespace stagecraft
-
-// ---- stagecraft/diagnostics/diagnostic.hpp
-// The first broken rule of a model, found in constant evaluation: a stable code and a text with the layer's name and
-// the values. Level 0.
-
-namespace stagecraft {
-
-/// A line of the user's source; 0 if it is not known.
-struct source_line {
-  char const* file = "";
-  int line = 0;
-
-  /// The file's name without its folders.
-  [[nodiscard]] constexpr std::string_view file_name() const {
-    std::string_view const path = file;
-    auto const slash = path.find_last_of("/\\");
-    return slash == std::string_view::npos ? path : path.substr(slash + 1);
-  }
-};
-
-/// What is wrong with a model, an assignment or training options; `code` 0 means that nothing is. Codes are stable:
-/// 1xxx shapes and layers, 2xxx stages and pipelines, 3xxx tiles and memory, 4xxx training and execution, 5xxx files.
-/// Each has a section in docs/errors.md.
-struct diagnostic {
-  int code = 0;
-  source_line where = {};  ///< the call in the user's source, if it is known
-  message text;
-
-  [[nodiscard]] constexpr bool failed() const noexcept { return code != 0; }
-  [[nodiscard]] constexpr bool has_text() const noexcept { return code > 0; }
-
-  /// The text as the compiler prints it: followed by "(model.cpp:17)" if the line is known.
-  [[nodiscard]] constexpr fixed_text<message::capacity + 90> text_with_line() const {
-    fixed_text<message::capacity + 90> result(text.view());
-    if (where.line > 0)
-      result.append(" (").append(where.file_name().substr(0, 64)).append(':').append(where.line).append(')');
-    return result;
-  }
-
-  /// Records a mistake that has had its own compile error: the model is invalid, but nothing more is said of it.
-  constexpr void already_reported() {
-    if (!failed()) code = -1;
-  }
-
-  /// Says where the problem is, unless that is known better.
-  constexpr void locate(source_line const& call) {
-    if (failed() && where.line == 0) where = call;
-  }
-
-  /// Records the problem if it is the first one: `report(1002, "layer '", name, "' expects ...")`.
-  template <class... Parts>
-  constexpr void report(int error_code, Parts const&... parts) {
-    if (failed()) return;
-    code = error_code;
-    (append(parts), ...);
-    text.append(" [E").append(error_code).append(']');
-  }
-
-  /// One part of a message: text, a number, or anything with `append_to(message&)`, such as a shape.
-  template <class Part>
-  constexpr void append(Part const& part) {
-    if constexpr (requires { part.append_to(text); })
-      part.append_to(text);
-    else
-      text.append(part);
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/diagnostics/compile_error.hpp
-// How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed, so
-// that both compilers print the text in the line that says `error:`. GCC prints such a string whole, Clang at most 31
-// characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself. Level 0.
-
-namespace stagecraft {
-
-/// A piece of an error's text.
-template <std::size_t Length>
-struct piece {
-  char text[Length + 1]{};
-};
-
-/// The error itself. Its template arguments say what is wrong and what would be right.
-template <piece... Text>
-struct model_error {
-  model_error() = delete;  // the text in quotes is the reason; docs/errors.md explains the code at its end
-};
-
-namespace detail {
-
-#if defined(__clang__)
-inline constexpr std::size_t longest_piece = 31;
-#else
-inline constexpr std::size_t longest_piece = 500;
-#endif
-
-/// Where piece `index` begins: pieces end behind a space where there is one.
-constexpr std::size_t piece_begin(std::string_view text, std::size_t index) {
-  std::size_t begin = 0;
-  for (; index > 0 && begin < text.size(); --index) {
-    std::size_t end = begin + longest_piece;
-    if (end >= text.size()) return text.size();
-    while (end > begin && text[end - 1] != ' ') --end;
-    begin = end > begin ? end : begin + longest_piece;
-  }
-  return begin;
-}
-
-constexpr std::size_t piece_count(std::string_view text) {
-  std::size_t count = 0;
-  while (piece_begin(text, count) < text.size()) ++count;
-  return count;
-}
-
-/// The whole text: the diagnostic's, and the line of the user's source where it is known.
-template <auto const& Problem>
-inline constexpr auto error_text = Problem.text_with_line();
-
-template <auto const& Problem, std::size_t Index>
-constexpr auto cut_piece() {
-  constexpr std::size_t begin = piece_begin(error_text<Problem>, Index);
-  constexpr std::size_t end = piece_begin(error_text<Problem>, Index + 1);
-  piece<end - begin> result;
-  for (std::size_t i = begin; i < end; ++i) result.text[i - begin] = error_text<Problem>.characters[i];
-  result.text[end - begin] = 0;  // Clang prints characters as text only if it has seen the end being written
-  return result;
-}
-
-#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
-template <piece... Text>
-consteval bool fail() {
-  constexpr auto whole = [] {
-    fixed_text<500> result;
-    (result.append(std::string_view(Text.text)), ...);
-    return result;
-  }();
-  static_assert(sizeof...(Text) == 0, whole.view());
-  return true;
-}
-#endif
-
-/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on the
-/// way to an error, and a model's are long.
-template <piece... Text>
-struct verdict {
-#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
-  static_assert(fail<Text...>());
-#else
-  static_assert(model_error<Text...>{});
-#endif
-  static constexpr bool reported = true;
-  template <class Model>
-  using model = Model;
-};
-template <>
-struct verdict<> {
-  static constexpr bool reported = true;
-  template <class Model>
-  using model = Model;
-};
-
-template <class T>
-struct verdict_box {
-  using type = T;
-};
-
-template <auto const& Problem>
-constexpr auto box_verdict() {
-  if constexpr (Problem.has_text())
-    return []<std::size_t... Index>(std::index_sequence<Index...>) {
-      return verdict_box<verdict<cut_piece<Problem, Index>()...>>{};
-    }(std::make_index_sequence<piece_count(error_text<Problem>)>{});
-  else
-    return verdict_box<verdict<>>{};
-}
-
-/// The verdict on a diagnostic; the error comes where a member of it is named.
-template <auto const& Problem>
-using verdict_on = typename decltype(box_verdict<Problem>())::type;
-
-/// Instantiates the error, if there is one. Always true, so that the caller's own static_assert adds no second error.
-template <auto const& Problem>
-constexpr bool report() {
-  return verdict_on<Problem>::reported;
-}
-
-}  // namespace detail
-
-}  // namespace stagecraft
 
 // ---- stagecraft/diagnostics/type_name.hpp
 // The name of a type as a text, for messages and for the default name of a model subclass. Level 0.
@@ -8182,6 +8194,7 @@ struct host_plan {
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
   static constexpr auto const& weights = weight_storage_of<M, Arch>;
+  /// A copy, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
   static constexpr auto training = Training;
   static constexpr bool trains = Mode == execution_mode::training;
   static constexpr bool accumulates_steps = Training.pipeline.accumulation_steps() > 1;
@@ -10456,7 +10469,7 @@ class host_session {
   static constexpr auto const& outputs = outputs_of<M>;
   static constexpr std::size_t output_count = outputs.size();
 
-  explicit host_session(std::uint64_t seed = Training.seed)
+  explicit host_session(std::uint64_t seed = training_plan::training.seed)
       : block_(std::max(training_plan::program.floats, inference_plan::program.floats)),
         weights_(storage.floats),
         gradients_(storage.floats),
@@ -10465,7 +10478,7 @@ class host_session {
         targets_(target_offset(output_count)),
         scales_(2LL * scale_offset(output_count)) {
     memory_ = {block_.data(), weights_.data(), gradients_.data(), slots_.data(), workspace_.data(), seed};
-    memory_.learning_rate = Training.optimizer.learning_rate;
+    memory_.learning_rate = training_plan::training.optimizer.learning_rate;
     initialize(seed);
   }
 
@@ -12013,7 +12026,7 @@ class step_results {
     for (std::size_t output = 0; output < outputs; ++output)
       for (std::size_t i = 0; i < metrics; ++i)
         metrics_[output * metrics + i] =
-            metric_state(Training.metrics[static_cast<int>(i)], Session::sparse_targets(output), Session::output_shape(output).back());
+            metric_state(compiled_metrics[static_cast<int>(i)], Session::sparse_targets(output), Session::output_shape(output).back());
   }
 
   [[nodiscard]] static std::string name(std::size_t index) {
@@ -12021,7 +12034,7 @@ class step_results {
     if (index < losses) return output_name(index - 1) + "_loss";
     if constexpr (metrics > 0) {
       auto const output = (index - losses) / metrics;
-      std::string const metric(Training.metrics[static_cast<int>((index - losses) % metrics)].name());
+      std::string const metric(compiled_metrics[static_cast<int>((index - losses) % metrics)].name());
       return outputs == 1 ? metric : output_name(output) + "_" + metric;
     }
     return {};
@@ -12061,6 +12074,9 @@ class step_results {
   }
 
  private:
+  // A copy, since Clang 19 finds members of class type of a template argument at wrong places.
+  static constexpr auto compiled_metrics = Training.metrics;
+
   [[nodiscard]] static std::string output_name(std::size_t output) {
     std::string result(Session::graph.layer_of(Session::outputs[output]).name.view());
     int same = 0;
@@ -12252,18 +12268,20 @@ class model_trainer : public trainable {
   using traced = typename detail::traced_model<M>::type;
   using session_type = host_session<traced, Training, Machine>;
   using results = step_results<session_type, Training>;
+  /// What the model is trained with.
+  static constexpr auto training = Training;
   /// What `evaluate` gives: the loss and the metrics, `auto [loss, accuracy] = model.evaluate(x, y);`
   using evaluation = std::array<double, results::count>;
 
   /// Weights get their initial values; all memory is taken here. The seed also decides dropout and shuffling.
-  explicit model_trainer(std::uint64_t seed = Training.seed) : session_(seed), seed_(seed) {}
+  explicit model_trainer(std::uint64_t seed = training.seed) : session_(seed), seed_(seed) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps.
   /// Everything is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018.
   /// Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     check_options(options);
-    int const batch_size = batch_size_to_use(options.batch_size, Training.batch_size);
+    int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const whole(x, y, options.sample_weight, options.class_weight);
     bool const splits = !options.validation_data.given() && options.validation_split != 0;
     auto const train_count = splits ? training_count(x.count(), options.validation_split) : x.count();
@@ -12331,7 +12349,7 @@ class model_trainer : public trainable {
 
   /// The loss and the metrics over all samples, without dropout. Definition: tf.keras.Model.evaluate.
   evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
-    int const batch_size = batch_size_to_use(options.batch_size, Training.batch_size);
+    int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const data(x, y, options.sample_weight, {});
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
@@ -12346,7 +12364,7 @@ class model_trainer : public trainable {
   /// The model's outputs for all samples: a tensor (samples, shape...), or a std::tuple of tensors if there are several
   /// outputs. Allocates the result. Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
-    int const batch_size = batch_size_to_use(options.batch_size, Training.batch_size);
+    int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const data(x);
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
@@ -12439,7 +12457,7 @@ class model_trainer : public trainable {
 
   void run_test(loader const& data, int batch_size, int steps, callback_list& callbacks, logs& values) {
     int const batches = batches_of(data, batch_size, steps);
-    int const execution = std::min(Training.steps_per_execution, batches);
+    int const execution = std::min(training.steps_per_execution, batches);
     logs step_logs = results::make_logs();
     test_results_.reset();
     callbacks.on_test_begin(step_logs);
@@ -12487,9 +12505,9 @@ class model_trainer : public trainable {
     return {samples_.data(), static_cast<std::size_t>(count)};
   }
   static void check_one_batch(sample_set const& x) {
-    if (x.count() > Training.batch_size)
+    if (x.count() > training.batch_size)
       detail::throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
-                               Training.batch_size, x.count());
+                               training.batch_size, x.count());
   }
 
   template <std::size_t Output>
