@@ -3,8 +3,8 @@
 // One thread. Counter: floating-point operations per second.
 //   taskset -c 0 env -u OPENBLAS_CORETYPE matmul_benchmark --benchmark_enable_random_interleaving=true
 //       --benchmark_repetitions=5 --benchmark_report_aggregates_only=true
-#include <benchmark/benchmark.h>
 #include <stagecraft/kernels/matmul_gradient.hpp>
+#include <benchmark/benchmark.h>
 
 #include <Eigen/Core>
 #include <string>
@@ -85,7 +85,8 @@ void add_shape(bool gradients) {
   if (!gradients) return;
 
   add("weight_gradient/" + shape + "/stagecraft", [](benchmark::State& state) {
-    run<M, K, N>(state, [](float* x, float* w, float* y, float*) { kernels::matmul_weight_gradient<M, K, N>(x, y, w); });
+    run<M, K, N>(state,
+                 [](float* x, float* w, float* y, float*) { kernels::matmul_weight_gradient<M, K, N>(x, y, w); });
   });
   add("weight_gradient/" + shape + "/eigen", [](benchmark::State& state) {
     run<M, K, N>(state, [](float* x, float* w, float* y, float*) {

@@ -3,10 +3,10 @@
 // copy of the samples and the accuracy.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
+#include <algorithm>
+#include <cstdint>
 
 #include "mlp_eigen.hpp"
 
@@ -30,11 +30,10 @@ class mlp_trainer {
   }
 
  private:
-  static constexpr auto description =
-      training{.loss = losses::sparse_categorical_crossentropy{.from_logits = true},
-               .optimizer = Optimizer,
-               .metrics = metrics::accuracy{},
-               .batch_size = Batch};
+  static constexpr auto description = training{.loss = losses::sparse_categorical_crossentropy{.from_logits = true},
+                                               .optimizer = Optimizer,
+                                               .metrics = metrics::accuracy{},
+                                               .batch_size = Batch};
   using model_type = trainer<mlp, description, host<>>;
 
   model_type model_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Trains a perceptron on handwritten digits, evaluates it and looks at one prediction.
-#include <cstdio>
 #include <stagecraft/stagecraft.hpp>
+#include <cstdio>
 
 #include "command_line/command_line.hpp"
 
@@ -10,11 +10,10 @@ using namespace sc::layers;
 
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 
-inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::rmsprop{},
-                 .metrics = sc::metrics::accuracy{},
-                 .batch_size = 64};
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .optimizer = sc::optimizers::rmsprop{},
+                                              .metrics = sc::metrics::accuracy{},
+                                              .batch_size = 64};
 
 int main(int argc, char** argv) {
   auto const given = read_arguments(argc, argv, "Trains a perceptron on handwritten digits.", 10);

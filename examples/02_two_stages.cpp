@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A model in two pipeline stages, with gradients of 16 micro-batches per weight update, 128 steps at a time. The
 // compiler checks the assignment and the numbers of steps; the host runs both stages.
-#include <cstdio>
 #include <stagecraft/stagecraft.hpp>
+#include <cstdio>
 
 #include "command_line/command_line.hpp"
 
@@ -32,10 +32,9 @@ int main(int argc, char** argv) {
   // An epoch is a whole number of executions: 4,096 samples each, and what is left over waits for another epoch.
   int const executions = static_cast<int>(train.y.size()) / (training.batch_size * training.steps_per_execution);
   sc::trainer<two_stages, training, machine> model;
-  model.fit(train.x, train.y,
-            {.epochs = given.epochs,
-             .validation_data = test,
-             .steps_per_epoch = executions * training.steps_per_execution});
+  model.fit(
+      train.x, train.y,
+      {.epochs = given.epochs, .validation_data = test, .steps_per_epoch = executions * training.steps_per_execution});
   auto const [loss, accuracy] = model.evaluate(test.x, test.y, {.verbose = 0});
   std::printf("test loss %.4f, test accuracy %.4f\n", loss, accuracy);
 }

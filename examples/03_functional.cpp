@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A functional model: ordinary constexpr code with a function for a block, a loop, a nested model and scopes of pipeline
-// stages.
-#include <cstdio>
+// A functional model: ordinary constexpr code with a function for a block, a loop, a nested model and scopes of
+// pipeline stages.
 #include <stagecraft/stagecraft.hpp>
+#include <cstdio>
 
 #include "command_line/command_line.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A model subclass: layers are members, `call` says how they follow, a layer that is called twice shares its weights.
 // Two images come in; the model says whether they show the same digit.
-#include <cstdio>
 #include <stagecraft/stagecraft.hpp>
+#include <cstdio>
 
 #include "command_line/command_line.hpp"
 
@@ -61,7 +61,8 @@ pairs make_pairs(sc::datasets::labelled_data const& digits) {
 }
 
 int main(int argc, char** argv) {
-  auto const given = read_arguments(argc, argv, "Trains a model of two inputs to tell whether two digits are the same.", 3);
+  auto const given =
+      read_arguments(argc, argv, "Trains a model of two inputs to tell whether two digits are the same.", 3);
   auto const [train_digits, test_digits] = load_data(given);
   auto const train = make_pairs(train_digits), test = make_pairs(test_digits);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A layer that the library does not know: its shape rule, its weights, and what it computes. It works like a built-in
 // one, in all kinds of model.
-#include <cstdio>
 #include <stagecraft/stagecraft.hpp>
+#include <cstdio>
 
 #include "command_line/command_line.hpp"
 
@@ -39,7 +39,8 @@ struct scale : sc::layer<scale> {
   }
 };
 
-using mlp = sc::sequential<input{28, 28}, flatten{}, scale{}, dense{128, sc::relu}, scale{}.named("second_scale"), dense{10}>;
+using mlp =
+    sc::sequential<input{28, 28}, flatten{}, scale{}, dense{128, sc::relu}, scale{}.named("second_scale"), dense{10}>;
 
 inline constexpr auto training =
     sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Planning a pipeline without running anything: a model of fifty layers is given stages by ordinary code that edits its
 // assignment, and the compiler checks them. Needs neither xtensor nor xsimd.
+#include <stagecraft/pipeline.hpp>
 #include <cstdio>
 #include <cstring>
-#include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

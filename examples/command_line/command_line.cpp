@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command_line.hpp"
 
+#include <stagecraft/datasets/digits.hpp>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <stagecraft/datasets/digits.hpp>
 #if defined(STAGECRAFT_EXAMPLES_WITH_ZLIB)
 #include <stagecraft/datasets/gzip.hpp>
 #endif

@@ -1085,9 +1085,9 @@ struct diagnostic {
 }  // namespace stagecraft
 
 // ---- stagecraft/diagnostics/compile_error.hpp
-// How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed, so
-// that both compilers print the text in the line that says `error:`. GCC prints such a string whole, Clang at most 31
-// characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself. Level 0.
+// How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed,
+// so that both compilers print the text in the line that says `error:`. GCC prints such a string whole, Clang at most
+// 31 characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself. Level 0.
 
 namespace stagecraft {
 
@@ -1156,8 +1156,8 @@ consteval bool fail() {
 }
 #endif
 
-/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on the
-/// way to an error, and a model's are long.
+/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on
+/// the way to an error, and a model's are long.
 template <piece... Text>
 struct verdict {
 #if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
@@ -1493,7 +1493,8 @@ namespace detail {
 template <int Threads>
 inline constexpr diagnostic thread_problem = [] {
   diagnostic problem;
-  if (Threads != 1) problem.report(4033, "host<", Threads, "> asks for ", Threads, " threads; a step runs on one, host<>");
+  if (Threads != 1)
+    problem.report(4033, "host<", Threads, "> asks for ", Threads, " threads; a step runs on one, host<>");
   return problem;
 }();
 
@@ -2097,8 +2098,10 @@ struct shape {
   template <class Text>
   constexpr void append_with_batch_to(Text& text) const {
     text.append("(None");
-    if (dimension_count > 0) text.append(", ");
-    else text.append(',');
+    if (dimension_count > 0)
+      text.append(", ");
+    else
+      text.append(',');
     append_dimensions(text);
     text.append(')');
   }
@@ -2154,8 +2157,8 @@ enum class parameter_layout : unsigned char {
 
 /// One weight: Keras's `add_weight`.
 struct parameter {
-  fixed_name name;                   ///< Keras's name of it, such as "kernel"
-  stagecraft::shape shape;           ///< without a batch dimension
+  fixed_name name;          ///< Keras's name of it, such as "kernel"
+  stagecraft::shape shape;  ///< without a batch dimension
   stagecraft::initializer initializer = {};
   stagecraft::regularizer regularizer = {};
   bool trainable = true;
@@ -2184,8 +2187,8 @@ struct parameter_list {
 
 namespace stagecraft {
 
-/// The address of one of these leads back to a type; `id` tells types of different names apart. (Addresses of different objects cannot be
-/// compared in constant evaluation under GCC's undefined-behaviour sanitizer.)
+/// The address of one of these leads back to a type; `id` tells types of different names apart. (Addresses of different
+/// objects cannot be compared in constant evaluation under GCC's undefined-behaviour sanitizer.)
 struct type_tag {
   std::uint64_t id = 0;
 };
@@ -2260,10 +2263,10 @@ enum class model_kind : unsigned char { sequential, functional, subclass };
 /// A layer of a model: what its calls share.
 struct layer_info {
   fixed_name name;
-  std::string_view class_name;      ///< Keras's class name, such as "Dense"
-  type_tag const* type = no_type;   ///< leads to the C++ type; no_type for inputs
-  int index_in_type = 0;            ///< which of the model's layers of that type, in the order of their first calls
-  int first_parameter = 0;          ///< its weights are [first_parameter, first_parameter + parameter_count)
+  std::string_view class_name;     ///< Keras's class name, such as "Dense"
+  type_tag const* type = no_type;  ///< leads to the C++ type; no_type for inputs
+  int index_in_type = 0;           ///< which of the model's layers of that type, in the order of their first calls
+  int first_parameter = 0;         ///< its weights are [first_parameter, first_parameter + parameter_count)
   int parameter_count = 0;
   int pipeline_stage = unassigned;  ///< of a layer constructed in a stage's scope
   int call_count = 0;
@@ -2273,28 +2276,28 @@ struct layer_info {
 /// One call of a layer: a node of the graph, in the order in which calls were made, so that inputs come first.
 struct call_info {
   int layer = 0;
-  int node_index = 0;               ///< which call of its layer, from 0
-  int first_input = 0;              ///< its inputs are the calls inputs[first_input, first_input + input_count)
+  int node_index = 0;   ///< which call of its layer, from 0
+  int first_input = 0;  ///< its inputs are the calls inputs[first_input, first_input + input_count)
   int input_count = 0;
   int pipeline_stage = unassigned;
-  int nested_model = 0;             ///< the model whose call made it: 0 is the outermost
+  int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
   bool is_input = false;
   dtype type = dtype::float32;
-  stagecraft::shape shape;          ///< of its output, without the batch
-  long long flops = 0;              ///< of one sample, forward; a multiply-add counts as two
+  stagecraft::shape shape;  ///< of its output, without the batch
+  long long flops = 0;      ///< of one sample, forward; a multiply-add counts as two
 };
 
 /// A call of a model inside another one; number 0 is the outermost model itself.
 struct nested_model_info {
   fixed_name name;
-  std::string_view class_name;      ///< as Keras prints it: "Sequential", "Functional" or the name of the subclass
+  std::string_view class_name;  ///< as Keras prints it: "Sequential", "Functional" or the name of the subclass
   model_kind kind = model_kind::functional;
   int parent = -1;
-  int instance = 0;                 ///< calls of one instance share its weights
+  int instance = 0;  ///< calls of one instance share its weights
   int node_index = 0;
-  int first_input = 0;              ///< it takes nested_inputs[first_input, first_input + input_count)
+  int first_input = 0;  ///< it takes nested_inputs[first_input, first_input + input_count)
   int input_count = 0;
-  int first_output = 0;             ///< its outputs are the calls model_outputs[first_output, first_output + output_count)
+  int first_output = 0;  ///< its outputs are the calls model_outputs[first_output, first_output + output_count)
   int output_count = 0;
 };
 
@@ -2331,7 +2334,8 @@ struct layer_base {
 }  // namespace stagecraft
 
 // ---- stagecraft/graph/layer_inputs.hpp
-// What a layer's rules see of one of its calls: the shapes that come in, and where to say that they do not fit. Level 1.
+// What a layer's rules see of one of its calls: the shapes that come in, and where to say that they do not fit.
+// Level 1.
 
 namespace stagecraft {
 
@@ -2378,8 +2382,8 @@ namespace stagecraft {
 
 class model_builder;
 
-/// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a model
-/// it is what an invalid call gave, which has had its compile error.
+/// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a
+/// model it is what an invalid call gave, which has had its compile error.
 struct symbolic_tensor {
   model_builder* model = nullptr;
   int call = 0;
@@ -2408,8 +2412,9 @@ struct first_tensor {
 
 /// Whether a call's arguments are one or more symbolic tensors.
 template <class... Arguments>
-inline constexpr bool are_tensors =
-    sizeof...(Arguments) > 0 && ((std::same_as<Arguments, symbolic_tensor> || std::same_as<Arguments, first_tensor>) && ...);
+inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::same_as<Arguments, symbolic_tensor> ||
+                                                                  std::same_as<Arguments, first_tensor>) &&
+                                                                 ...);
 
 }  // namespace detail
 
@@ -2802,7 +2807,9 @@ namespace detail {
 /// The class name of a layer, or what to say in its place.
 template <class L>
 constexpr std::string_view name_of_layer() {
-  if constexpr (requires { { L::class_name } -> std::convertible_to<std::string_view>; })
+  if constexpr (requires {
+                  { L::class_name } -> std::convertible_to<std::string_view>;
+                })
     return L::class_name;
   else
     return type_name<L>();
@@ -2812,13 +2819,17 @@ constexpr std::string_view name_of_layer() {
 template <class L>
 constexpr diagnostic check_layer() {
   diagnostic problem;
-  if constexpr (!requires { { L::class_name } -> std::convertible_to<std::string_view>; })
-    problem.report(1007, "layer type '", type_name<L>(), "' has no class name; give it `static constexpr std::string_view "
+  if constexpr (!requires {
+                  { L::class_name } -> std::convertible_to<std::string_view>;
+                })
+    problem.report(1007, "layer type '", type_name<L>(),
+                   "' has no class name; give it `static constexpr std::string_view "
                    "class_name = \"...\";`");
   else if constexpr (!requires(L const& layer, layer_inputs const& in) {
                        { layer.output_shape(in) } -> std::convertible_to<shape>;
                      })
-    problem.report(1007, "layer type '", type_name<L>(), "' does not say the shape of its output; give it `constexpr shape "
+    problem.report(1007, "layer type '", type_name<L>(),
+                   "' does not say the shape of its output; give it `constexpr shape "
                    "output_shape(layer_inputs const& in) const`");
   return problem;
 }
@@ -2891,7 +2902,8 @@ struct layer : layer_base {
   template <class L>
   static constexpr diagnostic const_call_problem = [] {
     diagnostic problem;
-    problem.report(1006, "a layer that is const (", detail::name_of_layer<L>(), ") cannot be called, since a call gives it "
+    problem.report(1006, "a layer that is const (", detail::name_of_layer<L>(),
+                   ") cannot be called, since a call gives it "
                    "its weights; make the variable, or the model's `call`, non-const");
     return problem;
   }();
@@ -3121,7 +3133,8 @@ struct dense_options {
 /// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
 struct dense : layer<dense> {
   static constexpr std::string_view class_name = "Dense";
-  static constexpr std::string_view usage = "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
+  static constexpr std::string_view usage =
+      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
 
   int units;
   stagecraft::activation activation;
@@ -3212,7 +3225,8 @@ struct dropout : layer<dropout> {
     if (!(rate > -1e6F && rate < 1e6F))
       return in.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
     if (!(rate >= 0.0F && rate < 1.0F))
-      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100),
+                      " percent; it must be at least 0 and below 1");
     return in[0];
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
@@ -3265,9 +3279,7 @@ struct input : layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr symbolic_tensor operator()(model_builder& model) const {
-    return model.input(dimensions, layer_name, type);
-  }
+  constexpr symbolic_tensor operator()(model_builder& model) const { return model.input(dimensions, layer_name, type); }
 
   /// The same input with Keras's `name` argument.
   [[nodiscard]] constexpr input named(std::string_view name) const { return input(dimensions, type, name); }
@@ -3349,7 +3361,8 @@ struct reshape : layer<reshape> {
       known = in[0].size();
     }
     if (!valid || known != in[0].size())
-      return in.error(1017, "cannot give an input of shape ", in[0], " (", in[0].size(), " elements) the shape ", target);
+      return in.error(1017, "cannot give an input of shape ", in[0], " (", in[0].size(), " elements) the shape ",
+                      target);
     return result;
   }
 };
@@ -3528,7 +3541,8 @@ struct functional : callable_model<Derived> {
       return detail::check_result<Derived, result>("build");
     } else {
       diagnostic problem;
-      problem.report(1020, "functional model '", detail::type_name<Derived>(), "' has no function that builds it; give it "
+      problem.report(1020, "functional model '", detail::type_name<Derived>(),
+                     "' has no function that builds it; give it "
                      "`static constexpr auto build(auto& model)`, which takes nothing else");
       return problem;
     }
@@ -4499,7 +4513,8 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
   static constexpr diagnostic check_definition() {
     diagnostic problem;
     if (sizeof...(Layers) == 0)
-      problem.report(1021, "a sequential model without layers; name its input and its layers: sequential<input{28, 28}, "
+      problem.report(1021,
+                     "a sequential model without layers; name its input and its layers: sequential<input{28, 28}, "
                      "flatten{}, dense{10}>");
     [[maybe_unused]] int position = 0;
     [[maybe_unused]] int const checks[]{
@@ -4522,7 +4537,8 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
   }
 
  private:
-  static constexpr void call_one(model_builder& builder, auto layer, symbolic_tensor& x, bool& has_input, int position) {
+  static constexpr void call_one(model_builder& builder, auto layer, symbolic_tensor& x, bool& has_input,
+                                 int position) {
     if constexpr (std::same_as<decltype(layer), layers::input>) {
       if (position == 0)
         x = builder.input(layer.dimensions, layer.layer_name, layer.type);
@@ -4532,14 +4548,16 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
       has_input = true;
     } else {
       if (!has_input) {
-        builder.problem.report(1010, "the first entry of this sequential model is not an input, so that its shapes are "
+        builder.problem.report(1010,
+                               "the first entry of this sequential model is not an input, so that its shapes are "
                                "not known; begin it with input{...}, or call it inside another model");
         x = builder.input(shape(1));
         has_input = true;
       }
       if constexpr (requires { layer.pipeline_stage; }) {
         if (layer.pipeline_stage != unassigned && builder.current_model() == 0)
-          builder.problem.report(2013, "entry ", position, " of a sequential model has a pipeline stage of its own; give "
+          builder.problem.report(2013, "entry ", position,
+                                 " of a sequential model has a pipeline stage of its own; give "
                                  "the stages of a sequential model with pipelined<model, stages<...>>");
       }
       x = layer(detail::first_tensor(x, "", 0));  // no line: this one is not the user's
@@ -4552,8 +4570,8 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
 /// another model.
 template <auto... LayersInBraces>  // values: flatten{}, since flatten() and flatten would be types
 using sequential = typename detail::layer_verdict<
-    sequential_model<LayersInBraces...>, detail::begins_with_input<LayersInBraces...>()>::template model<
-    sequential_model<LayersInBraces...>>;
+    sequential_model<LayersInBraces...>,
+    detail::begins_with_input<LayersInBraces...>()>::template model<sequential_model<LayersInBraces...>>;
 
 }  // namespace stagecraft
 
@@ -5339,8 +5357,8 @@ struct no_stages {};
 template <class Function>
 inline constexpr bool takes_reference = true;
 template <class Result, class F, class Parameter>
-inline constexpr bool takes_reference<Result (F::*)(Parameter) const> = std::is_lvalue_reference_v<Parameter> ||
-                                                                       std::is_rvalue_reference_v<Parameter>;
+inline constexpr bool takes_reference<Result (F::*)(Parameter) const> =
+    std::is_lvalue_reference_v<Parameter> || std::is_rvalue_reference_v<Parameter>;
 template <class Result, class Parameter>
 inline constexpr bool takes_reference<Result (*)(Parameter)> = std::is_reference_v<Parameter>;
 
@@ -5362,8 +5380,8 @@ inline constexpr bool assigns_by_function = std::invocable<F, Argument&> && !tak
 /// A function, but one that cannot be given an assignment to change.
 template <class F, class Argument>
 inline constexpr bool has_wrong_parameter =
-    !assigns_by_function<F, Argument> && (std::invocable<F, Argument&> || std::is_function_v<std::remove_pointer_t<F>> ||
-                                          requires { &F::operator(); });
+    !assigns_by_function<F, Argument> &&
+    (std::invocable<F, Argument&> || std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); });
 
 template <class T>
 inline constexpr bool is_stage_list = false;
@@ -5448,22 +5466,25 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
       Assignment(assignment);
       for (auto const& entry : assignment) result.of_call[static_cast<std::size_t>(entry.call)] = entry.pipeline_stage;
     } else if constexpr (has_wrong_parameter<assignment_type, decltype(current_assignment<M>())>) {
-      result.problem.report(2017, "the function that assigns the stages does not take the assignment by reference, so that "
+      result.problem.report(2017,
+                            "the function that assigns the stages does not take the assignment by reference, so that "
                             "it cannot change it; write [](auto& assignment) { ... }");
     } else if constexpr (is_stage_list<assignment_type>) {
       if constexpr (is_list_of_stages<assignment_type>) {
         auto const tokens = tokens_of(Assignment);
         stage_list_reader(graph_of<M>, tokens, result.of_call, result.problem).read();
       } else {
-        result.problem.report(2019, "the list of stages has an entry that is neither a number nor a list for a nested model; "
+        result.problem.report(2019,
+                              "the list of stages has an entry that is neither a number nor a list for a nested model; "
                               "write stages<0, 1> or stages<0, stages<0, 1>, 1>");
       }
     } else if constexpr (is_range_of_stages<assignment_type>) {
       read_range(result);
     } else {
-      result.problem.report(2016, "the stages are given as a value of type '", type_name<assignment_type>(),
-                            "'; give stages<0, 0, 1>, a function [](auto& assignment) { ... }, an assignment got from a "
-                            "model, or an array of numbers");
+      result.problem.report(
+          2016, "the stages are given as a value of type '", type_name<assignment_type>(),
+          "'; give stages<0, 0, 1>, a function [](auto& assignment) { ... }, an assignment got from a "
+          "model, or an array of numbers");
     }
     return result;
   }
@@ -5485,10 +5506,10 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
         auto const& entry = Assignment[i];
         auto const& expected = graph_of<M>.layer_of(order[i]);
         if (entry.layer_name() != expected.name.view() || entry.node_index() != graph_of<M>.call(order[i]).node_index)
-          result.problem.report(2002, "entry ", static_cast<int>(i), " of the stage assignment is for layer '",
-                                entry.layer_name(), "' (node index ", entry.node_index(), "), but in this model layer '",
-                                expected.name, "' (node index ", graph_of<M>.call(order[i]).node_index,
-                                ") stands there; an assignment has the model's post-order");
+          result.problem.report(
+              2002, "entry ", static_cast<int>(i), " of the stage assignment is for layer '", entry.layer_name(),
+              "' (node index ", entry.node_index(), "), but in this model layer '", expected.name, "' (node index ",
+              graph_of<M>.call(order[i]).node_index, ") stands there; an assignment has the model's post-order");
         result.of_call[static_cast<std::size_t>(order[i])] = entry.pipeline_stage;
       }
     }
@@ -5550,7 +5571,8 @@ struct without_stages<pipelined_model<M, Assignment, Devices>> : without_stages<
 template <class T>
 inline constexpr diagnostic no_model_problem = [] {
   diagnostic problem;
-  problem.report(2015, "pipelined<...> is given the type '", type_name<T>(), "', which is not a model; a model is "
+  problem.report(2015, "pipelined<...> is given the type '", type_name<T>(),
+                 "', which is not a model; a model is "
                  "sequential<...>, a struct with base functional<...>, or build<...> of a model subclass");
   return problem;
 }();
@@ -5576,7 +5598,8 @@ using model_or_stand_in = std::conditional_t<Model<M>, M, not_a_model>;
 
 /// Keras on IPU's `set_pipeline_stage_assignment`: a model with a stage for each of its layers' calls. `Assignment` is
 /// - `stages<0, 0, 1>`: in Keras's order, see pipeline/stages.hpp;
-/// - a function that edits the model's present assignment: `[](auto& assignment) { for (auto& call : assignment) ... }`;
+/// - a function that edits the model's present assignment: `[](auto& assignment) { for (auto& call : assignment) ...
+/// }`;
 /// - an assignment got from a model, or an array of stages.
 /// `Devices` is the device of each stage: `device_mapping<0, 1, 0>`.
 ///
@@ -5879,8 +5902,8 @@ inline constexpr int version_patch = 0;
 }  // namespace stagecraft
 
 // ---- stagecraft/pipeline.hpp
-// Models, their pipeline stages and the checks of both, without anything that computes: needs neither xtensor nor xsimd.
-// Level 3.
+// Models, their pipeline stages and the checks of both, without anything that computes: needs neither xtensor nor
+// xsimd. Level 3.
 
 // ---- stagecraft/losses/binary_crossentropy.hpp
 // Cross entropy of independent yes/no targets.
@@ -7571,14 +7594,14 @@ class aligned_block {
 
 /// What a step finds at run time. All else is constant.
 struct host_memory {
-  float* block = nullptr;        ///< the program's tensors
+  float* block = nullptr;  ///< the program's tensors
   float* weights = nullptr;
   float* gradients = nullptr;
-  float* slots = nullptr;        ///< the optimizer's state: one copy of the weights' layout after the other
+  float* slots = nullptr;  ///< the optimizer's state: one copy of the weights' layout after the other
   float* workspace = nullptr;
   std::uint64_t seed = 1;
-  std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
-  std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
+  std::uint64_t step = 0;   ///< training steps so far: tells the dropout masks of two steps apart
+  std::int64_t update = 1;  ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
 };
 
@@ -7862,10 +7885,10 @@ enum class execution_mode : unsigned char { training, inference };
 
 /// What the backward step of a call reads, and what its forward step must keep for it.
 struct call_needs {
-  bool input = true;       ///< backward reads the inputs' values
-  bool output = true;      ///< backward reads the output's value
-  bool view = false;       ///< the output is the input's memory; neither step does anything
-  long long saved = 0;     ///< floats that forward keeps for backward, for the whole batch
+  bool input = true;    ///< backward reads the inputs' values
+  bool output = true;   ///< backward reads the output's value
+  bool view = false;    ///< the output is the input's memory; neither step does anything
+  long long saved = 0;  ///< floats that forward keeps for backward, for the whole batch
 };
 
 /// A layer of the user's own reads what it says in `backward_uses_input`, `backward_uses_output` and `saved_size(in)`
@@ -7929,8 +7952,8 @@ namespace stagecraft {
 /// The plan of one call. Offsets are floats into the program's block; -1 where there is nothing.
 struct planned_call {
   call_needs needs;
-  int root = 0;                       ///< the call whose memory holds the output: itself, unless it is a view
-  bool needs_gradient = false;        ///< its backward step runs
+  int root = 0;                            ///< the call whose memory holds the output: itself, unless it is a view
+  bool needs_gradient = false;             ///< its backward step runs
   bool writes_parameter_gradient = false;  ///< first in backward order of its layer's calls: writes, the others add
   long long value = -1;
   long long gradient = -1;
@@ -8116,7 +8139,8 @@ struct placed_buffers {
 };
 
 template <class M, int Batch, execution_mode Mode>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode>.buffer_count> placed_of{draft_of<M, Batch, Mode>.buffers.data()};
+inline constexpr placed_buffers<draft_of<M, Batch, Mode>.buffer_count> placed_of{
+    draft_of<M, Batch, Mode>.buffers.data()};
 
 template <class M, int Batch, execution_mode Mode>
 constexpr auto plan_program() {
@@ -8234,7 +8258,9 @@ struct host_call {
   [[nodiscard]] static constexpr int input_call(int index) {
     return Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
   }
-  [[nodiscard]] static constexpr shape const& input_shape(int index) { return Plan::graph.call(input_call(index)).shape; }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) {
+    return Plan::graph.call(input_call(index)).shape;
+  }
   [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();
@@ -8316,7 +8342,8 @@ class layer_call {
   [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
   /// To add to. Where nobody wants the gradient, this is memory without a use.
   [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
-    return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace, input_floats(index)};
+    return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace,
+            input_floats(index)};
   }
   [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
     return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::stored_floats(index))};
@@ -8347,17 +8374,20 @@ struct operation {
 
   template <class Call>
   static void forward(Call const& call) {
-    static_assert(requires { Call::layer.forward(layer_call<Call>(call)); },
-                  "stagecraft: a layer that is run needs `void forward(auto const& call) const`, see "
-                  "execution/operation.hpp [E4030]");
-    if constexpr (requires { Call::layer.forward(layer_call<Call>(call)); }) Call::layer.forward(layer_call<Call>(call));
+    static_assert(
+        requires { Call::layer.forward(layer_call<Call>(call)); },
+        "stagecraft: a layer that is run needs `void forward(auto const& call) const`, see "
+        "execution/operation.hpp [E4030]");
+    if constexpr (requires { Call::layer.forward(layer_call<Call>(call)); })
+      Call::layer.forward(layer_call<Call>(call));
   }
 
   template <class Call>
   static void backward(Call const& call) {
-    static_assert(requires { Call::layer.backward(layer_call<Call>(call)); },
-                  "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
-                  "execution/operation.hpp [E4031]");
+    static_assert(
+        requires { Call::layer.backward(layer_call<Call>(call)); },
+        "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
+        "execution/operation.hpp [E4031]");
     for (int i = 0; i < Call::input_count; ++i)
       if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !written_before(call, i))
         clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
@@ -8696,8 +8726,9 @@ struct operation<layers::activation> {
         kernels::softmax_gradient<rows<Call>, columns<Call>, add, arch>(call.output(), call.output_gradient(),
                                                                         call.input_gradient(0));
       else if constexpr (function != linear)
-        kernels::activation_backward<function, add, arch>(function.gradient_needs_input() ? call.input(0) : call.output(),
-                                                          call.output_gradient(), call.input_gradient(0), floats<Call>);
+        kernels::activation_backward<function, add, arch>(
+            function.gradient_needs_input() ? call.input(0) : call.output(), call.output_gradient(),
+            call.input_gradient(0), floats<Call>);
     }
   }
 };
@@ -8971,7 +9002,8 @@ namespace detail {
 /// The most steps of a product that are summed at once, so that the panel they read stays in the second-level cache.
 inline constexpr int most_steps = 1024;
 
-/// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level cache.
+/// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level
+/// cache.
 inline constexpr int read_ahead = 512;
 
 /// Stores what the epilogue gives.
@@ -9040,14 +9072,14 @@ inline void multiply_panel(float const* left, float const* right, int steps, flo
   using store = tile_store<Stride, vectors, last_lanes, Arch, Output>;
   for (int block = 0; block < cut.tall; ++block) {
     multiply_tile<cut.height, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(left, right, steps,
-                                                                         store{y, add, last, column, output});
+                                                                                 store{y, add, last, column, output});
     left += cut.height * LeftStride;
     y += cut.height * Stride;
   }
   if constexpr (cut.low > 0)
     for (int block = 0; block < cut.low; ++block) {
-      multiply_tile<cut.height - 1, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(left, right, steps,
-                                                                               store{y, add, last, column, output});
+      multiply_tile<cut.height - 1, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(
+          left, right, steps, store{y, add, last, column, output});
       left += (cut.height - 1) * LeftStride;
       y += (cut.height - 1) * Stride;
     }
@@ -9077,7 +9109,8 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
 }  // namespace detail
 
 /// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>.
-/// `epilogue(batch, column)` gets the sums of `lanes` columns, the first of which is `column`, and gives what is stored.
+/// `epilogue(batch, column)` gets the sums of `lanes` columns, the first of which is `column`, and gives what is
+/// stored.
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
 inline void matmul(float const* x, float const* w, float* y, Epilogue const& epilogue = {}) {
   detail::multiply<M, K, N, Arch>(x, w, y, detail::store_output<Epilogue>{epilogue});
@@ -9088,7 +9121,8 @@ inline void matmul(float const* x, float const* w, float* y, Epilogue const& epi
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue, class Function>
 inline void matmul(float const* x, float const* w, float* before, float* y, Epilogue const& epilogue,
                    Function const& function) {
-  detail::multiply<M, K, N, Arch>(x, w, y, detail::store_two_outputs<Epilogue, Function>{epilogue, function, before, y});
+  detail::multiply<M, K, N, Arch>(x, w, y,
+                                  detail::store_two_outputs<Epilogue, Function>{epilogue, function, before, y});
 }
 
 }  // namespace stagecraft::kernels
@@ -9132,11 +9166,13 @@ inline void interleave_block(batch<Arch> (&row)[lanes<Arch>]) {
 
 }  // namespace detail
 
-/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from` are
-/// read; what is written for the others is unspecified. 1 <= rows.
+/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from`
+/// are read; what is written for the others is unspecified. 1 <= rows.
 template <class Arch = default_architecture>
 inline void transpose_block(float const* from, int from_stride, int rows, float* to, int to_stride) {
-  auto const source = [=](int row) { return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride; };
+  auto const source = [=](int row) {
+    return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride;
+  };
 #if defined(__AVX512F__)
   if constexpr (has_avx512<Arch>) {
     for (int column = 0; column < 16; column += 4) {
@@ -9256,8 +9292,8 @@ struct store_gradient {
 };
 
 /// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
-/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind dy's end
-/// may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
+/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind dy's
+/// end may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
 /// written. `dw` is read if Accumulate; else it may be null.
 template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
 inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish) {
@@ -9490,7 +9526,8 @@ struct update_in_registers {
     constexpr int slot_count = Optimizer.slots();
     Batch state[slot_count + 1];
     Batch weight = Batch::load_unaligned(weights + offset);
-    for (int slot = 0; slot < slot_count; ++slot) state[slot] = Batch::load_unaligned(slots + slot * slot_stride + offset);
+    for (int slot = 0; slot < slot_count; ++slot)
+      state[slot] = Batch::load_unaligned(slots + slot * slot_stride + offset);
     function(weight, gradient, state);
     weight.store_unaligned(weights + offset);
     for (int slot = 0; slot < slot_count; ++slot) state[slot].store_unaligned(slots + slot * slot_stride + offset);
@@ -9527,7 +9564,8 @@ struct dense_kernels {
  private:
   static void product(float const* x, float const* w, [[maybe_unused]] float const* bias, float* y, auto function) {
     if constexpr (UseBias)
-      kernels::matmul<Rows, Inputs, Units, Arch>(x, w, y, kernels::epilogue_then{kernels::bias_epilogue{bias}, function});
+      kernels::matmul<Rows, Inputs, Units, Arch>(x, w, y,
+                                                 kernels::epilogue_then{kernels::bias_epilogue{bias}, function});
     else
       kernels::matmul<Rows, Inputs, Units, Arch>(x, w, y, kernels::epilogue_then{kernels::no_epilogue{}, function});
   }
@@ -9754,7 +9792,8 @@ struct operation<layers::dropout> {
   template <class Call>
   static void forward(Call const& call) {
     if constexpr (!Call::planned.needs.view)
-      kernels::dropout<typename Call::architecture>(call.input(0), call.output(), floats<Call>, Call::layer.rate, key(call));
+      kernels::dropout<typename Call::architecture>(call.input(0), call.output(), floats<Call>, Call::layer.rate,
+                                                    key(call));
   }
 
   template <class Call>
@@ -9887,7 +9926,8 @@ struct operation<layers::maximum> : detail::merge_operation<detail::maximum_rule
 }  // namespace stagecraft
 
 // ---- stagecraft/execution/operations/views.hpp
-// Layers without steps of their own on the host: inputs are filled from outside, flatten and reshape are views. Level 5.
+// Layers without steps of their own on the host: inputs are filled from outside, flatten and reshape are views.
+// Level 5.
 
 namespace stagecraft {
 
@@ -10483,14 +10523,18 @@ class host_session {
   }
 
   /// Where the samples of an input go: (batch, shape...).
-  [[nodiscard]] float* input(int index) { return memory_.block + inference_plan::program.calls[input_call(index)].value; }
+  [[nodiscard]] float* input(int index) {
+    return memory_.block + inference_plan::program.calls[input_call(index)].value;
+  }
   [[nodiscard]] static constexpr int input_count() {
     int count = 0;
     for (auto const& call : graph.calls) count += call.is_input ? 1 : 0;
     return count;
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) { return graph.calls[input_call(index)].shape; }
-  [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) { return graph.call(outputs[output]).shape; }
+  [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) {
+    return graph.call(outputs[output]).shape;
+  }
 
   /// Where the targets of an output go: class numbers (batch, rows per sample) if its loss is sparse, else floats.
   template <std::size_t Output>
@@ -10573,8 +10617,8 @@ class host_session {
   static constexpr bool is_packed =
       graph.parameters[Parameter].layout == parameter_layout::matrix && graph.parameters[Parameter].shape.rank() == 2;
   template <std::size_t Parameter>
-  using packed = kernels::packed_matrix<graph.parameters[Parameter].shape[0], graph.parameters[Parameter].shape[1],
-                                        architecture>;
+  using packed =
+      kernels::packed_matrix<graph.parameters[Parameter].shape[0], graph.parameters[Parameter].shape[1], architecture>;
 
  private:
   static constexpr auto const& storage = weight_storage_of<M, architecture>;
@@ -10594,12 +10638,14 @@ class host_session {
   }
   [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
     long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i) offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
+    for (std::size_t i = 0; i < output; ++i)
+      offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
     return offset;
   }
   [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
     long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i) offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
+    for (std::size_t i = 0; i < output; ++i)
+      offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
     return offset;
   }
 
@@ -10717,8 +10763,8 @@ class host_session {
         constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
         kernels::add_regularization_gradient<architecture>(penalty, weight(Parameter), gradient, size);
       }
-      kernels::update<Training.optimizer, architecture>(memory_.learning_rate, memory_.update, weight(Parameter), gradient,
-                                                        memory_.slots + offset, storage.floats, size);
+      kernels::update<Training.optimizer, architecture>(memory_.learning_rate, memory_.update, weight(Parameter),
+                                                        gradient, memory_.slots + offset, storage.floats, size);
     }
   }
   [[nodiscard]] static constexpr bool updated_in_backward(std::size_t parameter) {
@@ -10734,8 +10780,8 @@ class host_session {
   template <class Plan, std::size_t... Call>
   static constexpr long long largest_workspace(std::index_sequence<Call...>) {
     long long largest = 0;
-    for (long long const floats :
-         {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<host_call<Plan, static_cast<int>(Call)>>()...})
+    for (long long const floats : {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<
+                                            host_call<Plan, static_cast<int>(Call)>>()...})
       largest = std::max(largest, floats);
     return largest;
   }
@@ -10779,13 +10825,15 @@ constexpr void check_steps_of_training(Training const& training, bool pipelined,
   if (training.batch_size < 1)
     problem.report(4020, "the training has batch_size ", training.batch_size, "; it must be at least 1");
   if (training.steps_per_execution < 1)
-    problem.report(4021, "the training has steps_per_execution ", training.steps_per_execution, "; it must be at least 1");
+    problem.report(4021, "the training has steps_per_execution ", training.steps_per_execution,
+                   "; it must be at least 1");
   if (accumulation < 0)
     problem.report(2020, "the training has gradient_accumulation_steps_per_replica ", accumulation,
                    "; it must be at least 1, or 0 if it is not set");
   if (pipelined && accumulation == 0 && pipeline.schedule != schedule::sequential)
-    problem.report(2022, "the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica; "
-                         "a pipeline is trained on several micro-batches per weight update");
+    problem.report(2022,
+                   "the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica; "
+                   "a pipeline is trained on several micro-batches per weight update");
   if (accumulation > 1 && training.steps_per_execution % accumulation != 0)
     problem.report(2021, "the training has steps_per_execution ", training.steps_per_execution,
                    ", which is not a multiple of gradient_accumulation_steps_per_replica ", accumulation);
@@ -11657,8 +11705,10 @@ class batch_loader {
     auto* const target = session.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
     constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
-    constexpr auto width = Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
-    if (rows.size() < batch) std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
+    constexpr auto width =
+        Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
+    if (rows.size() < batch)
+      std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
 
     float* const scale = session.scale(Output);
     for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
@@ -12011,8 +12061,8 @@ class metric_state {
 
 namespace stagecraft {
 
-/// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the metrics
-/// of each output, whose names begin with the output's layer if there are several.
+/// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
+/// metrics of each output, whose names begin with the output's layer if there are several.
 template <class Session, auto Training>
 class step_results {
  public:
@@ -12026,7 +12076,8 @@ class step_results {
     for (std::size_t output = 0; output < outputs; ++output)
       for (std::size_t i = 0; i < metrics; ++i)
         metrics_[output * metrics + i] =
-            metric_state(compiled_metrics[static_cast<int>(i)], Session::sparse_targets(output), Session::output_shape(output).back());
+            metric_state(compiled_metrics[static_cast<int>(i)], Session::sparse_targets(output),
+                         Session::output_shape(output).back());
   }
 
   [[nodiscard]] static std::string name(std::size_t index) {
@@ -12081,7 +12132,8 @@ class step_results {
     std::string result(Session::graph.layer_of(Session::outputs[output]).name.view());
     int same = 0;
     for (std::size_t i = 0; i < output; ++i)
-      same += Session::graph.call(Session::outputs[i]).layer == Session::graph.call(Session::outputs[output]).layer ? 1 : 0;
+      same +=
+          Session::graph.call(Session::outputs[i]).layer == Session::graph.call(Session::outputs[output]).layer ? 1 : 0;
     return same > 0 ? result + "_" + std::to_string(same) : result;
   }
 
@@ -12122,7 +12174,8 @@ constexpr void append_weights(graph_view const& graph, int model, std::vector<in
   };
   if (kind == model_kind::functional) {
     for (int const node :
-         post_order({graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs}).layers(model)) {
+         post_order({graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs})
+             .layers(model)) {
       if (node >= 0)
         append_layer(node);
       else
@@ -12150,13 +12203,14 @@ constexpr auto order_weights() {
 template <class M>
 inline constexpr auto weight_order = order_weights<M>();
 
+/// The layer that a weight belongs to.
 template <class M>
 constexpr int layer_of_weight(int weight) {
-  for (int i = 0; i < static_cast<int>(graph_of<M>.layers.size()); ++i) {
-    auto const& layer = graph_of<M>.layer(i);
-    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count) return i;
-  }
-  return -1;
+  int layer = 0;
+  while (layer + 1 < static_cast<int>(graph_of<M>.layers.size()) &&
+         weight >= graph_of<M>.layer(layer).first_parameter + graph_of<M>.layer(layer).parameter_count)
+    ++layer;
+  return layer;
 }
 
 /// Keras's name of a weight, such as "dense/kernel:0".
@@ -12169,8 +12223,10 @@ std::string weight_name(int weight) {
 template <class M, class Session, class Visit>
 void for_each_weight(Session& session, Visit&& visit) {
   [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    [[maybe_unused]] int const done[]{
-        0, (visit.template operator()<static_cast<std::size_t>(weight_order<M>[Index])>(session, Index), 0)...};
+    [[maybe_unused]] int const done[] {
+      0,
+      (visit.template operator()<static_cast<std::size_t>(weight_order<M>[Index])>(session, Index), 0)...
+    };
   }(std::make_index_sequence<weight_order<M>.size()>{});
 }
 
@@ -12179,7 +12235,8 @@ std::vector<weight_array> copy_weights(Session const& session) {
   std::vector<weight_array> result(weight_order<M>.size());
   for_each_weight<M>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
     auto const& info = graph_of<M>.parameters[Weight];
-    result[index] = {weight_name<M>(static_cast<int>(Weight)), {info.shape.begin(), info.shape.end()},
+    result[index] = {weight_name<M>(static_cast<int>(Weight)),
+                     {info.shape.begin(), info.shape.end()},
                      std::vector<float>(static_cast<std::size_t>(info.size()))};
     from.template read_weight<Weight>(result[index].values.data());
   });
@@ -12196,8 +12253,8 @@ inline void check_weight(weight_array const& found, std::string const& name, sha
     throw data_error("E4009", "set_weights: expected weight '" + name + "', found '" + found.name + "'");
   if (found.shape.size() != static_cast<std::size_t>(expected.rank()) ||
       !std::equal(expected.begin(), expected.end(), found.shape.begin()))
-    throw data_error("E4009", "set_weights: weight '" + name + "' has shape " + text(expected) + ", found " +
-                                  text(found.shape));
+    throw data_error("E4009",
+                     "set_weights: weight '" + name + "' has shape " + text(expected) + ", found " + text(found.shape));
   if (found.values.size() != static_cast<std::size_t>(expected.size()))
     throw data_error("E4009", "set_weights: weight '" + name + "' has " + std::to_string(expected.size()) +
                                   " values, found " + std::to_string(found.values.size()));
@@ -12242,9 +12299,9 @@ auto view_weight(Session& session) {
     std::array<std::size_t, 3> const extents{packed::panels, packed::rows, packed::panel_columns};
     auto panels = xt::adapt(session.weight(weight), std::size_t{packed::panels} * packed::panel_stride,
                             xt::no_ownership(), extents);
-    auto rows = xt::reshape_view(xt::transpose(std::move(panels), std::array<std::size_t, 3>{1, 0, 2}),
-                                 std::array<std::size_t, 2>{packed::rows,
-                                                            std::size_t{packed::panels} * packed::panel_columns});
+    auto rows =
+        xt::reshape_view(xt::transpose(std::move(panels), std::array<std::size_t, 3>{1, 0, 2}),
+                         std::array<std::size_t, 2>{packed::rows, std::size_t{packed::panels} * packed::panel_columns});
     return xt::view(std::move(rows), xt::all(), xt::range(0, packed::columns));
   } else {
     std::array<std::size_t, static_cast<std::size_t>(dimensions.rank())> extents{};
@@ -12294,7 +12351,8 @@ class model_trainer : public trainable {
     labelled_samples validation = options.validation_data;
     if (splits) {
       auto const rest = x.count() - train_count;
-      validation = {x.slice(train_count, rest), y.slice(train_count, rest), part(options.sample_weight, train_count, rest)};
+      validation = {x.slice(train_count, rest), y.slice(train_count, rest),
+                    part(options.sample_weight, train_count, rest)};
     }
     bool const validates = validation.given();
     auto const validation_loader =
@@ -12482,7 +12540,8 @@ class model_trainer : public trainable {
     return steps > 0 ? steps : batches;
   }
 
-  /// Keras on IPU's rules: an execution is cut to an epoch that is shorter (with a warning), and must divide a longer one.
+  /// Keras on IPU's rules: an execution is cut to an epoch that is shorter (with a warning), and must divide a longer
+  /// one.
   [[nodiscard]] static int steps_of_execution(int batches) {
     constexpr int wanted = Training.steps_per_execution;
     constexpr int accumulation = Training.pipeline.accumulation_steps();
@@ -12494,7 +12553,8 @@ class model_trainer : public trainable {
       throw data_error("E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's " +
                                     std::to_string(steps) + " batches, found " + std::to_string(accumulation));
     if (steps < wanted)
-      std::fprintf(stderr, "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
+      std::fprintf(stderr,
+                   "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
                    wanted, batches, steps);
     return steps;
   }
@@ -12506,7 +12566,8 @@ class model_trainer : public trainable {
   }
   static void check_one_batch(sample_set const& x) {
     if (x.count() > training.batch_size)
-      detail::throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
+      detail::throw_data_error("E4008",
+                               "x: expected at most %d samples, the training description's batch_size, found %td",
                                training.batch_size, x.count());
   }
 

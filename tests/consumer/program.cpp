@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a consumer's program looks like: all of the consumer projects compile this file.
+#include <stagecraft/stagecraft.hpp>
 #include <cmath>
 #include <cstdio>
-#include <stagecraft/stagecraft.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;
@@ -21,7 +21,7 @@ int main() {
   sc::trainer<perceptron, training> model;
   model.fit(train.x, train.y, {.verbose = 0});
   auto const [loss, accuracy] = model.evaluate(test.x, test.y, {.verbose = 0});
-  std::printf("stagecraft %d.%d.%d: loss %.3f, accuracy %.3f\n", sc::version_major, sc::version_minor, sc::version_patch,
-              loss, accuracy);
+  std::printf("stagecraft %d.%d.%d: loss %.3f, accuracy %.3f\n", sc::version_major, sc::version_minor,
+              sc::version_patch, loss, accuracy);
   return std::isfinite(loss) ? 0 : 1;
 }

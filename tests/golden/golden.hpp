@@ -35,7 +35,7 @@ struct tensor {
 
 /// The tensors of one file, by name and in the order of the file.
 class file {
-public:
+ public:
   explicit file(std::string name) : name_(std::move(name)) {}
 
   [[nodiscard]] bool contains(std::string const& tensor_name) const { return tensors_.count(tensor_name) != 0; }
@@ -60,7 +60,7 @@ public:
     names_.push_back(tensor_name);
   }
 
-private:
+ private:
   std::string name_;
   std::vector<std::string> names_;
   std::map<std::string, tensor> tensors_;

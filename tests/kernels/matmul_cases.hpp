@@ -2,8 +2,8 @@
 // What the tests of the matrix products share: the instruction sets and shapes to try, and buffers with a guard behind.
 #pragma once
 
-#include <doctest/doctest.h>
 #include <stagecraft/kernels/simd.hpp>
+#include <doctest/doctest.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <doctest/doctest.h>
 #include <stagecraft/kernels/matmul_gradient.hpp>
 #include <stagecraft/kernels/reference_matmul.hpp>
+#include <doctest/doctest.h>
 
 #include "matmul_cases.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <doctest/doctest.h>
 #include <stagecraft/kernels/matmul.hpp>
 #include <stagecraft/kernels/reference_matmul.hpp>
+#include <doctest/doctest.h>
 
 #include "matmul_cases.hpp"
 
@@ -51,8 +51,8 @@ void check_matmul() {
                                  kernels::epilogue_then{kernels::bias_epilogue{bias.data()}, rectify{}});
   CHECK(first_difference(y.data(), expected.data(), M * N) == -1);
 
-  kernels::matmul<M, K, N, Arch>(x.data(), packed.data(), before.data(), y.data(),
-                                 kernels::bias_epilogue{bias.data()}, rectify{});
+  kernels::matmul<M, K, N, Arch>(x.data(), packed.data(), before.data(), y.data(), kernels::bias_epilogue{bias.data()},
+                                 rectify{});
   CHECK(first_difference(before.data(), kept.data(), M * N) == -1);
   CHECK(first_difference(y.data(), expected.data(), M * N) == -1);
   CHECK(before.guard_is_intact());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <doctest/doctest.h>
 #include <stagecraft/kernels/packed_matrix.hpp>
+#include <doctest/doctest.h>
 
 #include "matmul_cases.hpp"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace sc = stagecraft;
+using sc::detail::stage_problem;
 using namespace sc::layers;
 
 namespace {
@@ -46,13 +47,12 @@ static_assert(stages_as<sc::stages<0, sc::stages<0, 1>, 2>> == std::array{0, 0, 
 static_assert(stages_as<sc::stages<0, sc::stages<1, sc::stages<1, 2>>, 3>> == std::array{0, 1, 1, 2, 3});
 static_assert(stages_as<sc::stages<0, sc::stages<0, 1, 1>, 2>> == std::array{0, 0, 1, 1, 2});
 static_assert(stages_as<sc::stages<0, 1, 2, 3, 4>> == std::array{0, 1, 2, 3, 4});
+static_assert(stage_problem<sc::pipelined_model<nested, sc::stages<0, 1, 1, 1>, sc::device_mapping<>>>.code == 2001);
 static_assert(
-    sc::detail::stage_problem<sc::pipelined_model<nested, sc::stages<0, 1, 1, 1>, sc::device_mapping<>>>.code == 2001);
-static_assert(sc::detail::stage_problem<
-                  sc::pipelined_model<nested, sc::stages<0, sc::stages<0, 0, 1, 1>, 1>, sc::device_mapping<>>>.code == 2001);
-static_assert(
-    sc::detail::stage_problem<sc::pipelined_model<nested, sc::stages<sc::stages<0>, 0, 1>, sc::device_mapping<>>>.code ==
+    stage_problem<sc::pipelined_model<nested, sc::stages<0, sc::stages<0, 0, 1, 1>, 1>, sc::device_mapping<>>>.code ==
     2001);
+static_assert(stage_problem<sc::pipelined_model<nested, sc::stages<sc::stages<0>, 0, 1>, sc::device_mapping<>>>.code ==
+              2001);
 
 // A function edits the present assignment: the ResNet-50 of the guide.
 static_assert(sc::pipeline_stages<resnet::two_stages> == 2);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed, so
-// that both compilers print the text in the line that says `error:`. GCC prints such a string whole, Clang at most 31
-// characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself. Level 0.
+// How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed,
+// so that both compilers print the text in the line that says `error:`. GCC prints such a string whole, Clang at most
+// 31 characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself. Level 0.
 #pragma once
 
-#include <cstddef>
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -76,8 +76,8 @@ consteval bool fail() {
 }
 #endif
 
-/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on the
-/// way to an error, and a model's are long.
+/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on
+/// the way to an error, and a model's are long.
 template <piece... Text>
 struct verdict {
 #if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L

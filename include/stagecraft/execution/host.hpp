@@ -13,7 +13,8 @@ namespace detail {
 template <int Threads>
 inline constexpr diagnostic thread_problem = [] {
   diagnostic problem;
-  if (Threads != 1) problem.report(4033, "host<", Threads, "> asks for ", Threads, " threads; a step runs on one, host<>");
+  if (Threads != 1)
+    problem.report(4033, "host<", Threads, "> asks for ", Threads, " threads; a step runs on one, host<>");
   return problem;
 }();
 

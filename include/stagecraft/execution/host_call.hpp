@@ -3,9 +3,9 @@
 // Level 5.
 #pragma once
 
-#include <cstddef>
 #include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/host_plan.hpp>
+#include <cstddef>
 
 namespace stagecraft {
 
@@ -26,7 +26,9 @@ struct host_call {
   [[nodiscard]] static constexpr int input_call(int index) {
     return Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
   }
-  [[nodiscard]] static constexpr shape const& input_shape(int index) { return Plan::graph.call(input_call(index)).shape; }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) {
+    return Plan::graph.call(input_call(index)).shape;
+  }
   [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();

@@ -34,14 +34,14 @@ class aligned_block {
 
 /// What a step finds at run time. All else is constant.
 struct host_memory {
-  float* block = nullptr;        ///< the program's tensors
+  float* block = nullptr;  ///< the program's tensors
   float* weights = nullptr;
   float* gradients = nullptr;
-  float* slots = nullptr;        ///< the optimizer's state: one copy of the weights' layout after the other
+  float* slots = nullptr;  ///< the optimizer's state: one copy of the weights' layout after the other
   float* workspace = nullptr;
   std::uint64_t seed = 1;
-  std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
-  std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
+  std::uint64_t step = 0;   ///< training steps so far: tells the dropout masks of two steps apart
+  std::int64_t update = 1;  ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
 };
 

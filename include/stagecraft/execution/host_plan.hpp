@@ -3,10 +3,10 @@
 // layout of one architecture's kernels. Constants only. Level 5.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <stagecraft/kernels/packed_matrix.hpp>
 #include <stagecraft/program/program.hpp>
+#include <array>
+#include <cstddef>
 #include <utility>
 
 namespace stagecraft {

@@ -3,10 +3,6 @@
 // is made; no step allocates. Level 5.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <stagecraft/execution/host.hpp>
 #include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/operations/operations.hpp>
@@ -16,6 +12,10 @@
 #include <stagecraft/kernels/update.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/program/training.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace stagecraft {
@@ -48,14 +48,18 @@ class host_session {
   }
 
   /// Where the samples of an input go: (batch, shape...).
-  [[nodiscard]] float* input(int index) { return memory_.block + inference_plan::program.calls[input_call(index)].value; }
+  [[nodiscard]] float* input(int index) {
+    return memory_.block + inference_plan::program.calls[input_call(index)].value;
+  }
   [[nodiscard]] static constexpr int input_count() {
     int count = 0;
     for (auto const& call : graph.calls) count += call.is_input ? 1 : 0;
     return count;
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) { return graph.calls[input_call(index)].shape; }
-  [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) { return graph.call(outputs[output]).shape; }
+  [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) {
+    return graph.call(outputs[output]).shape;
+  }
 
   /// Where the targets of an output go: class numbers (batch, rows per sample) if its loss is sparse, else floats.
   template <std::size_t Output>
@@ -138,8 +142,8 @@ class host_session {
   static constexpr bool is_packed =
       graph.parameters[Parameter].layout == parameter_layout::matrix && graph.parameters[Parameter].shape.rank() == 2;
   template <std::size_t Parameter>
-  using packed = kernels::packed_matrix<graph.parameters[Parameter].shape[0], graph.parameters[Parameter].shape[1],
-                                        architecture>;
+  using packed =
+      kernels::packed_matrix<graph.parameters[Parameter].shape[0], graph.parameters[Parameter].shape[1], architecture>;
 
  private:
   static constexpr auto const& storage = weight_storage_of<M, architecture>;
@@ -159,12 +163,14 @@ class host_session {
   }
   [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
     long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i) offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
+    for (std::size_t i = 0; i < output; ++i)
+      offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
     return offset;
   }
   [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
     long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i) offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
+    for (std::size_t i = 0; i < output; ++i)
+      offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
     return offset;
   }
 
@@ -282,8 +288,8 @@ class host_session {
         constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
         kernels::add_regularization_gradient<architecture>(penalty, weight(Parameter), gradient, size);
       }
-      kernels::update<Training.optimizer, architecture>(memory_.learning_rate, memory_.update, weight(Parameter), gradient,
-                                                        memory_.slots + offset, storage.floats, size);
+      kernels::update<Training.optimizer, architecture>(memory_.learning_rate, memory_.update, weight(Parameter),
+                                                        gradient, memory_.slots + offset, storage.floats, size);
     }
   }
   [[nodiscard]] static constexpr bool updated_in_backward(std::size_t parameter) {
@@ -299,8 +305,8 @@ class host_session {
   template <class Plan, std::size_t... Call>
   static constexpr long long largest_workspace(std::index_sequence<Call...>) {
     long long largest = 0;
-    for (long long const floats :
-         {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<host_call<Plan, static_cast<int>(Call)>>()...})
+    for (long long const floats : {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<
+                                            host_call<Plan, static_cast<int>(Call)>>()...})
       largest = std::max(largest, floats);
     return largest;
   }

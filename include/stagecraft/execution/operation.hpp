@@ -3,10 +3,10 @@
 // file; a layer of the user's own brings `forward` and `backward` itself. Level 5.
 #pragma once
 
-#include <cstring>
-#include <span>
 #include <stagecraft/execution/host_call.hpp>
 #include <stagecraft/graph/shape.hpp>
+#include <cstring>
+#include <span>
 
 namespace stagecraft {
 
@@ -39,7 +39,8 @@ class layer_call {
   [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
   /// To add to. Where nobody wants the gradient, this is memory without a use.
   [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
-    return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace, input_floats(index)};
+    return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace,
+            input_floats(index)};
   }
   [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
     return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::stored_floats(index))};
@@ -70,17 +71,20 @@ struct operation {
 
   template <class Call>
   static void forward(Call const& call) {
-    static_assert(requires { Call::layer.forward(layer_call<Call>(call)); },
-                  "stagecraft: a layer that is run needs `void forward(auto const& call) const`, see "
-                  "execution/operation.hpp [E4030]");
-    if constexpr (requires { Call::layer.forward(layer_call<Call>(call)); }) Call::layer.forward(layer_call<Call>(call));
+    static_assert(
+        requires { Call::layer.forward(layer_call<Call>(call)); },
+        "stagecraft: a layer that is run needs `void forward(auto const& call) const`, see "
+        "execution/operation.hpp [E4030]");
+    if constexpr (requires { Call::layer.forward(layer_call<Call>(call)); })
+      Call::layer.forward(layer_call<Call>(call));
   }
 
   template <class Call>
   static void backward(Call const& call) {
-    static_assert(requires { Call::layer.backward(layer_call<Call>(call)); },
-                  "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
-                  "execution/operation.hpp [E4031]");
+    static_assert(
+        requires { Call::layer.backward(layer_call<Call>(call)); },
+        "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
+        "execution/operation.hpp [E4031]");
     for (int i = 0; i < Call::input_count; ++i)
       if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !written_before(call, i))
         clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());

@@ -3,14 +3,14 @@
 // rules are. Keras counterpart: tf.keras.layers.Layer. Level 1.
 #pragma once
 
-#include <array>
-#include <concepts>
-#include <initializer_list>
-#include <span>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/model_builder.hpp>
+#include <array>
+#include <concepts>
+#include <initializer_list>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +28,9 @@ namespace detail {
 /// The class name of a layer, or what to say in its place.
 template <class L>
 constexpr std::string_view name_of_layer() {
-  if constexpr (requires { { L::class_name } -> std::convertible_to<std::string_view>; })
+  if constexpr (requires {
+                  { L::class_name } -> std::convertible_to<std::string_view>;
+                })
     return L::class_name;
   else
     return type_name<L>();
@@ -38,13 +40,17 @@ constexpr std::string_view name_of_layer() {
 template <class L>
 constexpr diagnostic check_layer() {
   diagnostic problem;
-  if constexpr (!requires { { L::class_name } -> std::convertible_to<std::string_view>; })
-    problem.report(1007, "layer type '", type_name<L>(), "' has no class name; give it `static constexpr std::string_view "
+  if constexpr (!requires {
+                  { L::class_name } -> std::convertible_to<std::string_view>;
+                })
+    problem.report(1007, "layer type '", type_name<L>(),
+                   "' has no class name; give it `static constexpr std::string_view "
                    "class_name = \"...\";`");
   else if constexpr (!requires(L const& layer, layer_inputs const& in) {
                        { layer.output_shape(in) } -> std::convertible_to<shape>;
                      })
-    problem.report(1007, "layer type '", type_name<L>(), "' does not say the shape of its output; give it `constexpr shape "
+    problem.report(1007, "layer type '", type_name<L>(),
+                   "' does not say the shape of its output; give it `constexpr shape "
                    "output_shape(layer_inputs const& in) const`");
   return problem;
 }
@@ -117,7 +123,8 @@ struct layer : layer_base {
   template <class L>
   static constexpr diagnostic const_call_problem = [] {
     diagnostic problem;
-    problem.report(1006, "a layer that is const (", detail::name_of_layer<L>(), ") cannot be called, since a call gives it "
+    problem.report(1006, "a layer that is const (", detail::name_of_layer<L>(),
+                   ") cannot be called, since a call gives it "
                    "its weights; make the variable, or the model's `call`, non-const");
     return problem;
   }();

@@ -19,10 +19,10 @@ enum class model_kind : unsigned char { sequential, functional, subclass };
 /// A layer of a model: what its calls share.
 struct layer_info {
   fixed_name name;
-  std::string_view class_name;      ///< Keras's class name, such as "Dense"
-  type_tag const* type = no_type;   ///< leads to the C++ type; no_type for inputs
-  int index_in_type = 0;            ///< which of the model's layers of that type, in the order of their first calls
-  int first_parameter = 0;          ///< its weights are [first_parameter, first_parameter + parameter_count)
+  std::string_view class_name;     ///< Keras's class name, such as "Dense"
+  type_tag const* type = no_type;  ///< leads to the C++ type; no_type for inputs
+  int index_in_type = 0;           ///< which of the model's layers of that type, in the order of their first calls
+  int first_parameter = 0;         ///< its weights are [first_parameter, first_parameter + parameter_count)
   int parameter_count = 0;
   int pipeline_stage = unassigned;  ///< of a layer constructed in a stage's scope
   int call_count = 0;
@@ -32,28 +32,28 @@ struct layer_info {
 /// One call of a layer: a node of the graph, in the order in which calls were made, so that inputs come first.
 struct call_info {
   int layer = 0;
-  int node_index = 0;               ///< which call of its layer, from 0
-  int first_input = 0;              ///< its inputs are the calls inputs[first_input, first_input + input_count)
+  int node_index = 0;   ///< which call of its layer, from 0
+  int first_input = 0;  ///< its inputs are the calls inputs[first_input, first_input + input_count)
   int input_count = 0;
   int pipeline_stage = unassigned;
-  int nested_model = 0;             ///< the model whose call made it: 0 is the outermost
+  int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
   bool is_input = false;
   dtype type = dtype::float32;
-  stagecraft::shape shape;          ///< of its output, without the batch
-  long long flops = 0;              ///< of one sample, forward; a multiply-add counts as two
+  stagecraft::shape shape;  ///< of its output, without the batch
+  long long flops = 0;      ///< of one sample, forward; a multiply-add counts as two
 };
 
 /// A call of a model inside another one; number 0 is the outermost model itself.
 struct nested_model_info {
   fixed_name name;
-  std::string_view class_name;      ///< as Keras prints it: "Sequential", "Functional" or the name of the subclass
+  std::string_view class_name;  ///< as Keras prints it: "Sequential", "Functional" or the name of the subclass
   model_kind kind = model_kind::functional;
   int parent = -1;
-  int instance = 0;                 ///< calls of one instance share its weights
+  int instance = 0;  ///< calls of one instance share its weights
   int node_index = 0;
-  int first_input = 0;              ///< it takes nested_inputs[first_input, first_input + input_count)
+  int first_input = 0;  ///< it takes nested_inputs[first_input, first_input + input_count)
   int input_count = 0;
-  int first_output = 0;             ///< its outputs are the calls model_outputs[first_output, first_output + output_count)
+  int first_output = 0;  ///< its outputs are the calls model_outputs[first_output, first_output + output_count)
   int output_count = 0;
 };
 

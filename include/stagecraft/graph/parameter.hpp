@@ -17,8 +17,8 @@ enum class parameter_layout : unsigned char {
 
 /// One weight: Keras's `add_weight`.
 struct parameter {
-  fixed_name name;                   ///< Keras's name of it, such as "kernel"
-  stagecraft::shape shape;           ///< without a batch dimension
+  fixed_name name;          ///< Keras's name of it, such as "kernel"
+  stagecraft::shape shape;  ///< without a batch dimension
   stagecraft::initializer initializer = {};
   stagecraft::regularizer regularizer = {};
   bool trainable = true;

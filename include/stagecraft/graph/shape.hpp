@@ -2,8 +2,8 @@
 // The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it. Level 1.
 #pragma once
 
-#include <concepts>
 #include <stagecraft/diagnostics/text.hpp>
+#include <concepts>
 
 namespace stagecraft {
 
@@ -57,8 +57,10 @@ struct shape {
   template <class Text>
   constexpr void append_with_batch_to(Text& text) const {
     text.append("(None");
-    if (dimension_count > 0) text.append(", ");
-    else text.append(',');
+    if (dimension_count > 0)
+      text.append(", ");
+    else
+      text.append(',');
     append_dimensions(text);
     text.append(')');
   }

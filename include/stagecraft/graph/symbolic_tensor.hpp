@@ -2,18 +2,18 @@
 // A tensor that exists only while a model is traced: what a layer's call gives, and the next one takes. Level 1.
 #pragma once
 
-#include <array>
-#include <concepts>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/shape.hpp>
+#include <array>
+#include <concepts>
 
 namespace stagecraft {
 
 class model_builder;
 
-/// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a model
-/// it is what an invalid call gave, which has had its compile error.
+/// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a
+/// model it is what an invalid call gave, which has had its compile error.
 struct symbolic_tensor {
   model_builder* model = nullptr;
   int call = 0;
@@ -42,8 +42,9 @@ struct first_tensor {
 
 /// Whether a call's arguments are one or more symbolic tensors.
 template <class... Arguments>
-inline constexpr bool are_tensors =
-    sizeof...(Arguments) > 0 && ((std::same_as<Arguments, symbolic_tensor> || std::same_as<Arguments, first_tensor>) && ...);
+inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::same_as<Arguments, symbolic_tensor> ||
+                                                                  std::same_as<Arguments, first_tensor>) &&
+                                                                 ...);
 
 }  // namespace detail
 

@@ -9,8 +9,8 @@
 
 namespace stagecraft {
 
-/// The address of one of these leads back to a type; `id` tells types of different names apart. (Addresses of different objects cannot be
-/// compared in constant evaluation under GCC's undefined-behaviour sanitizer.)
+/// The address of one of these leads back to a type; `id` tells types of different names apart. (Addresses of different
+/// objects cannot be compared in constant evaluation under GCC's undefined-behaviour sanitizer.)
 struct type_tag {
   std::uint64_t id = 0;
 };

@@ -47,7 +47,8 @@ namespace detail {
 /// The most steps of a product that are summed at once, so that the panel they read stays in the second-level cache.
 inline constexpr int most_steps = 1024;
 
-/// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level cache.
+/// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level
+/// cache.
 inline constexpr int read_ahead = 512;
 
 /// Stores what the epilogue gives.
@@ -116,14 +117,14 @@ inline void multiply_panel(float const* left, float const* right, int steps, flo
   using store = tile_store<Stride, vectors, last_lanes, Arch, Output>;
   for (int block = 0; block < cut.tall; ++block) {
     multiply_tile<cut.height, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(left, right, steps,
-                                                                         store{y, add, last, column, output});
+                                                                                 store{y, add, last, column, output});
     left += cut.height * LeftStride;
     y += cut.height * Stride;
   }
   if constexpr (cut.low > 0)
     for (int block = 0; block < cut.low; ++block) {
-      multiply_tile<cut.height - 1, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(left, right, steps,
-                                                                               store{y, add, last, column, output});
+      multiply_tile<cut.height - 1, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(
+          left, right, steps, store{y, add, last, column, output});
       left += (cut.height - 1) * LeftStride;
       y += (cut.height - 1) * Stride;
     }
@@ -153,7 +154,8 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
 }  // namespace detail
 
 /// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>.
-/// `epilogue(batch, column)` gets the sums of `lanes` columns, the first of which is `column`, and gives what is stored.
+/// `epilogue(batch, column)` gets the sums of `lanes` columns, the first of which is `column`, and gives what is
+/// stored.
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
 inline void matmul(float const* x, float const* w, float* y, Epilogue const& epilogue = {}) {
   detail::multiply<M, K, N, Arch>(x, w, y, detail::store_output<Epilogue>{epilogue});
@@ -164,7 +166,8 @@ inline void matmul(float const* x, float const* w, float* y, Epilogue const& epi
 template <int M, int K, int N, class Arch = default_architecture, class Epilogue, class Function>
 inline void matmul(float const* x, float const* w, float* before, float* y, Epilogue const& epilogue,
                    Function const& function) {
-  detail::multiply<M, K, N, Arch>(x, w, y, detail::store_two_outputs<Epilogue, Function>{epilogue, function, before, y});
+  detail::multiply<M, K, N, Arch>(x, w, y,
+                                  detail::store_two_outputs<Epilogue, Function>{epilogue, function, before, y});
 }
 
 }  // namespace stagecraft::kernels

@@ -79,8 +79,8 @@ struct store_gradient {
 };
 
 /// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
-/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind dy's end
-/// may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
+/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind dy's
+/// end may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
 /// written. `dw` is read if Accumulate; else it may be null.
 template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
 inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish) {

@@ -42,11 +42,13 @@ inline void interleave_block(batch<Arch> (&row)[lanes<Arch>]) {
 
 }  // namespace detail
 
-/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from` are
-/// read; what is written for the others is unspecified. 1 <= rows.
+/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from`
+/// are read; what is written for the others is unspecified. 1 <= rows.
 template <class Arch = default_architecture>
 inline void transpose_block(float const* from, int from_stride, int rows, float* to, int to_stride) {
-  auto const source = [=](int row) { return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride; };
+  auto const source = [=](int row) {
+    return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride;
+  };
 #if defined(__AVX512F__)
   if constexpr (has_avx512<Arch>) {
     for (int column = 0; column < 16; column += 4) {

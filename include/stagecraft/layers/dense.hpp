@@ -28,7 +28,8 @@ struct dense_options {
 /// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
 struct dense : layer<dense> {
   static constexpr std::string_view class_name = "Dense";
-  static constexpr std::string_view usage = "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
+  static constexpr std::string_view usage =
+      "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
 
   int units;
   stagecraft::activation activation;

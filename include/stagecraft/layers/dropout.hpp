@@ -2,9 +2,9 @@
 // Sets a random part of its input to zero while training: tf.keras.layers.Dropout. Level 2.
 #pragma once
 
-#include <cstdint>
 #include <stagecraft/graph/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <cstdint>
 
 namespace stagecraft::layers {
 
@@ -34,7 +34,8 @@ struct dropout : layer<dropout> {
     if (!(rate > -1e6F && rate < 1e6F))
       return in.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
     if (!(rate >= 0.0F && rate < 1.0F))
-      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100),
+                      " percent; it must be at least 0 and below 1");
     return in[0];
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }

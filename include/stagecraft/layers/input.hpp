@@ -2,9 +2,9 @@
 // The input of a model: tf.keras.Input and tf.keras.layers.InputLayer. Level 2.
 #pragma once
 
-#include <concepts>
 #include <stagecraft/graph/model_builder.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <concepts>
 #include <string_view>
 
 namespace stagecraft::layers {
@@ -31,9 +31,7 @@ struct input : layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr symbolic_tensor operator()(model_builder& model) const {
-    return model.input(dimensions, layer_name, type);
-  }
+  constexpr symbolic_tensor operator()(model_builder& model) const { return model.input(dimensions, layer_name, type); }
 
   /// The same input with Keras's `name` argument.
   [[nodiscard]] constexpr input named(std::string_view name) const { return input(dimensions, type, name); }

@@ -46,7 +46,8 @@ struct reshape : layer<reshape> {
       known = in[0].size();
     }
     if (!valid || known != in[0].size())
-      return in.error(1017, "cannot give an input of shape ", in[0], " (", in[0].size(), " elements) the shape ", target);
+      return in.error(1017, "cannot give an input of shape ", in[0], " (", in[0].size(), " elements) the shape ",
+                      target);
     return result;
   }
 };

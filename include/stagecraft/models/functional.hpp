@@ -2,9 +2,9 @@
 // A model written as a constexpr function over symbolic tensors: Keras's functional API. Level 3.
 #pragma once
 
+#include <stagecraft/models/model_base.hpp>
 #include <cstddef>
 #include <span>
-#include <stagecraft/models/model_base.hpp>
 #include <utility>
 
 namespace stagecraft {
@@ -33,7 +33,8 @@ struct functional : callable_model<Derived> {
       return detail::check_result<Derived, result>("build");
     } else {
       diagnostic problem;
-      problem.report(1020, "functional model '", detail::type_name<Derived>(), "' has no function that builds it; give it "
+      problem.report(1020, "functional model '", detail::type_name<Derived>(),
+                     "' has no function that builds it; give it "
                      "`static constexpr auto build(auto& model)`, which takes nothing else");
       return problem;
     }

@@ -2,13 +2,13 @@
 // A linear stack of layers: tf.keras.Sequential. Level 3.
 #pragma once
 
-#include <concepts>
-#include <cstddef>
-#include <span>
 #include <stagecraft/graph/layer.hpp>
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>
+#include <concepts>
+#include <cstddef>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -42,7 +42,8 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
   static constexpr diagnostic check_definition() {
     diagnostic problem;
     if (sizeof...(Layers) == 0)
-      problem.report(1021, "a sequential model without layers; name its input and its layers: sequential<input{28, 28}, "
+      problem.report(1021,
+                     "a sequential model without layers; name its input and its layers: sequential<input{28, 28}, "
                      "flatten{}, dense{10}>");
     [[maybe_unused]] int position = 0;
     [[maybe_unused]] int const checks[]{
@@ -65,7 +66,8 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
   }
 
  private:
-  static constexpr void call_one(model_builder& builder, auto layer, symbolic_tensor& x, bool& has_input, int position) {
+  static constexpr void call_one(model_builder& builder, auto layer, symbolic_tensor& x, bool& has_input,
+                                 int position) {
     if constexpr (std::same_as<decltype(layer), layers::input>) {
       if (position == 0)
         x = builder.input(layer.dimensions, layer.layer_name, layer.type);
@@ -75,14 +77,16 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
       has_input = true;
     } else {
       if (!has_input) {
-        builder.problem.report(1010, "the first entry of this sequential model is not an input, so that its shapes are "
+        builder.problem.report(1010,
+                               "the first entry of this sequential model is not an input, so that its shapes are "
                                "not known; begin it with input{...}, or call it inside another model");
         x = builder.input(shape(1));
         has_input = true;
       }
       if constexpr (requires { layer.pipeline_stage; }) {
         if (layer.pipeline_stage != unassigned && builder.current_model() == 0)
-          builder.problem.report(2013, "entry ", position, " of a sequential model has a pipeline stage of its own; give "
+          builder.problem.report(2013, "entry ", position,
+                                 " of a sequential model has a pipeline stage of its own; give "
                                  "the stages of a sequential model with pipelined<model, stages<...>>");
       }
       x = layer(detail::first_tensor(x, "", 0));  // no line: this one is not the user's
@@ -95,7 +99,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
 /// another model.
 template <auto... LayersInBraces>  // values: flatten{}, since flatten() and flatten would be types
 using sequential = typename detail::layer_verdict<
-    sequential_model<LayersInBraces...>, detail::begins_with_input<LayersInBraces...>()>::template model<
-    sequential_model<LayersInBraces...>>;
+    sequential_model<LayersInBraces...>,
+    detail::begins_with_input<LayersInBraces...>()>::template model<sequential_model<LayersInBraces...>>;
 
 }  // namespace stagecraft

@@ -2,12 +2,12 @@
 // A stage assignment as ordinary values: got from a model, edited by a function, set again. Level 3.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <span>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/pipeline/stages.hpp>
+#include <array>
+#include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace stagecraft {

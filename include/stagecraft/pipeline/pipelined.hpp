@@ -3,10 +3,6 @@
 // get / set / reset_pipeline_stage_assignment. Level 3.
 #pragma once
 
-#include <array>
-#include <concepts>
-#include <cstddef>
-#include <span>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/stand_in.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
@@ -15,6 +11,10 @@
 #include <stagecraft/pipeline/pipeline_stage.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <stagecraft/pipeline/validation.hpp>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <span>
 #include <type_traits>
 
 namespace stagecraft {
@@ -39,8 +39,8 @@ struct no_stages {};
 template <class Function>
 inline constexpr bool takes_reference = true;
 template <class Result, class F, class Parameter>
-inline constexpr bool takes_reference<Result (F::*)(Parameter) const> = std::is_lvalue_reference_v<Parameter> ||
-                                                                       std::is_rvalue_reference_v<Parameter>;
+inline constexpr bool takes_reference<Result (F::*)(Parameter) const> =
+    std::is_lvalue_reference_v<Parameter> || std::is_rvalue_reference_v<Parameter>;
 template <class Result, class Parameter>
 inline constexpr bool takes_reference<Result (*)(Parameter)> = std::is_reference_v<Parameter>;
 
@@ -62,8 +62,8 @@ inline constexpr bool assigns_by_function = std::invocable<F, Argument&> && !tak
 /// A function, but one that cannot be given an assignment to change.
 template <class F, class Argument>
 inline constexpr bool has_wrong_parameter =
-    !assigns_by_function<F, Argument> && (std::invocable<F, Argument&> || std::is_function_v<std::remove_pointer_t<F>> ||
-                                          requires { &F::operator(); });
+    !assigns_by_function<F, Argument> &&
+    (std::invocable<F, Argument&> || std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); });
 
 template <class T>
 inline constexpr bool is_stage_list = false;
@@ -148,22 +148,25 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
       Assignment(assignment);
       for (auto const& entry : assignment) result.of_call[static_cast<std::size_t>(entry.call)] = entry.pipeline_stage;
     } else if constexpr (has_wrong_parameter<assignment_type, decltype(current_assignment<M>())>) {
-      result.problem.report(2017, "the function that assigns the stages does not take the assignment by reference, so that "
+      result.problem.report(2017,
+                            "the function that assigns the stages does not take the assignment by reference, so that "
                             "it cannot change it; write [](auto& assignment) { ... }");
     } else if constexpr (is_stage_list<assignment_type>) {
       if constexpr (is_list_of_stages<assignment_type>) {
         auto const tokens = tokens_of(Assignment);
         stage_list_reader(graph_of<M>, tokens, result.of_call, result.problem).read();
       } else {
-        result.problem.report(2019, "the list of stages has an entry that is neither a number nor a list for a nested model; "
+        result.problem.report(2019,
+                              "the list of stages has an entry that is neither a number nor a list for a nested model; "
                               "write stages<0, 1> or stages<0, stages<0, 1>, 1>");
       }
     } else if constexpr (is_range_of_stages<assignment_type>) {
       read_range(result);
     } else {
-      result.problem.report(2016, "the stages are given as a value of type '", type_name<assignment_type>(),
-                            "'; give stages<0, 0, 1>, a function [](auto& assignment) { ... }, an assignment got from a "
-                            "model, or an array of numbers");
+      result.problem.report(
+          2016, "the stages are given as a value of type '", type_name<assignment_type>(),
+          "'; give stages<0, 0, 1>, a function [](auto& assignment) { ... }, an assignment got from a "
+          "model, or an array of numbers");
     }
     return result;
   }
@@ -185,10 +188,10 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
         auto const& entry = Assignment[i];
         auto const& expected = graph_of<M>.layer_of(order[i]);
         if (entry.layer_name() != expected.name.view() || entry.node_index() != graph_of<M>.call(order[i]).node_index)
-          result.problem.report(2002, "entry ", static_cast<int>(i), " of the stage assignment is for layer '",
-                                entry.layer_name(), "' (node index ", entry.node_index(), "), but in this model layer '",
-                                expected.name, "' (node index ", graph_of<M>.call(order[i]).node_index,
-                                ") stands there; an assignment has the model's post-order");
+          result.problem.report(
+              2002, "entry ", static_cast<int>(i), " of the stage assignment is for layer '", entry.layer_name(),
+              "' (node index ", entry.node_index(), "), but in this model layer '", expected.name, "' (node index ",
+              graph_of<M>.call(order[i]).node_index, ") stands there; an assignment has the model's post-order");
         result.of_call[static_cast<std::size_t>(order[i])] = entry.pipeline_stage;
       }
     }
@@ -250,7 +253,8 @@ struct without_stages<pipelined_model<M, Assignment, Devices>> : without_stages<
 template <class T>
 inline constexpr diagnostic no_model_problem = [] {
   diagnostic problem;
-  problem.report(2015, "pipelined<...> is given the type '", type_name<T>(), "', which is not a model; a model is "
+  problem.report(2015, "pipelined<...> is given the type '", type_name<T>(),
+                 "', which is not a model; a model is "
                  "sequential<...>, a struct with base functional<...>, or build<...> of a model subclass");
   return problem;
 }();
@@ -276,7 +280,8 @@ using model_or_stand_in = std::conditional_t<Model<M>, M, not_a_model>;
 
 /// Keras on IPU's `set_pipeline_stage_assignment`: a model with a stage for each of its layers' calls. `Assignment` is
 /// - `stages<0, 0, 1>`: in Keras's order, see pipeline/stages.hpp;
-/// - a function that edits the model's present assignment: `[](auto& assignment) { for (auto& call : assignment) ... }`;
+/// - a function that edits the model's present assignment: `[](auto& assignment) { for (auto& call : assignment) ...
+/// }`;
 /// - an assignment got from a model, or an array of stages.
 /// `Devices` is the device of each stage: `device_mapping<0, 1, 0>`.
 ///

@@ -13,10 +13,10 @@ enum class execution_mode : unsigned char { training, inference };
 
 /// What the backward step of a call reads, and what its forward step must keep for it.
 struct call_needs {
-  bool input = true;       ///< backward reads the inputs' values
-  bool output = true;      ///< backward reads the output's value
-  bool view = false;       ///< the output is the input's memory; neither step does anything
-  long long saved = 0;     ///< floats that forward keeps for backward, for the whole batch
+  bool input = true;    ///< backward reads the inputs' values
+  bool output = true;   ///< backward reads the output's value
+  bool view = false;    ///< the output is the input's memory; neither step does anything
+  long long saved = 0;  ///< floats that forward keeps for backward, for the whole batch
 };
 
 /// A layer of the user's own reads what it says in `backward_uses_input`, `backward_uses_output` and `saved_size(in)`

@@ -4,12 +4,12 @@
 // Level 4.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <span>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/program/arena.hpp>
 #include <stagecraft/program/call_needs.hpp>
+#include <array>
+#include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,8 +18,8 @@ namespace stagecraft {
 /// The plan of one call. Offsets are floats into the program's block; -1 where there is nothing.
 struct planned_call {
   call_needs needs;
-  int root = 0;                       ///< the call whose memory holds the output: itself, unless it is a view
-  bool needs_gradient = false;        ///< its backward step runs
+  int root = 0;                            ///< the call whose memory holds the output: itself, unless it is a view
+  bool needs_gradient = false;             ///< its backward step runs
   bool writes_parameter_gradient = false;  ///< first in backward order of its layer's calls: writes, the others add
   long long value = -1;
   long long gradient = -1;
@@ -205,7 +205,8 @@ struct placed_buffers {
 };
 
 template <class M, int Batch, execution_mode Mode>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode>.buffer_count> placed_of{draft_of<M, Batch, Mode>.buffers.data()};
+inline constexpr placed_buffers<draft_of<M, Batch, Mode>.buffer_count> placed_of{
+    draft_of<M, Batch, Mode>.buffers.data()};
 
 template <class M, int Batch, execution_mode Mode>
 constexpr auto plan_program() {

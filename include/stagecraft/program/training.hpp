@@ -2,12 +2,12 @@
 // What a model is trained with, as a compile-time description: Keras's `compile` arguments. Level 4.
 #pragma once
 
-#include <cstdint>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/metrics/metrics.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <stagecraft/pipeline/options.hpp>
+#include <cstdint>
 
 namespace stagecraft {
 

@@ -2,10 +2,10 @@
 // The rules that a training description must follow, alone and with its model; each has a code. Level 4.
 #pragma once
 
-#include <cstddef>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/program/training.hpp>
+#include <cstddef>
 
 namespace stagecraft::detail {
 
@@ -17,13 +17,15 @@ constexpr void check_steps_of_training(Training const& training, bool pipelined,
   if (training.batch_size < 1)
     problem.report(4020, "the training has batch_size ", training.batch_size, "; it must be at least 1");
   if (training.steps_per_execution < 1)
-    problem.report(4021, "the training has steps_per_execution ", training.steps_per_execution, "; it must be at least 1");
+    problem.report(4021, "the training has steps_per_execution ", training.steps_per_execution,
+                   "; it must be at least 1");
   if (accumulation < 0)
     problem.report(2020, "the training has gradient_accumulation_steps_per_replica ", accumulation,
                    "; it must be at least 1, or 0 if it is not set");
   if (pipelined && accumulation == 0 && pipeline.schedule != schedule::sequential)
-    problem.report(2022, "the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica; "
-                         "a pipeline is trained on several micro-batches per weight update");
+    problem.report(2022,
+                   "the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica; "
+                   "a pipeline is trained on several micro-batches per weight update");
   if (accumulation > 1 && training.steps_per_execution % accumulation != 0)
     problem.report(2021, "the training has steps_per_execution ", training.steps_per_execution,
                    ", which is not a multiple of gradient_accumulation_steps_per_replica ", accumulation);

@@ -3,13 +3,13 @@
 // first one. Level 6.
 #pragma once
 
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/training/data.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <stagecraft/losses/per_output.hpp>
-#include <stagecraft/training/data.hpp>
 #include <utility>
 #include <vector>
 
@@ -98,8 +98,10 @@ class batch_loader {
     auto* const target = session.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
     constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
-    constexpr auto width = Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
-    if (rows.size() < batch) std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
+    constexpr auto width =
+        Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
+    if (rows.size() < batch)
+      std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
 
     float* const scale = session.scale(Output);
     for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;

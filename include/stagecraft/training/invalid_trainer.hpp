@@ -3,14 +3,14 @@
 // program adds no more of them. Level 6.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/training/fit_options.hpp>
 #include <stagecraft/training/history.hpp>
 #include <stagecraft/training/sample_set.hpp>
 #include <stagecraft/training/trainable.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 

@@ -2,18 +2,18 @@
 // What a trainer reports: the means of loss and metrics over the batches of an epoch, under Keras's names. Level 6.
 #pragma once
 
+#include <stagecraft/training/logs.hpp>
+#include <stagecraft/training/metric_state.hpp>
 #include <array>
 #include <cstddef>
 #include <span>
-#include <stagecraft/training/logs.hpp>
-#include <stagecraft/training/metric_state.hpp>
 #include <string>
 #include <utility>
 
 namespace stagecraft {
 
-/// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the metrics
-/// of each output, whose names begin with the output's layer if there are several.
+/// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
+/// metrics of each output, whose names begin with the output's layer if there are several.
 template <class Session, auto Training>
 class step_results {
  public:
@@ -27,7 +27,8 @@ class step_results {
     for (std::size_t output = 0; output < outputs; ++output)
       for (std::size_t i = 0; i < metrics; ++i)
         metrics_[output * metrics + i] =
-            metric_state(compiled_metrics[static_cast<int>(i)], Session::sparse_targets(output), Session::output_shape(output).back());
+            metric_state(compiled_metrics[static_cast<int>(i)], Session::sparse_targets(output),
+                         Session::output_shape(output).back());
   }
 
   [[nodiscard]] static std::string name(std::size_t index) {
@@ -82,7 +83,8 @@ class step_results {
     std::string result(Session::graph.layer_of(Session::outputs[output]).name.view());
     int same = 0;
     for (std::size_t i = 0; i < output; ++i)
-      same += Session::graph.call(Session::outputs[i]).layer == Session::graph.call(Session::outputs[output]).layer ? 1 : 0;
+      same +=
+          Session::graph.call(Session::outputs[i]).layer == Session::graph.call(Session::outputs[output]).layer ? 1 : 0;
     return same > 0 ? result + "_" + std::to_string(same) : result;
   }
 

@@ -2,12 +2,6 @@
 // Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives. Level 6.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <span>
 #include <stagecraft/execution/host_session.hpp>
 #include <stagecraft/program/training_checks.hpp>
 #include <stagecraft/training/batch_loader.hpp>
@@ -18,6 +12,12 @@
 #include <stagecraft/training/step_results.hpp>
 #include <stagecraft/training/trainable.hpp>
 #include <stagecraft/training/weight_views.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -59,7 +59,8 @@ class model_trainer : public trainable {
     labelled_samples validation = options.validation_data;
     if (splits) {
       auto const rest = x.count() - train_count;
-      validation = {x.slice(train_count, rest), y.slice(train_count, rest), part(options.sample_weight, train_count, rest)};
+      validation = {x.slice(train_count, rest), y.slice(train_count, rest),
+                    part(options.sample_weight, train_count, rest)};
     }
     bool const validates = validation.given();
     auto const validation_loader =
@@ -247,7 +248,8 @@ class model_trainer : public trainable {
     return steps > 0 ? steps : batches;
   }
 
-  /// Keras on IPU's rules: an execution is cut to an epoch that is shorter (with a warning), and must divide a longer one.
+  /// Keras on IPU's rules: an execution is cut to an epoch that is shorter (with a warning), and must divide a longer
+  /// one.
   [[nodiscard]] static int steps_of_execution(int batches) {
     constexpr int wanted = Training.steps_per_execution;
     constexpr int accumulation = Training.pipeline.accumulation_steps();
@@ -259,7 +261,8 @@ class model_trainer : public trainable {
       throw data_error("E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's " +
                                     std::to_string(steps) + " batches, found " + std::to_string(accumulation));
     if (steps < wanted)
-      std::fprintf(stderr, "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
+      std::fprintf(stderr,
+                   "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
                    wanted, batches, steps);
     return steps;
   }
@@ -271,7 +274,8 @@ class model_trainer : public trainable {
   }
   static void check_one_batch(sample_set const& x) {
     if (x.count() > training.batch_size)
-      detail::throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
+      detail::throw_data_error("E4008",
+                               "x: expected at most %d samples, the training description's batch_size, found %td",
                                training.batch_size, x.count());
   }
 

@@ -3,13 +3,13 @@
 // Level 6.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/weight_array.hpp>
 #include <stagecraft/training/xtensor.hpp>
+#include <array>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +30,8 @@ constexpr void append_weights(graph_view const& graph, int model, std::vector<in
   };
   if (kind == model_kind::functional) {
     for (int const node :
-         post_order({graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs}).layers(model)) {
+         post_order({graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs})
+             .layers(model)) {
       if (node >= 0)
         append_layer(node);
       else
@@ -58,13 +59,14 @@ constexpr auto order_weights() {
 template <class M>
 inline constexpr auto weight_order = order_weights<M>();
 
+/// The layer that a weight belongs to.
 template <class M>
 constexpr int layer_of_weight(int weight) {
-  for (int i = 0; i < static_cast<int>(graph_of<M>.layers.size()); ++i) {
-    auto const& layer = graph_of<M>.layer(i);
-    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count) return i;
-  }
-  return -1;
+  int layer = 0;
+  while (layer + 1 < static_cast<int>(graph_of<M>.layers.size()) &&
+         weight >= graph_of<M>.layer(layer).first_parameter + graph_of<M>.layer(layer).parameter_count)
+    ++layer;
+  return layer;
 }
 
 /// Keras's name of a weight, such as "dense/kernel:0".
@@ -77,8 +79,10 @@ std::string weight_name(int weight) {
 template <class M, class Session, class Visit>
 void for_each_weight(Session& session, Visit&& visit) {
   [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    [[maybe_unused]] int const done[]{
-        0, (visit.template operator()<static_cast<std::size_t>(weight_order<M>[Index])>(session, Index), 0)...};
+    [[maybe_unused]] int const done[] {
+      0,
+      (visit.template operator()<static_cast<std::size_t>(weight_order<M>[Index])>(session, Index), 0)...
+    };
   }(std::make_index_sequence<weight_order<M>.size()>{});
 }
 
@@ -87,7 +91,8 @@ std::vector<weight_array> copy_weights(Session const& session) {
   std::vector<weight_array> result(weight_order<M>.size());
   for_each_weight<M>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
     auto const& info = graph_of<M>.parameters[Weight];
-    result[index] = {weight_name<M>(static_cast<int>(Weight)), {info.shape.begin(), info.shape.end()},
+    result[index] = {weight_name<M>(static_cast<int>(Weight)),
+                     {info.shape.begin(), info.shape.end()},
                      std::vector<float>(static_cast<std::size_t>(info.size()))};
     from.template read_weight<Weight>(result[index].values.data());
   });
@@ -104,8 +109,8 @@ inline void check_weight(weight_array const& found, std::string const& name, sha
     throw data_error("E4009", "set_weights: expected weight '" + name + "', found '" + found.name + "'");
   if (found.shape.size() != static_cast<std::size_t>(expected.rank()) ||
       !std::equal(expected.begin(), expected.end(), found.shape.begin()))
-    throw data_error("E4009", "set_weights: weight '" + name + "' has shape " + text(expected) + ", found " +
-                                  text(found.shape));
+    throw data_error("E4009",
+                     "set_weights: weight '" + name + "' has shape " + text(expected) + ", found " + text(found.shape));
   if (found.values.size() != static_cast<std::size_t>(expected.size()))
     throw data_error("E4009", "set_weights: weight '" + name + "' has " + std::to_string(expected.size()) +
                                   " values, found " + std::to_string(found.values.size()));
@@ -150,9 +155,9 @@ auto view_weight(Session& session) {
     std::array<std::size_t, 3> const extents{packed::panels, packed::rows, packed::panel_columns};
     auto panels = xt::adapt(session.weight(weight), std::size_t{packed::panels} * packed::panel_stride,
                             xt::no_ownership(), extents);
-    auto rows = xt::reshape_view(xt::transpose(std::move(panels), std::array<std::size_t, 3>{1, 0, 2}),
-                                 std::array<std::size_t, 2>{packed::rows,
-                                                            std::size_t{packed::panels} * packed::panel_columns});
+    auto rows =
+        xt::reshape_view(xt::transpose(std::move(panels), std::array<std::size_t, 3>{1, 0, 2}),
+                         std::array<std::size_t, 2>{packed::rows, std::size_t{packed::panels} * packed::panel_columns});
     return xt::view(std::move(rows), xt::all(), xt::range(0, packed::columns));
   } else {
     std::array<std::size_t, static_cast<std::size_t>(dimensions.rank())> extents{};

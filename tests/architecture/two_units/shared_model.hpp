@@ -2,8 +2,8 @@
 // A model, its stages and its training in a header, as a user would share them between translation units.
 #pragma once
 
-#include <cstdint>
 #include <stagecraft/stagecraft.hpp>
+#include <cstdint>
 #include <vector>
 
 namespace shared {
@@ -26,11 +26,10 @@ struct in_two_stages {
 };
 using staged = sc::pipelined<network, in_two_stages{}>;
 
-inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::adam{},
-                 .metrics = sc::metrics::accuracy{},
-                 .batch_size = 4};
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .optimizer = sc::optimizers::adam{},
+                                              .metrics = sc::metrics::accuracy{},
+                                              .batch_size = 4};
 
 /// What a translation unit finds out about the model: addresses that are the same in every unit, and trained weights.
 struct findings {

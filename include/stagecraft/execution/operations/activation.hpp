@@ -43,8 +43,9 @@ struct operation<layers::activation> {
         kernels::softmax_gradient<rows<Call>, columns<Call>, add, arch>(call.output(), call.output_gradient(),
                                                                         call.input_gradient(0));
       else if constexpr (function != linear)
-        kernels::activation_backward<function, add, arch>(function.gradient_needs_input() ? call.input(0) : call.output(),
-                                                          call.output_gradient(), call.input_gradient(0), floats<Call>);
+        kernels::activation_backward<function, add, arch>(
+            function.gradient_needs_input() ? call.input(0) : call.output(), call.output_gradient(),
+            call.input_gradient(0), floats<Call>);
     }
   }
 };

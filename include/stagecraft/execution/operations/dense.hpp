@@ -27,7 +27,8 @@ struct update_in_registers {
     constexpr int slot_count = Optimizer.slots();
     Batch state[slot_count + 1];
     Batch weight = Batch::load_unaligned(weights + offset);
-    for (int slot = 0; slot < slot_count; ++slot) state[slot] = Batch::load_unaligned(slots + slot * slot_stride + offset);
+    for (int slot = 0; slot < slot_count; ++slot)
+      state[slot] = Batch::load_unaligned(slots + slot * slot_stride + offset);
     function(weight, gradient, state);
     weight.store_unaligned(weights + offset);
     for (int slot = 0; slot < slot_count; ++slot) state[slot].store_unaligned(slots + slot * slot_stride + offset);
@@ -64,7 +65,8 @@ struct dense_kernels {
  private:
   static void product(float const* x, float const* w, [[maybe_unused]] float const* bias, float* y, auto function) {
     if constexpr (UseBias)
-      kernels::matmul<Rows, Inputs, Units, Arch>(x, w, y, kernels::epilogue_then{kernels::bias_epilogue{bias}, function});
+      kernels::matmul<Rows, Inputs, Units, Arch>(x, w, y,
+                                                 kernels::epilogue_then{kernels::bias_epilogue{bias}, function});
     else
       kernels::matmul<Rows, Inputs, Units, Arch>(x, w, y, kernels::epilogue_then{kernels::no_epilogue{}, function});
   }

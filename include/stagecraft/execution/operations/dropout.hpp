@@ -28,7 +28,8 @@ struct operation<layers::dropout> {
   template <class Call>
   static void forward(Call const& call) {
     if constexpr (!Call::planned.needs.view)
-      kernels::dropout<typename Call::architecture>(call.input(0), call.output(), floats<Call>, Call::layer.rate, key(call));
+      kernels::dropout<typename Call::architecture>(call.input(0), call.output(), floats<Call>, Call::layer.rate,
+                                                    key(call));
   }
 
   template <class Call>

@@ -2,8 +2,6 @@
 // The steps of the merging layers on the host: add, subtract, multiply, average, maximum. Level 5.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <stagecraft/execution/operation.hpp>
 #include <stagecraft/kernels/elementwise.hpp>
 #include <stagecraft/layers/add.hpp>
@@ -11,6 +9,8 @@
 #include <stagecraft/layers/maximum.hpp>
 #include <stagecraft/layers/multiply.hpp>
 #include <stagecraft/layers/subtract.hpp>
+#include <array>
+#include <cstddef>
 #include <utility>
 
 namespace stagecraft {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers without steps of their own on the host: inputs are filled from outside, flatten and reshape are views. Level 5.
+// Layers without steps of their own on the host: inputs are filled from outside, flatten and reshape are views.
+// Level 5.
 #pragma once
 
 #include <stagecraft/execution/operation.hpp>
