@@ -2,6 +2,7 @@
 // Data of every kind trains a model in the same way.
 #include "trainer_cases.hpp"
 
+#include <cmath>
 #include <span>
 
 using cases::samples, cases::trainer;
@@ -13,6 +14,19 @@ std::vector<sc::weight_array> trained(sc::sample_set const& x, sc::sample_set co
   model.fit(x, y, {.epochs = 2, .verbose = 0});
   return model.get_weights();
 }
+
+/// Has no finite value at zero.
+struct logarithm : sc::layer<logarithm> {
+  static constexpr std::string_view class_name = "Logarithm";
+  [[nodiscard]] constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
+  void forward(auto const& call) const {
+    for (std::size_t i = 0; i < call.output().size(); ++i) call.output()[i] = std::log(call.input()[i]);
+  }
+  void backward(auto const& call) const {
+    for (std::size_t i = 0; i < call.output().size(); ++i)
+      call.input_gradient()[i] += call.output_gradient()[i] / call.input()[i];
+  }
+};
 
 }  // namespace
 
@@ -57,4 +71,13 @@ TEST_CASE("many arrays") {
     auto const copy = set.slice(0, 1);
     CHECK(copy[set.size() - 1].at(0) == set[set.size() - 1].at(0));
   }
+}
+
+TEST_CASE("a partial batch does not bring values that are not in the data") {
+  using of_logarithms = sc::sequential<input{4}, logarithm{}, dense{3}>;
+  samples data(11);
+  for (float& value : data.x) value += 0.5F;
+  sc::trainer<of_logarithms, cases::training> model;
+  model.fit(data.x, data.y, {.verbose = 0});
+  CHECK(std::isfinite(model.evaluate(data.x, data.y, {.verbose = 0})[0]));
 }

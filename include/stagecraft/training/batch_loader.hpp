@@ -15,7 +15,8 @@
 
 namespace stagecraft {
 
-/// Fills whole batches: of a partial one, the rows without a sample are zeros whose weight in the loss is 0.
+/// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
+/// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
 template <class Session, auto Training>
 class batch_loader {
  public:
@@ -65,7 +66,7 @@ class batch_loader {
       float* const to = session.input(i);
       x_[i].gather(rows, to);
       auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
-      if (rows.size() < batch) std::memset(to + rows.size() * size, 0, (batch - rows.size()) * size * sizeof(float));
+      for (std::size_t row = rows.size(); row < batch; ++row) std::memcpy(to + row * size, to, size * sizeof(float));
     }
   }
 
