@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session_data.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace {
 
 template <auto Options>
@@ -33,6 +36,14 @@ void check_fused() {
 }
 
 using with_dropout = sc::sequential<input{9}, dense{33, sc::relu}, dropout{0.5F}, dense{3}>;
+/// Shows the mask of its dropout, whose call has the number of a weight.
+struct shows_mask : sc::functional<shows_mask> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(64);
+    auto const dropped = dropout{0.5F}(x);
+    return std::array{dropped, dense{64}(dense{4}(dropped))};
+  }
+};
 using without_dropout = sc::sequential<input{9}, dense{33, sc::relu}, dense{3}>;
 
 }  // namespace
@@ -78,6 +89,24 @@ TEST_CASE("evaluation drops nothing, training does, with another mask in each st
   data::fill(reference, 0);
   reference.predict_step();
   for (int i = 0; i < 6 * 3; ++i) CHECK(s.prediction(0, false)[i] == reference.prediction(0, false)[i]);
+}
+
+TEST_CASE("the first mask of dropout has nothing to do with the weights' first values") {
+  static constexpr auto description = sc::training{.batch_size = 1};
+  session<shows_mask, description> s(3);
+  std::fill_n(s.input(0), 64, 1.0F);
+  std::vector<bool> kept(64);
+  std::vector<float> const before = data::weights(s);
+  s.train_step([&] {
+    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = s.prediction(0, true)[i] != 0;
+  });
+  // Both kernels are uniform around 0: from the same numbers, signs would be the mask.
+  for (std::size_t const first : {std::size_t{0}, std::size_t{64 * 4 + 4}}) {
+    int same = 0;
+    for (std::size_t i = 0; i < kept.size(); ++i) same += kept[i] == (before[first + i] > 0) ? 1 : 0;
+    CHECK(same > 16);
+    CHECK(same < 48);
+  }
 }
 
 TEST_CASE("the same seed gives the same bits, another one others") {

@@ -18,11 +18,11 @@ struct operation<layers::dropout> {
     return 0;
   }
 
-  // Each call of each step draws from a sequence of its own.
+  // Each call of each step draws from a sequence of its own, which is none of the weights' first values either.
   template <class Call>
   static kernels::random_key key(Call const& call) {
     auto const seed = Call::layer.seed != 0 ? Call::layer.seed : call.memory.seed;
-    return {seed, (call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call) + 1};
+    return {seed, ~((call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call))};
   }
 
   template <class Call>
