@@ -98,6 +98,15 @@ TEST_CASE("weights change once per accumulation") {
       sc::data_error);
 }
 
+TEST_CASE("micro-batches that came before are not part of fit") {
+  samples const data(64), batch(8);
+  by<4, 4> plain, model;
+  model.train_on_batch(batch.x, batch.y);
+  auto const expected = plain.fit(data.x, data.y, {.verbose = 0});
+  CHECK(model.fit(data.x, data.y, {.verbose = 0}).at("loss") == expected.at("loss"));
+  CHECK(model.get_weights() == plain.get_weights());
+}
+
 TEST_CASE("a pipelined model is trained as the model without stages") {
   samples const data(64);
   by<4, 4> plain;

@@ -106,6 +106,9 @@ class host_session {
     }
   }
 
+  /// Forgets micro-batches whose weights have not been updated yet.
+  void begin_accumulation() { micro_batch_ = 0; }
+
   /// Forward step and losses, as in evaluation.
   void test_step() {
     run_forward<inference_plan>();

@@ -89,6 +89,7 @@ class model_trainer : public trainable {
       for (std::size_t i = 0; i < results::count; ++i) epoch_logs["val_" + results::name(i)] = 0;
     logs const full_epoch_logs = epoch_logs;
     stop_training = false;
+    session_.begin_accumulation();
     callbacks.on_train_begin(none);
     for (int epoch = options.initial_epoch; epoch < options.epochs && !stop_training; ++epoch) {
       order.begin_epoch(epoch);
