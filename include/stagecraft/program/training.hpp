@@ -15,11 +15,12 @@ namespace stagecraft {
 struct output_weights {
   static constexpr int capacity = 8;
   float values[capacity]{1, 1, 1, 1, 1, 1, 1, 1};
+  int count = 0;  ///< 0: none given
 
   constexpr output_weights() = default;
   template <class... Weights>
     requires(sizeof...(Weights) >= 1 && sizeof...(Weights) <= capacity)
-  constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...} {}
+  constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...}, count(sizeof...(Weights)) {}
 };
 
 /// Keras's `compile`, and what Keras takes at `fit` but a compiled plan must know before: the batch size.
@@ -31,7 +32,7 @@ struct output_weights {
 ///         .batch_size = 64};
 ///
 /// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E2020 to E2022
-/// gradient accumulation, E4022 and E4023 loss and outputs.
+/// gradient accumulation, E4022 to E4025 losses, metrics, outputs and loss weights.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {
   /// One loss for all outputs, or `losses::per_output(...)`.

@@ -55,6 +55,11 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
                      static_cast<int>(sizeof...(Output)), sizeof...(Output) == 1 ? " output" : " outputs",
                      "; give one loss for each output, or one for all");
   }
+  constexpr int weights = Training.loss_weights.count;
+  if (weights != 0 && weights != static_cast<int>(sizeof...(Output)))
+    problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",
+                   graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
+                   sizeof...(Output) == 1 ? " output" : " outputs", "; give one weight for each output, or none");
   if (sizeof...(Output) > output_weights::capacity)
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);

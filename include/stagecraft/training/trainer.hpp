@@ -348,7 +348,7 @@ using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training>().fa
 ///     auto [loss, accuracy] = model.evaluate(test.x, test.y);
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
-/// Errors: those of the model's layers and stages, and E4020 to E4024, E2020 to E2022 of the training.
+/// Errors: those of the model's layers and stages, and E4020 to E4025, E2020 to E2022 of the training.
 template <Model M, auto Training, class Machine = host<>>
 using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training>()>::template model<
     detail::trainer_or_stand_in<M, Training, Machine>>;
