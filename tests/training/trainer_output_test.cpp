@@ -66,6 +66,17 @@ TEST_CASE("evaluate and predict have a bar as well") {
   CHECK(count(predicted, "loss") == 0);
 }
 
+TEST_CASE("a bar is shown again after a run that an exception ended") {
+  samples const data(24);
+  trainer model;
+  sc::callbacks::lambda_callback fails({.on_train_begin = [](sc::logs&) { throw 1; }});
+  auto const text = printed(1, [&](sc::callback& bar, int verbose) {
+    CHECK_THROWS_AS(model.fit(data.x, data.y, {.verbose = verbose, .callbacks = {&bar, &fails}}), int);
+    model.evaluate(data.x, data.y, {.verbose = verbose, .callbacks = {&bar}});
+  });
+  CHECK(count(text, "3/3 [==============================] - ") == 1);
+}
+
 TEST_CASE("a file of logs") {
   samples const data(24);
   trainer model;

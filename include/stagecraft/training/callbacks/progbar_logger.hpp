@@ -20,6 +20,7 @@ class progbar_logger : public callback {
   void set_params(callback_params const& params) override {
     callback::set_params(params);
     target_ = params.steps;
+    in_fit_ = false;  // even if an exception ended the run before
     bar_.set_verbose(params.verbose);
   }
 
