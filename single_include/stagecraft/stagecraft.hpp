@@ -6466,11 +6466,12 @@ namespace stagecraft {
 struct output_weights {
   static constexpr int capacity = 8;
   float values[capacity]{1, 1, 1, 1, 1, 1, 1, 1};
+  int count = 0;  ///< 0: none given
 
   constexpr output_weights() = default;
   template <class... Weights>
     requires(sizeof...(Weights) >= 1 && sizeof...(Weights) <= capacity)
-  constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...} {}
+  constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...}, count(sizeof...(Weights)) {}
 };
 
 /// Keras's `compile`, and what Keras takes at `fit` but a compiled plan must know before: the batch size.
@@ -6482,7 +6483,7 @@ struct output_weights {
 ///         .batch_size = 64};
 ///
 /// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E2020 to E2022
-/// gradient accumulation, E4022 and E4023 loss and outputs.
+/// gradient accumulation, E4022 to E4025 losses, metrics, outputs and loss weights.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {
   /// One loss for all outputs, or `losses::per_output(...)`.
@@ -7385,6 +7386,7 @@ class progbar_logger : public callback {
   void set_params(callback_params const& params) override {
     callback::set_params(params);
     target_ = params.steps;
+    in_fit_ = false;  // even if an exception ended the run before
     bar_.set_verbose(params.verbose);
   }
 
@@ -9782,11 +9784,11 @@ struct operation<layers::dropout> {
     return 0;
   }
 
-  // Each call of each step draws from a sequence of its own.
+  // Each call of each step draws from a sequence of its own, which is none of the weights' first values either.
   template <class Call>
   static kernels::random_key key(Call const& call) {
     auto const seed = Call::layer.seed != 0 ? Call::layer.seed : call.memory.seed;
-    return {seed, (call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call) + 1};
+    return {seed, ~((call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call))};
   }
 
   template <class Call>
@@ -10581,6 +10583,9 @@ class host_session {
     }
   }
 
+  /// Forgets micro-batches whose weights have not been updated yet.
+  void begin_accumulation() { micro_batch_ = 0; }
+
   /// Forward step and losses, as in evaluation.
   void test_step() {
     run_forward<inference_plan>();
@@ -10863,6 +10868,11 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
                      static_cast<int>(sizeof...(Output)), sizeof...(Output) == 1 ? " output" : " outputs",
                      "; give one loss for each output, or one for all");
   }
+  constexpr int weights = Training.loss_weights.count;
+  if (weights != 0 && weights != static_cast<int>(sizeof...(Output)))
+    problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",
+                   graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
+                   sizeof...(Output) == 1 ? " output" : " outputs", "; give one weight for each output, or none");
   if (sizeof...(Output) > output_weights::capacity)
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
@@ -11622,7 +11632,8 @@ class epoch_order {
 
 namespace stagecraft {
 
-/// Fills whole batches: of a partial one, the rows without a sample are zeros whose weight in the loss is 0.
+/// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
+/// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
 template <class Session, auto Training>
 class batch_loader {
  public:
@@ -11672,7 +11683,7 @@ class batch_loader {
       float* const to = session.input(i);
       x_[i].gather(rows, to);
       auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
-      if (rows.size() < batch) std::memset(to + rows.size() * size, 0, (batch - rows.size()) * size * sizeof(float));
+      for (std::size_t row = rows.size(); row < batch; ++row) std::memcpy(to + row * size, to, size * sizeof(float));
     }
   }
 
@@ -12381,6 +12392,7 @@ class model_trainer : public trainable {
       for (std::size_t i = 0; i < results::count; ++i) epoch_logs["val_" + results::name(i)] = 0;
     logs const full_epoch_logs = epoch_logs;
     stop_training = false;
+    session_.begin_accumulation();
     callbacks.on_train_begin(none);
     for (int epoch = options.initial_epoch; epoch < options.epochs && !stop_training; ++epoch) {
       order.begin_epoch(epoch);
@@ -12639,7 +12651,7 @@ using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training>().fa
 ///     auto [loss, accuracy] = model.evaluate(test.x, test.y);
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
-/// Errors: those of the model's layers and stages, and E4020 to E4024, E2020 to E2022 of the training.
+/// Errors: those of the model's layers and stages, and E4020 to E4025, E2020 to E2022 of the training.
 template <Model M, auto Training, class Machine = host<>>
 using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training>()>::template model<
     detail::trainer_or_stand_in<M, Training, Machine>>;
