@@ -959,13 +959,14 @@ inline labelled_split mnist(std::string const& folder) {
 namespace stagecraft {
 
 /// A string of at most `Capacity` characters, usable in constant evaluation and as a template argument.
-/// What does not fit is cut off; nothing allocates.
+/// What does not fit is cut off, and `is_cut` says so; nothing allocates.
 template <std::size_t Capacity>
 struct fixed_text {
   static constexpr std::size_t capacity = Capacity;
 
   char characters[Capacity + 1]{};
   std::size_t length = 0;
+  bool is_cut = false;  ///< whether characters are missing
 
   constexpr fixed_text() = default;
   constexpr fixed_text(char const* text) { append(std::string_view(text)); }
@@ -981,10 +982,14 @@ struct fixed_text {
     char const* const from = text.data();
     for (std::size_t i = 0; i < count; ++i) characters[length + i] = from[i];
     length += count;
+    if (count < text.size()) is_cut = true;
     return *this;
   }
   constexpr fixed_text& append(char c) {
-    if (length < Capacity) characters[length++] = c;
+    if (length < Capacity)
+      characters[length++] = c;
+    else
+      is_cut = true;
     return *this;
   }
   constexpr fixed_text& append(long long number) {
@@ -2173,8 +2178,10 @@ struct parameter_list {
   parameter entries[capacity]{};
   int count = 0;
 
+  /// E1028 for a ninth.
   constexpr void add(parameter const& weight) {
-    if (count < capacity) entries[count++] = weight;
+    if (count < capacity) entries[count] = weight;
+    ++count;
   }
 };
 
@@ -2660,6 +2667,9 @@ constexpr model_builder::type_counter& model_builder::counter_of(type_tag const*
 
 // By hash, since every pair of layers compared would cost large models most of the compilers' limits of steps.
 constexpr void model_builder::check_name_is_new(fixed_name const& name) {
+  if (name.is_cut)
+    problem.report(1026, "layer name '", name, "...' has more than ", static_cast<int>(max_name_length),
+                   " characters; give the layer a shorter name");
   constexpr std::size_t buckets = 64;
   if (layers_by_name_.empty()) layers_by_name_.resize(buckets);
   unsigned hash = 0;
@@ -2958,6 +2968,16 @@ struct layer : layer_base {
     if (!model.problem.failed()) {
       if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
       if constexpr (requires { self.parameters(in, weights); }) self.parameters(in, weights);
+      if (weights.count > parameter_list::capacity)
+        in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::capacity);
+      if constexpr (requires { Derived::is_view; }) {
+        if (Derived::is_view &&
+            (given.size() != 1 || record.shape.size() != given[0].shape().size() || weights.count > 0))
+          in.error(1027,
+                   "says that it is a view, but a view takes one tensor, keeps its number of elements and has no "
+                   "weights");
+      }
+      if (model.problem.failed()) weights.count = 0;
     }
     record.parameters = &weights;
     return model.add_call(record);
@@ -4141,9 +4161,16 @@ constexpr auto call_subclass(auto& model, model_builder& builder, std::span<symb
   return model.call(builder, tensors[Index]...);
 }
 
-/// E1023 a subclass has no `call` for so many tensors, E1022 it returns none.
+/// E1011 a subclass without inputs, E1023 it has no `call` for so many tensors, E1022 it returns none.
 template <class Subclass, std::size_t... Index>
 constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
+  if constexpr (sizeof...(Index) == 0) {
+    diagnostic problem;
+    problem.report(1011, "the shapes of the inputs of model '", type_name<Subclass>(),
+                   "' are not known; name one input for each tensor that its `call` takes: build<",
+                   type_name<Subclass>(), ", input{28, 28}>");
+    return problem;
+  }
   constexpr bool callable = requires(Subclass& subclass, model_builder& builder, std::span<symbolic_tensor const> x) {
     subclass.call(builder, x[Index]...);
   };
@@ -4205,15 +4232,7 @@ struct built_model : model_base {
 
   template <std::size_t>
   static constexpr diagnostic check_definition() {
-    diagnostic problem;
-    if constexpr (sizeof...(Inputs) == 0)
-      problem.report(1011, "the shapes of the inputs of model '", detail::type_name<Subclass>(),
-                     "' are not known; name one "
-                     "input for each tensor that its `call` takes: build<",
-                     detail::type_name<Subclass>(), ", input{28, 28}>");
-    else
-      problem = detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
-    return problem;
+    return detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
   }
 
   static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {
@@ -4297,7 +4316,8 @@ inline constexpr diagnostic call_problem = [] {
   int const count = static_cast<int>(graph_of<M>.calls.size());
   if (!is_invalid<M> && (Call < 0 || Call >= count))
     problem.report(1024, "model '", graph_of<M>.name(), "' has no call ", Call, "; its calls are numbered from 0 to ",
-                   count - 1, ", inputs included");
+                   count - 1, ", inputs included",
+                   Call == -1 ? "; find_call gives -1 for a name that no layer has" : "");
   return problem;
 }();
 
@@ -7579,8 +7599,14 @@ class aligned_block {
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
   }
-  aligned_block(aligned_block const&) = delete;
-  aligned_block& operator=(aligned_block const&) = delete;
+  /// The memory keeps its place.
+  aligned_block(aligned_block&& other) noexcept
+      : size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+  aligned_block& operator=(aligned_block&& other) noexcept {
+    std::swap(size_, other.size_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
   ~aligned_block() { ::operator delete(data_, alignment); }
 
   [[nodiscard]] float* data() const noexcept { return data_; }
@@ -8318,6 +8344,7 @@ namespace stagecraft {
 /// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
 /// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
 /// calls have added before.
+/// Errors: E4034 for an input or a weight that the layer does not have.
 template <class Call>
 class layer_call {
  public:
@@ -8327,11 +8354,16 @@ class layer_call {
   [[nodiscard]] static constexpr shape const& input_shape(int index = 0) { return Call::input_shape(index); }
   [[nodiscard]] static constexpr shape const& output_shape() { return Call::output_shape(); }
 
-  [[nodiscard]] std::span<float const> input(int index = 0) const { return {call_.input(index), input_floats(index)}; }
+  [[nodiscard]] std::span<float const> input(int index = 0) const {
+    check("an input", index, Call::input_count);
+    return {call_.input(index), input_floats(index)};
+  }
   /// Written by `forward`, read by `backward`.
   [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
   /// A weight, in the order of `parameters`; one whose layout is `matrix` as a kernels::packed_matrix.
   [[nodiscard]] std::span<float const> weight(int index = 0) const {
+    static_assert(detail::report<no_weight_problem>());
+    check("a weight", index, Call::parameter_count);
     return {call_.weight(index), static_cast<std::size_t>(Call::stored_floats(index))};
   }
   /// `saved_size` floats per sample that `forward` keeps for `backward`; only while training.
@@ -8344,14 +8376,30 @@ class layer_call {
   [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
   /// To add to. Where nobody wants the gradient, this is memory without a use.
   [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
+    check("an input", index, Call::input_count);
     return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace,
             input_floats(index)};
   }
   [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
+    static_assert(detail::report<no_weight_problem>());
+    check("a weight", index, Call::parameter_count);
     return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::stored_floats(index))};
   }
 
  private:
+  static constexpr diagnostic no_weight_problem = [] {
+    diagnostic problem;
+    if (Call::parameter_count == 0)
+      problem.report(4034, "layer '", Call::plan::graph.layer_of(Call::call).name,
+                     "' uses a weight, but its `parameters` declares none");
+    return problem;
+  }();
+  // The index is a constant nearly always, and then this is nothing.
+  static void check(char const* what, int index, int count) {
+    if (index < 0 || index >= count)
+      detail::throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d",
+                               Call::plan::graph.layer_of(Call::call).name.characters, what, index, count);
+  }
   static constexpr std::size_t output_floats = static_cast<std::size_t>(Call::batch) * Call::size;
   [[nodiscard]] static constexpr std::size_t input_floats(int index) {
     return static_cast<std::size_t>(Call::batch) * static_cast<std::size_t>(Call::input_shape(index).size());
@@ -12130,9 +12178,16 @@ class step_results {
     return result;
   }
 
-  void write(logs& values_of_step, std::size_t first = 0) const {
+  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them.
+  void write(logs& values_of_step) const {
+    if (values_of_step.size() < count) values_of_step = make_logs();
     auto const all = values();
-    for (std::size_t i = 0; i < count; ++i) values_of_step.value(first + i) = all[i];
+    for (std::size_t i = 0; i < count; ++i) values_of_step.value(i) = all[i];
+  }
+  /// Into any logs, each name with a prefix.
+  void write(logs& values_of_epoch, std::string const& prefix) const {
+    auto const all = values();
+    for (std::size_t i = 0; i < count; ++i) values_of_epoch[prefix + name(i)] = all[i];
   }
 
  private:
@@ -12298,10 +12353,28 @@ constexpr int find_weight(std::string_view name) {
   return -1;
 }
 
+/// E4032: a name that no weight has.
+template <class M, fixed_name Name>
+inline constexpr diagnostic weight_name_problem = [] {
+  diagnostic problem;
+  if (find_weight<M>(Name) >= 0) return problem;
+  message names;
+  for (int const weight : weight_order<M>) {
+    names.append(names.empty() ? "" : ", ").append(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view());
+    names.append('/').append(graph_of<M>.parameters[static_cast<std::size_t>(weight)].name.view());
+    if (names.length > 200) {
+      names.append(", ...");
+      break;
+    }
+  }
+  problem.report(4032, "model '", graph_of<M>.name(), "' has no weight '", Name, "'; it has ", names);
+  return problem;
+}();
+
 template <class M, fixed_name Name, class Session>
 auto view_weight(Session& session) {
   constexpr int index = find_weight<M>(Name);
-  static_assert(index >= 0, "stagecraft: the model has no weight of this name; names are \"layer/weight\" [E4032]");
+  static_assert(report<weight_name_problem<M, Name>>());
   constexpr auto weight = static_cast<std::size_t>(index < 0 ? 0 : index);
   constexpr auto const& dimensions = graph_of<M>.parameters[weight].shape;
   if constexpr (Session::template is_packed<weight>) {
@@ -12370,7 +12443,9 @@ class model_trainer : public trainable {
         validates ? loader(validation.x, validation.y, validation.sample_weight, {}, loader::validation_names) : data;
     if (validates) batches_of(validation_loader, batch_size, options.validation_steps, "validation_steps");
 
-    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : seed_);
+    // Training that is continued with initial_epoch goes on where it was; another one has orders of its own.
+    if (options.initial_epoch == 0) ++fits_;
+    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : seed_ + fits_);
     int batches = order.batches(batch_size, options.drop_remainder);
     check_steps("steps_per_epoch", options.steps_per_epoch, batches);
     if (options.steps_per_epoch > 0) batches = options.steps_per_epoch;
@@ -12388,28 +12463,24 @@ class model_trainer : public trainable {
     callbacks.set_params({options.verbose, options.epochs, batches, validates});
 
     logs none, step_logs = results::make_logs(), epoch_logs = step_logs;
-    if (validates)
-      for (std::size_t i = 0; i < results::count; ++i) epoch_logs["val_" + results::name(i)] = 0;
-    logs const full_epoch_logs = epoch_logs;
     stop_training = false;
     session_.begin_accumulation();
     callbacks.on_train_begin(none);
     for (int epoch = options.initial_epoch; epoch < options.epochs && !stop_training; ++epoch) {
       order.begin_epoch(epoch);
-      train_results_.reset();
+      results means;
       callbacks.on_epoch_begin(epoch, none);
       for (int first = 0; first < batches && !stop_training; first += execution) {
         callbacks.on_train_batch_begin(first, step_logs);
-        for (int step = first; step < first + execution; ++step) train_step(data, order.batch(step, batch_size));
-        train_results_.write(step_logs);
+        for (int step = first; step < first + execution; ++step) train_step(data, order.batch(step, batch_size), means);
+        means.write(step_logs);
         callbacks.on_train_batch_end(first + execution - 1, step_logs);
       }
       epoch_logs = step_logs;
       if (validates && (epoch + 1) % options.validation_freq == 0) {
-        epoch_logs = full_epoch_logs;
-        train_results_.write(epoch_logs);
-        run_test(validation_loader, batch_size, options.validation_steps, callbacks, none);
-        test_results_.write(epoch_logs, results::count);
+        results validation_means;
+        run_test(validation_loader, batch_size, options.validation_steps, callbacks, validation_means);
+        validation_means.write(epoch_logs, "val_");
       }
       callbacks.on_epoch_end(epoch, epoch_logs);
     }
@@ -12426,9 +12497,9 @@ class model_trainer : public trainable {
     if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, 1, batches_of(data, batch_size, options.steps), false});
-    logs values = results::make_logs();
-    run_test(data, batch_size, options.steps, callbacks, values);
-    return test_results_.values();
+    results means;
+    run_test(data, batch_size, options.steps, callbacks, means);
+    return means.values();
   }
 
   /// The model's outputs for all samples: a tensor (samples, shape...), or a std::tuple of tensors if there are several
@@ -12464,17 +12535,17 @@ class model_trainer : public trainable {
                             std::vector<class_weight_entry> const& class_weight = {}) {
     loader const data(x, y, sample_weight, class_weight);
     check_one_batch(x);
-    train_results_.reset();
-    train_step(data, samples(0, data.count()));
-    return train_results_.values();
+    results means;
+    train_step(data, samples(0, data.count()), means);
+    return means.values();
   }
   /// The same without training. Definition: tf.keras.Model.test_on_batch.
   evaluation test_on_batch(sample_set const& x, sample_set const& y, sample_source const& sample_weight = {}) {
     loader const data(x, y, sample_weight, {});
     check_one_batch(x);
-    test_results_.reset();
-    test_step(data, samples(0, data.count()));
-    return test_results_.values();
+    results means;
+    test_step(data, samples(0, data.count()), means);
+    return means.values();
   }
   /// The outputs for at most `batch_size` samples. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
@@ -12508,14 +12579,14 @@ class model_trainer : public trainable {
  private:
   using loader = batch_loader<session_type, Training>;
 
-  void train_step(loader const& data, std::span<std::int32_t const> rows) {
+  void train_step(loader const& data, std::span<std::int32_t const> rows, results& means) {
     data.load(session_, rows);
-    session_.train_step([&] { train_results_.add(session_, static_cast<int>(rows.size()), true); });
+    session_.train_step([&] { means.add(session_, static_cast<int>(rows.size()), true); });
   }
-  void test_step(loader const& data, std::span<std::int32_t const> rows) {
+  void test_step(loader const& data, std::span<std::int32_t const> rows, results& means) {
     data.load(session_, rows);
     session_.test_step();
-    test_results_.add(session_, static_cast<int>(rows.size()), false);
+    means.add(session_, static_cast<int>(rows.size()), false);
   }
 
   // As in Keras, a bar among the user's callbacks stands in for the run's own.
@@ -12525,24 +12596,22 @@ class model_trainer : public trainable {
     return verbose != 0 && !found;
   }
 
-  void run_test(loader const& data, int batch_size, int steps, callback_list& callbacks, logs& values) {
+  void run_test(loader const& data, int batch_size, int steps, callback_list& callbacks, results& means) {
     int const batches = batches_of(data, batch_size, steps);
     int const execution = std::min(training.steps_per_execution, batches);
     logs step_logs = results::make_logs();
-    test_results_.reset();
     callbacks.on_test_begin(step_logs);
     for (int first = 0; first < batches; first += execution) {
       int const last = std::min(first + execution, batches);
       callbacks.on_test_batch_begin(first, step_logs);
       for (int batch = first; batch < last; ++batch) {
         auto const begin = std::ptrdiff_t{batch} * batch_size;
-        test_step(data, samples(begin, std::min<std::ptrdiff_t>(batch_size, data.count() - begin)));
+        test_step(data, samples(begin, std::min<std::ptrdiff_t>(batch_size, data.count() - begin)), means);
       }
-      test_results_.write(step_logs);
+      means.write(step_logs);
       callbacks.on_test_batch_end(last - 1, step_logs);
     }
     callbacks.on_test_end(step_logs);
-    if (!values.empty()) values = step_logs;
   }
 
   static int batches_of(loader const& data, int batch_size, int steps, char const* option = "steps") {
@@ -12621,7 +12690,7 @@ class model_trainer : public trainable {
 
   session_type session_;
   std::uint64_t seed_;
-  results train_results_, test_results_;
+  std::uint64_t fits_ = 0;  // trainings that began at epoch 0: each has orders of samples of its own
   std::array<std::int32_t, static_cast<std::size_t>(Training.batch_size)> samples_{};
 };
 

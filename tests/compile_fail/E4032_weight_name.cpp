@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E4032: a weight is named that the model does not have.
-// expect-error: the model has no weight of this name; names are "layer/weight"
+// expect-error: has no weight '
+// expect-error: it has dense/kernel, dense/bias, dense_1/kernel, dense_1/bias
 // expect-error: [E4032]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>

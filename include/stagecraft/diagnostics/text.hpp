@@ -8,13 +8,14 @@
 namespace stagecraft {
 
 /// A string of at most `Capacity` characters, usable in constant evaluation and as a template argument.
-/// What does not fit is cut off; nothing allocates.
+/// What does not fit is cut off, and `is_cut` says so; nothing allocates.
 template <std::size_t Capacity>
 struct fixed_text {
   static constexpr std::size_t capacity = Capacity;
 
   char characters[Capacity + 1]{};
   std::size_t length = 0;
+  bool is_cut = false;  ///< whether characters are missing
 
   constexpr fixed_text() = default;
   constexpr fixed_text(char const* text) { append(std::string_view(text)); }
@@ -30,10 +31,14 @@ struct fixed_text {
     char const* const from = text.data();
     for (std::size_t i = 0; i < count; ++i) characters[length + i] = from[i];
     length += count;
+    if (count < text.size()) is_cut = true;
     return *this;
   }
   constexpr fixed_text& append(char c) {
-    if (length < Capacity) characters[length++] = c;
+    if (length < Capacity)
+      characters[length++] = c;
+    else
+      is_cut = true;
     return *this;
   }
   constexpr fixed_text& append(long long number) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace stagecraft {
 
@@ -17,8 +18,14 @@ class aligned_block {
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
   }
-  aligned_block(aligned_block const&) = delete;
-  aligned_block& operator=(aligned_block const&) = delete;
+  /// The memory keeps its place.
+  aligned_block(aligned_block&& other) noexcept
+      : size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+  aligned_block& operator=(aligned_block&& other) noexcept {
+    std::swap(size_, other.size_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
   ~aligned_block() { ::operator delete(data_, alignment); }
 
   [[nodiscard]] float* data() const noexcept { return data_; }

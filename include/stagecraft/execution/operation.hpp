@@ -3,6 +3,8 @@
 // file; a layer of the user's own brings `forward` and `backward` itself. Level 5.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/execution/host_call.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <cstring>
@@ -13,6 +15,7 @@ namespace stagecraft {
 /// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
 /// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
 /// calls have added before.
+/// Errors: E4034 for an input or a weight that the layer does not have.
 template <class Call>
 class layer_call {
  public:
@@ -22,11 +25,16 @@ class layer_call {
   [[nodiscard]] static constexpr shape const& input_shape(int index = 0) { return Call::input_shape(index); }
   [[nodiscard]] static constexpr shape const& output_shape() { return Call::output_shape(); }
 
-  [[nodiscard]] std::span<float const> input(int index = 0) const { return {call_.input(index), input_floats(index)}; }
+  [[nodiscard]] std::span<float const> input(int index = 0) const {
+    check("an input", index, Call::input_count);
+    return {call_.input(index), input_floats(index)};
+  }
   /// Written by `forward`, read by `backward`.
   [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
   /// A weight, in the order of `parameters`; one whose layout is `matrix` as a kernels::packed_matrix.
   [[nodiscard]] std::span<float const> weight(int index = 0) const {
+    static_assert(detail::report<no_weight_problem>());
+    check("a weight", index, Call::parameter_count);
     return {call_.weight(index), static_cast<std::size_t>(Call::stored_floats(index))};
   }
   /// `saved_size` floats per sample that `forward` keeps for `backward`; only while training.
@@ -39,14 +47,30 @@ class layer_call {
   [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
   /// To add to. Where nobody wants the gradient, this is memory without a use.
   [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
+    check("an input", index, Call::input_count);
     return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace,
             input_floats(index)};
   }
   [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
+    static_assert(detail::report<no_weight_problem>());
+    check("a weight", index, Call::parameter_count);
     return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::stored_floats(index))};
   }
 
  private:
+  static constexpr diagnostic no_weight_problem = [] {
+    diagnostic problem;
+    if (Call::parameter_count == 0)
+      problem.report(4034, "layer '", Call::plan::graph.layer_of(Call::call).name,
+                     "' uses a weight, but its `parameters` declares none");
+    return problem;
+  }();
+  // The index is a constant nearly always, and then this is nothing.
+  static void check(char const* what, int index, int count) {
+    if (index < 0 || index >= count)
+      detail::throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d",
+                               Call::plan::graph.layer_of(Call::call).name.characters, what, index, count);
+  }
   static constexpr std::size_t output_floats = static_cast<std::size_t>(Call::batch) * Call::size;
   [[nodiscard]] static constexpr std::size_t input_floats(int index) {
     return static_cast<std::size_t>(Call::batch) * static_cast<std::size_t>(Call::input_shape(index).size());

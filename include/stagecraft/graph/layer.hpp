@@ -179,6 +179,16 @@ struct layer : layer_base {
     if (!model.problem.failed()) {
       if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
       if constexpr (requires { self.parameters(in, weights); }) self.parameters(in, weights);
+      if (weights.count > parameter_list::capacity)
+        in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::capacity);
+      if constexpr (requires { Derived::is_view; }) {
+        if (Derived::is_view &&
+            (given.size() != 1 || record.shape.size() != given[0].shape().size() || weights.count > 0))
+          in.error(1027,
+                   "says that it is a view, but a view takes one tensor, keeps its number of elements and has no "
+                   "weights");
+      }
+      if (model.problem.failed()) weights.count = 0;
     }
     record.parameters = &weights;
     return model.add_call(record);

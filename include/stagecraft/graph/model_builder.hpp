@@ -249,6 +249,9 @@ constexpr model_builder::type_counter& model_builder::counter_of(type_tag const*
 
 // By hash, since every pair of layers compared would cost large models most of the compilers' limits of steps.
 constexpr void model_builder::check_name_is_new(fixed_name const& name) {
+  if (name.is_cut)
+    problem.report(1026, "layer name '", name, "...' has more than ", static_cast<int>(max_name_length),
+                   " characters; give the layer a shorter name");
   constexpr std::size_t buckets = 64;
   if (layers_by_name_.empty()) layers_by_name_.resize(buckets);
   unsigned hash = 0;

@@ -33,8 +33,10 @@ struct parameter_list {
   parameter entries[capacity]{};
   int count = 0;
 
+  /// E1028 for a ninth.
   constexpr void add(parameter const& weight) {
-    if (count < capacity) entries[count++] = weight;
+    if (count < capacity) entries[count] = weight;
+    ++count;
   }
 };
 

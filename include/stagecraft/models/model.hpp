@@ -21,9 +21,16 @@ constexpr auto call_subclass(auto& model, model_builder& builder, std::span<symb
   return model.call(builder, tensors[Index]...);
 }
 
-/// E1023 a subclass has no `call` for so many tensors, E1022 it returns none.
+/// E1011 a subclass without inputs, E1023 it has no `call` for so many tensors, E1022 it returns none.
 template <class Subclass, std::size_t... Index>
 constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
+  if constexpr (sizeof...(Index) == 0) {
+    diagnostic problem;
+    problem.report(1011, "the shapes of the inputs of model '", type_name<Subclass>(),
+                   "' are not known; name one input for each tensor that its `call` takes: build<",
+                   type_name<Subclass>(), ", input{28, 28}>");
+    return problem;
+  }
   constexpr bool callable = requires(Subclass& subclass, model_builder& builder, std::span<symbolic_tensor const> x) {
     subclass.call(builder, x[Index]...);
   };
@@ -85,15 +92,7 @@ struct built_model : model_base {
 
   template <std::size_t>
   static constexpr diagnostic check_definition() {
-    diagnostic problem;
-    if constexpr (sizeof...(Inputs) == 0)
-      problem.report(1011, "the shapes of the inputs of model '", detail::type_name<Subclass>(),
-                     "' are not known; name one "
-                     "input for each tensor that its `call` takes: build<",
-                     detail::type_name<Subclass>(), ", input{28, 28}>");
-    else
-      problem = detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
-    return problem;
+    return detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
   }
 
   static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {

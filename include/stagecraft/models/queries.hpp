@@ -29,7 +29,8 @@ inline constexpr diagnostic call_problem = [] {
   int const count = static_cast<int>(graph_of<M>.calls.size());
   if (!is_invalid<M> && (Call < 0 || Call >= count))
     problem.report(1024, "model '", graph_of<M>.name(), "' has no call ", Call, "; its calls are numbered from 0 to ",
-                   count - 1, ", inputs included");
+                   count - 1, ", inputs included",
+                   Call == -1 ? "; find_call gives -1 for a name that no layer has" : "");
   return problem;
 }();
 

@@ -70,9 +70,16 @@ class step_results {
     return result;
   }
 
-  void write(logs& values_of_step, std::size_t first = 0) const {
+  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them.
+  void write(logs& values_of_step) const {
+    if (values_of_step.size() < count) values_of_step = make_logs();
     auto const all = values();
-    for (std::size_t i = 0; i < count; ++i) values_of_step.value(first + i) = all[i];
+    for (std::size_t i = 0; i < count; ++i) values_of_step.value(i) = all[i];
+  }
+  /// Into any logs, each name with a prefix.
+  void write(logs& values_of_epoch, std::string const& prefix) const {
+    auto const all = values();
+    for (std::size_t i = 0; i < count; ++i) values_of_epoch[prefix + name(i)] = all[i];
   }
 
  private:

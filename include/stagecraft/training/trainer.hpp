@@ -67,7 +67,9 @@ class model_trainer : public trainable {
         validates ? loader(validation.x, validation.y, validation.sample_weight, {}, loader::validation_names) : data;
     if (validates) batches_of(validation_loader, batch_size, options.validation_steps, "validation_steps");
 
-    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : seed_);
+    // Training that is continued with initial_epoch goes on where it was; another one has orders of its own.
+    if (options.initial_epoch == 0) ++fits_;
+    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : seed_ + fits_);
     int batches = order.batches(batch_size, options.drop_remainder);
     check_steps("steps_per_epoch", options.steps_per_epoch, batches);
     if (options.steps_per_epoch > 0) batches = options.steps_per_epoch;
@@ -85,28 +87,24 @@ class model_trainer : public trainable {
     callbacks.set_params({options.verbose, options.epochs, batches, validates});
 
     logs none, step_logs = results::make_logs(), epoch_logs = step_logs;
-    if (validates)
-      for (std::size_t i = 0; i < results::count; ++i) epoch_logs["val_" + results::name(i)] = 0;
-    logs const full_epoch_logs = epoch_logs;
     stop_training = false;
     session_.begin_accumulation();
     callbacks.on_train_begin(none);
     for (int epoch = options.initial_epoch; epoch < options.epochs && !stop_training; ++epoch) {
       order.begin_epoch(epoch);
-      train_results_.reset();
+      results means;
       callbacks.on_epoch_begin(epoch, none);
       for (int first = 0; first < batches && !stop_training; first += execution) {
         callbacks.on_train_batch_begin(first, step_logs);
-        for (int step = first; step < first + execution; ++step) train_step(data, order.batch(step, batch_size));
-        train_results_.write(step_logs);
+        for (int step = first; step < first + execution; ++step) train_step(data, order.batch(step, batch_size), means);
+        means.write(step_logs);
         callbacks.on_train_batch_end(first + execution - 1, step_logs);
       }
       epoch_logs = step_logs;
       if (validates && (epoch + 1) % options.validation_freq == 0) {
-        epoch_logs = full_epoch_logs;
-        train_results_.write(epoch_logs);
-        run_test(validation_loader, batch_size, options.validation_steps, callbacks, none);
-        test_results_.write(epoch_logs, results::count);
+        results validation_means;
+        run_test(validation_loader, batch_size, options.validation_steps, callbacks, validation_means);
+        validation_means.write(epoch_logs, "val_");
       }
       callbacks.on_epoch_end(epoch, epoch_logs);
     }
@@ -123,9 +121,9 @@ class model_trainer : public trainable {
     if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, 1, batches_of(data, batch_size, options.steps), false});
-    logs values = results::make_logs();
-    run_test(data, batch_size, options.steps, callbacks, values);
-    return test_results_.values();
+    results means;
+    run_test(data, batch_size, options.steps, callbacks, means);
+    return means.values();
   }
 
   /// The model's outputs for all samples: a tensor (samples, shape...), or a std::tuple of tensors if there are several
@@ -161,17 +159,17 @@ class model_trainer : public trainable {
                             std::vector<class_weight_entry> const& class_weight = {}) {
     loader const data(x, y, sample_weight, class_weight);
     check_one_batch(x);
-    train_results_.reset();
-    train_step(data, samples(0, data.count()));
-    return train_results_.values();
+    results means;
+    train_step(data, samples(0, data.count()), means);
+    return means.values();
   }
   /// The same without training. Definition: tf.keras.Model.test_on_batch.
   evaluation test_on_batch(sample_set const& x, sample_set const& y, sample_source const& sample_weight = {}) {
     loader const data(x, y, sample_weight, {});
     check_one_batch(x);
-    test_results_.reset();
-    test_step(data, samples(0, data.count()));
-    return test_results_.values();
+    results means;
+    test_step(data, samples(0, data.count()), means);
+    return means.values();
   }
   /// The outputs for at most `batch_size` samples. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
@@ -205,14 +203,14 @@ class model_trainer : public trainable {
  private:
   using loader = batch_loader<session_type, Training>;
 
-  void train_step(loader const& data, std::span<std::int32_t const> rows) {
+  void train_step(loader const& data, std::span<std::int32_t const> rows, results& means) {
     data.load(session_, rows);
-    session_.train_step([&] { train_results_.add(session_, static_cast<int>(rows.size()), true); });
+    session_.train_step([&] { means.add(session_, static_cast<int>(rows.size()), true); });
   }
-  void test_step(loader const& data, std::span<std::int32_t const> rows) {
+  void test_step(loader const& data, std::span<std::int32_t const> rows, results& means) {
     data.load(session_, rows);
     session_.test_step();
-    test_results_.add(session_, static_cast<int>(rows.size()), false);
+    means.add(session_, static_cast<int>(rows.size()), false);
   }
 
   // As in Keras, a bar among the user's callbacks stands in for the run's own.
@@ -222,24 +220,22 @@ class model_trainer : public trainable {
     return verbose != 0 && !found;
   }
 
-  void run_test(loader const& data, int batch_size, int steps, callback_list& callbacks, logs& values) {
+  void run_test(loader const& data, int batch_size, int steps, callback_list& callbacks, results& means) {
     int const batches = batches_of(data, batch_size, steps);
     int const execution = std::min(training.steps_per_execution, batches);
     logs step_logs = results::make_logs();
-    test_results_.reset();
     callbacks.on_test_begin(step_logs);
     for (int first = 0; first < batches; first += execution) {
       int const last = std::min(first + execution, batches);
       callbacks.on_test_batch_begin(first, step_logs);
       for (int batch = first; batch < last; ++batch) {
         auto const begin = std::ptrdiff_t{batch} * batch_size;
-        test_step(data, samples(begin, std::min<std::ptrdiff_t>(batch_size, data.count() - begin)));
+        test_step(data, samples(begin, std::min<std::ptrdiff_t>(batch_size, data.count() - begin)), means);
       }
-      test_results_.write(step_logs);
+      means.write(step_logs);
       callbacks.on_test_batch_end(last - 1, step_logs);
     }
     callbacks.on_test_end(step_logs);
-    if (!values.empty()) values = step_logs;
   }
 
   static int batches_of(loader const& data, int batch_size, int steps, char const* option = "steps") {
@@ -318,7 +314,7 @@ class model_trainer : public trainable {
 
   session_type session_;
   std::uint64_t seed_;
-  results train_results_, test_results_;
+  std::uint64_t fits_ = 0;  // trainings that began at epoch 0: each has orders of samples of its own
   std::array<std::int32_t, static_cast<std::size_t>(Training.batch_size)> samples_{};
 };
 

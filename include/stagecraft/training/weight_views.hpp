@@ -3,6 +3,7 @@
 // Level 6.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -143,10 +144,28 @@ constexpr int find_weight(std::string_view name) {
   return -1;
 }
 
+/// E4032: a name that no weight has.
+template <class M, fixed_name Name>
+inline constexpr diagnostic weight_name_problem = [] {
+  diagnostic problem;
+  if (find_weight<M>(Name) >= 0) return problem;
+  message names;
+  for (int const weight : weight_order<M>) {
+    names.append(names.empty() ? "" : ", ").append(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view());
+    names.append('/').append(graph_of<M>.parameters[static_cast<std::size_t>(weight)].name.view());
+    if (names.length > 200) {
+      names.append(", ...");
+      break;
+    }
+  }
+  problem.report(4032, "model '", graph_of<M>.name(), "' has no weight '", Name, "'; it has ", names);
+  return problem;
+}();
+
 template <class M, fixed_name Name, class Session>
 auto view_weight(Session& session) {
   constexpr int index = find_weight<M>(Name);
-  static_assert(index >= 0, "stagecraft: the model has no weight of this name; names are \"layer/weight\" [E4032]");
+  static_assert(report<weight_name_problem<M, Name>>());
   constexpr auto weight = static_cast<std::size_t>(index < 0 ? 0 : index);
   constexpr auto const& dimensions = graph_of<M>.parameters[weight].shape;
   if constexpr (Session::template is_packed<weight>) {

@@ -2,6 +2,7 @@
 // The layout of Keras's tables: cells are cut and filled up at the ends of their columns. Level 3.
 #pragma once
 
+#include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/models/summary_options.hpp>
 #include <cstddef>
 #include <initializer_list>
