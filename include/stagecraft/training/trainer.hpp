@@ -181,7 +181,8 @@ class model_trainer : public trainable {
   [[nodiscard]] float learning_rate() const override { return session_.learning_rate(); }
   void set_learning_rate(float rate) override { session_.set_learning_rate(rate); }
 
-  /// Copies of all weights, in the order of the model's layers. Definition: tf.keras.Model.get_weights.
+  /// Copies of all weights, in the order of the model's layers; those of a subclass in the order of their first calls,
+  /// where Keras takes the order of its attributes. Definition: tf.keras.Model.get_weights.
   [[nodiscard]] std::vector<weight_array> get_weights() const override {
     return detail::copy_weights<traced>(session_);
   }
