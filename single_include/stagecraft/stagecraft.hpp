@@ -1634,7 +1634,7 @@ namespace activations {
 
 // ---- stagecraft/initializers/initializer.hpp
 // A weight initializer as a compile-time value; the factories beside this file convert to it.
-// Keras counterpart: tf.keras.initializers.Initializer. Level 2 of the house; filling is kernels/initial_values.hpp.
+// Keras counterpart: tf.keras.initializers.Initializer. Level 0 of the house; filling is kernels/initial_values.hpp.
 
 namespace stagecraft {
 
@@ -1706,7 +1706,7 @@ struct initializer {
 
 // ---- stagecraft/initializers/constant.hpp
 // All weights the same value.
-// Keras counterpart: tf.keras.initializers.Constant. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.Constant. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1723,7 +1723,7 @@ struct constant {
 
 // ---- stagecraft/initializers/glorot_normal.hpp
 // Truncated normal weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
-// Keras counterpart: tf.keras.initializers.GlorotNormal. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.GlorotNormal. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1744,7 +1744,7 @@ struct glorot_normal {
 
 // ---- stagecraft/initializers/glorot_uniform.hpp
 // Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
-// Keras counterpart: tf.keras.initializers.GlorotUniform. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.GlorotUniform. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1765,7 +1765,7 @@ struct glorot_uniform {
 
 // ---- stagecraft/initializers/he_normal.hpp
 // Truncated normal weights with variance 2 / fan, fan = fan_in.
-// Keras counterpart: tf.keras.initializers.HeNormal. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.HeNormal. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1786,7 +1786,7 @@ struct he_normal {
 
 // ---- stagecraft/initializers/he_uniform.hpp
 // Uniform weights with variance 2 / fan, fan = fan_in.
-// Keras counterpart: tf.keras.initializers.HeUniform. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.HeUniform. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1807,7 +1807,7 @@ struct he_uniform {
 
 // ---- stagecraft/initializers/identity.hpp
 // The identity matrix.
-// Keras counterpart: tf.keras.initializers.Identity. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.Identity. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1824,7 +1824,7 @@ struct identity {
 
 // ---- stagecraft/initializers/lecun_normal.hpp
 // Truncated normal weights with variance 1 / fan, fan = fan_in.
-// Keras counterpart: tf.keras.initializers.LecunNormal. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.LecunNormal. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1845,7 +1845,7 @@ struct lecun_normal {
 
 // ---- stagecraft/initializers/lecun_uniform.hpp
 // Uniform weights with variance 1 / fan, fan = fan_in.
-// Keras counterpart: tf.keras.initializers.LecunUniform. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.LecunUniform. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1866,7 +1866,7 @@ struct lecun_uniform {
 
 // ---- stagecraft/initializers/ones.hpp
 // All weights 1.
-// Keras counterpart: tf.keras.initializers.Ones. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.Ones. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1881,7 +1881,7 @@ struct ones {
 
 // ---- stagecraft/initializers/orthogonal.hpp
 // Orthogonal rows or columns.
-// Keras counterpart: tf.keras.initializers.Orthogonal. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.Orthogonal. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1899,7 +1899,7 @@ struct orthogonal {
 
 // ---- stagecraft/initializers/random_normal.hpp
 // Normally distributed weights.
-// Keras counterpart: tf.keras.initializers.RandomNormal. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.RandomNormal. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1918,7 +1918,7 @@ struct random_normal {
 
 // ---- stagecraft/initializers/random_uniform.hpp
 // Uniformly distributed weights.
-// Keras counterpart: tf.keras.initializers.RandomUniform. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.RandomUniform. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1937,7 +1937,7 @@ struct random_uniform {
 
 // ---- stagecraft/initializers/truncated_normal.hpp
 // Normally distributed weights, redrawn outside of two standard deviations.
-// Keras counterpart: tf.keras.initializers.TruncatedNormal. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.TruncatedNormal. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1956,7 +1956,7 @@ struct truncated_normal {
 
 // ---- stagecraft/initializers/variance_scaling.hpp
 // Weights whose variance is scale / fan.
-// Keras counterpart: tf.keras.initializers.VarianceScaling. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.VarianceScaling. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1980,7 +1980,7 @@ struct variance_scaling {
 
 // ---- stagecraft/initializers/zeros.hpp
 // All weights 0.
-// Keras counterpart: tf.keras.initializers.Zeros. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers.Zeros. Level 0 of the house.
 
 namespace stagecraft::initializers {
 
@@ -1995,7 +1995,7 @@ struct zeros {
 
 // ---- stagecraft/initializers/initializers.hpp
 // All weight initializers.
-// Keras counterpart: tf.keras.initializers. Level 2 of the house.
+// Keras counterpart: tf.keras.initializers. Level 0 of the house.
 
 // ---- stagecraft/diagnostics/type_name.hpp
 // The name of a type as a text, for messages and for the default name of a model subclass. Level 0.
@@ -2132,7 +2132,7 @@ struct shape {
 
 // ---- stagecraft/regularizers/regularizer.hpp
 // A weight penalty as a compile-time value: l1 * sum|w| + l2 * sum w^2.
-// Keras counterpart: tf.keras.regularizers.L1L2. Level 2 of the house; the loops are in kernels/regularization.hpp.
+// Keras counterpart: tf.keras.regularizers.L1L2. Level 0 of the house; the loops are in kernels/regularization.hpp.
 
 namespace stagecraft {
 
@@ -5856,7 +5856,7 @@ void print_pipeline_stage_assignment_summary(summary_options const& options = {}
 
 // ---- stagecraft/regularizers/l1.hpp
 // The penalty l1 * sum|w|.
-// Keras counterpart: tf.keras.regularizers.l1. Level 2 of the house.
+// Keras counterpart: tf.keras.regularizers.l1. Level 0 of the house.
 
 namespace stagecraft::regularizers {
 
@@ -5873,7 +5873,7 @@ struct l1 {
 
 // ---- stagecraft/regularizers/l1_l2.hpp
 // The penalty l1 * sum|w| + l2 * sum w^2.
-// Keras counterpart: tf.keras.regularizers.l1_l2. Level 2 of the house.
+// Keras counterpart: tf.keras.regularizers.l1_l2. Level 0 of the house.
 
 namespace stagecraft::regularizers {
 
@@ -5891,7 +5891,7 @@ struct l1_l2 {
 
 // ---- stagecraft/regularizers/l2.hpp
 // The penalty l2 * sum w^2.
-// Keras counterpart: tf.keras.regularizers.l2. Level 2 of the house.
+// Keras counterpart: tf.keras.regularizers.l2. Level 0 of the house.
 
 namespace stagecraft::regularizers {
 
@@ -5908,7 +5908,7 @@ struct l2 {
 
 // ---- stagecraft/regularizers/regularizers.hpp
 // All weight penalties.
-// Keras counterpart: tf.keras.regularizers. Level 2 of the house.
+// Keras counterpart: tf.keras.regularizers. Level 0 of the house.
 
 // ---- stagecraft/version.hpp
 // The library's version: the only place where it is written; CMake reads it from here. Level 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A weight penalty as a compile-time value: l1 * sum|w| + l2 * sum w^2.
-// Keras counterpart: tf.keras.regularizers.L1L2. Level 2 of the house; the loops are in kernels/regularization.hpp.
+// Keras counterpart: tf.keras.regularizers.L1L2. Level 0 of the house; the loops are in kernels/regularization.hpp.
 #pragma once
 
 namespace stagecraft {
