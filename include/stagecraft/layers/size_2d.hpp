@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keras's "an integer or a tuple of 2 integers": kernel sizes, strides, dilation rates. Level 2.
+#pragma once
+
+namespace stagecraft {
+
+/// Height and width; one number stands for both: `3` is `{3, 3}`.
+struct size_2d {
+  int height = 1;
+  int width = 1;
+
+  constexpr size_2d() = default;
+  constexpr explicit(false) size_2d(int both) : height(both), width(both) {}
+  constexpr size_2d(int height_, int width_) : height(height_), width(width_) {}
+
+  [[nodiscard]] constexpr int area() const noexcept { return height * width; }
+  friend constexpr bool operator==(size_2d const&, size_2d const&) = default;
+};
+
+}  // namespace stagecraft
