@@ -5,11 +5,13 @@
 #include <stagecraft/layers/activation.hpp>
 #include <stagecraft/layers/add.hpp>
 #include <stagecraft/layers/average.hpp>
+#include <stagecraft/layers/batch_normalization.hpp>
 #include <stagecraft/layers/concatenate.hpp>
 #include <stagecraft/layers/dense.hpp>
 #include <stagecraft/layers/dropout.hpp>
 #include <stagecraft/layers/flatten.hpp>
 #include <stagecraft/layers/input.hpp>
+#include <stagecraft/layers/layer_normalization.hpp>
 #include <stagecraft/layers/maximum.hpp>
 #include <stagecraft/layers/multiply.hpp>
 #include <stagecraft/layers/reshape.hpp>

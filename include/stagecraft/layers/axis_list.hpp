@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keras's "an integer or a list of integers": the axes that a layer works along. Level 2.
+#pragma once
+
+#include <stagecraft/graph/shape.hpp>
+#include <concepts>
+
+namespace stagecraft {
+
+/// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
+struct axis_list {
+  static constexpr int capacity = shape::max_rank;
+
+  int axes[capacity]{};
+  int count = 0;
+
+  template <std::integral... Axes>
+    requires(sizeof...(Axes) >= 1 && sizeof...(Axes) <= capacity)
+  constexpr explicit(false) axis_list(Axes... axis) : axes{static_cast<int>(axis)...}, count(sizeof...(Axes)) {}
+
+  [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
+  [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
+  friend constexpr bool operator==(axis_list const&, axis_list const&) = default;
+
+  /// Appends "-1" or "(1, 2)".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    if (count > 1) text.append('(');
+    for (int i = 0; i < count; ++i) {
+      if (i > 0) text.append(", ");
+      text.append(axes[i]);
+    }
+    if (count > 1) text.append(')');
+  }
+};
+
+}  // namespace stagecraft

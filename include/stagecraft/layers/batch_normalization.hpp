@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Normalises each channel over the batch: tf.keras.layers.BatchNormalization. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/ones.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of BatchNormalization.
+struct batch_normalization_options {
+  int axis = -1;
+  float momentum = 0.99F;
+  float epsilon = 1e-3F;
+  bool center = true;
+  bool scale = true;
+  initializer beta_initializer = initializers::zeros{};
+  initializer gamma_initializer = initializers::ones{};
+  initializer moving_mean_initializer = initializers::zeros{};
+  initializer moving_variance_initializer = initializers::ones{};
+  regularizer beta_regularizer = {};
+  regularizer gamma_regularizer = {};
+  fixed_name name = {};
+};
+
+/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with numbers of its own for each channel: each
+/// index of `axis`, which counts as in Keras (the batch is axis 0, -1 the last).
+///
+/// While training, mean and variance are those of the batch (of its samples alone, where a batch is partial), and each
+/// call moves two weights that the optimizer does not touch: moving = moving * momentum + batch * (1 - momentum). These
+/// are used in evaluation and prediction. As in Keras, whose fused kernel does so, moving_variance gathers the unbiased
+/// variance, of n - 1 of n values, for inputs of rank 4 or 5 (with the batch) whose axis is 1 or the last; in all other
+/// cases, and for the output always, it is the variance of n.
+///
+/// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
+/// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
+struct batch_normalization : layer<batch_normalization> {
+  static constexpr std::string_view class_name = "BatchNormalization";
+  static constexpr std::string_view usage =
+      "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
+
+  int axis;
+  float momentum;
+  float epsilon;
+  bool center;
+  bool scale;
+  initializer beta_initializer;
+  initializer gamma_initializer;
+  initializer moving_mean_initializer;
+  initializer moving_variance_initializer;
+  regularizer beta_regularizer;
+  regularizer gamma_regularizer;
+
+  constexpr batch_normalization() : batch_normalization(batch_normalization_options{}) {}
+  constexpr explicit batch_normalization(int axis_) : batch_normalization(batch_normalization_options{.axis = axis_}) {}
+  constexpr explicit(false) batch_normalization(batch_normalization_options const& options)
+      : axis(options.axis),
+        momentum(options.momentum),
+        epsilon(options.epsilon),
+        center(options.center),
+        scale(options.scale),
+        beta_initializer(options.beta_initializer),
+        gamma_initializer(options.gamma_initializer),
+        moving_mean_initializer(options.moving_mean_initializer),
+        moving_variance_initializer(options.moving_variance_initializer),
+        beta_regularizer(options.beta_regularizer),
+        gamma_regularizer(options.gamma_regularizer) {
+    layer_name = options.name;
+  }
+
+  /// Anything else: E1025.
+  template <class L = batch_normalization>
+  constexpr explicit batch_normalization(...) : batch_normalization() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The axis among those of a shape, which has no batch.
+  [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
+  [[nodiscard]] constexpr int channels(shape const& in) const { return in[shape_axis(in)]; }
+  /// Whether moving_variance gathers the unbiased variance.
+  [[nodiscard]] constexpr bool moves_unbiased_variance(shape const& in) const {
+    int const along = shape_axis(in);
+    return (in.rank() == 3 || in.rank() == 4) && (along == 0 || along == in.rank() - 1);
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    int const along = shape_axis(in[0]);
+    if (along < 0 || along >= in[0].rank())
+      return in.error(1050, "normalises along axis ", axis, ", which is not an axis of an input of shape ", in[0],
+                      "; axis 0 is the batch, the last is ", in[0].rank());
+    if (!(momentum >= 0.0F && momentum <= 1.0F))
+      return in.error(1052, "has a momentum outside of 0 to 1; Keras's default is 0.99");
+    if (!(epsilon >= 0.0F && epsilon < 1e30F))
+      return in.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
+    return in[0];
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+    shape const each = channels(in[0]);
+    if (scale)
+      weights.add({.name = "gamma", .shape = each, .initializer = gamma_initializer, .regularizer = gamma_regularizer});
+    if (center)
+      weights.add({.name = "beta", .shape = each, .initializer = beta_initializer, .regularizer = beta_regularizer});
+    weights.add({.name = "moving_mean", .shape = each, .initializer = moving_mean_initializer, .trainable = false});
+    weights.add(
+        {.name = "moving_variance", .shape = each, .initializer = moving_variance_initializer, .trainable = false});
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Normalises each sample, or each row of it: tf.keras.layers.LayerNormalization. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/ones.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/axis_list.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of LayerNormalization.
+struct layer_normalization_options {
+  axis_list axis = -1;
+  float epsilon = 1e-3F;
+  bool center = true;
+  bool scale = true;
+  initializer beta_initializer = initializers::zeros{};
+  initializer gamma_initializer = initializers::ones{};
+  regularizer beta_regularizer = {};
+  regularizer gamma_regularizer = {};
+  fixed_name name = {};
+};
+
+/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: the last axis
+/// or a list of the last axes in their order, such as {1, 2} or {-2, -1} for an input of rank 3 (with the batch).
+/// The same while training and in prediction.
+///
+/// Shape unchanged. Weights: gamma, beta, both of the shape of the normalised axes. Cost: 7 FLOPs per element.
+/// Errors: E1050 axis; E1051 axes that are not the last ones; E1053 epsilon.
+/// Definition: Keras API, layers/normalization_layers.
+struct layer_normalization : layer<layer_normalization> {
+  static constexpr std::string_view class_name = "LayerNormalization";
+  static constexpr std::string_view usage =
+      "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
+
+  axis_list axis;
+  float epsilon;
+  bool center;
+  bool scale;
+  initializer beta_initializer;
+  initializer gamma_initializer;
+  regularizer beta_regularizer;
+  regularizer gamma_regularizer;
+
+  constexpr layer_normalization() : layer_normalization(layer_normalization_options{}) {}
+  constexpr explicit layer_normalization(int axis_) : layer_normalization(layer_normalization_options{.axis = axis_}) {}
+  constexpr explicit(false) layer_normalization(layer_normalization_options const& options)
+      : axis(options.axis),
+        epsilon(options.epsilon),
+        center(options.center),
+        scale(options.scale),
+        beta_initializer(options.beta_initializer),
+        gamma_initializer(options.gamma_initializer),
+        beta_regularizer(options.beta_regularizer),
+        gamma_regularizer(options.gamma_regularizer) {
+    layer_name = options.name;
+  }
+
+  /// Anything else: E1025.
+  template <class L = layer_normalization>
+  constexpr explicit layer_normalization(...) : layer_normalization() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The shape of what is normalised at once: the last axes, as many as `axis` names.
+  [[nodiscard]] constexpr shape normalized_shape(shape const& in) const {
+    shape result;
+    for (int i = in.rank() - axis.count; i < in.rank(); ++i) result.push_back(in[i]);
+    return result;
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    int const rank = in[0].rank();
+    bool are_last = true;
+    for (int i = 0; i < axis.count; ++i) {
+      int const along = axis.axes[i] < 0 ? rank + axis.axes[i] : axis.axes[i] - 1;
+      if (along < 0 || along >= rank)
+        return in.error(1050, "normalises along axis ", axis.axes[i], ", which is not an axis of an input of shape ",
+                        in[0], "; axis 0 is the batch, the last is ", rank);
+      are_last = are_last && along == rank - axis.count + i;
+    }
+    if (!are_last)
+      return in.error(1051, "normalises along axis ", axis, ", but it takes the last axes of its input alone, ",
+                      "in their order; the input's shape is ", in[0], " behind the batch, which is axis 0");
+    if (!(epsilon >= 0.0F && epsilon < 1e30F))
+      return in.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
+    return in[0];
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+    auto const each = normalized_shape(in[0]);
+    if (scale)
+      weights.add({.name = "gamma", .shape = each, .initializer = gamma_initializer, .regularizer = gamma_regularizer});
+    if (center)
+      weights.add({.name = "beta", .shape = each, .initializer = beta_initializer, .regularizer = beta_regularizer});
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
+};
+
+}  // namespace stagecraft::layers
