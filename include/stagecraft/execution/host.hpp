@@ -9,12 +9,12 @@ namespace stagecraft {
 
 namespace detail {
 
-/// E4033: more threads than a step is divided among.
+/// E4033: no thread at all, or more than any host has.
 template <int Threads>
 inline constexpr diagnostic thread_problem = [] {
   diagnostic problem;
-  if (Threads != 1)
-    problem.report(4033, "host<", Threads, "> asks for ", Threads, " threads; a step runs on one, host<>");
+  if (Threads < 1 || Threads > 1024)
+    problem.report(4033, "host<", Threads, "> asks for ", Threads, " threads; it takes 1 to 1024");
   return problem;
 }();
 
@@ -26,9 +26,13 @@ template <int Threads, class Arch>
 struct host_machine {
   static_assert(detail::report<detail::thread_problem<Threads>>());
   using architecture = Arch;
+  static constexpr int threads = Threads < 1 ? 1 : Threads;
 };
 
-/// The host CPU, with the kernels of the architecture that the program is compiled for.
+/// The host CPU, with the kernels of the architecture that the program is compiled for. A step is divided among
+/// `Threads` threads at places that follow from shapes: results have the same bits for any number of threads. Threads
+/// are started with a session and wait between steps; a step with little work does not gain from them.
+/// Errors: E4033 unless Threads is 1 to 1024.
 template <int Threads = 1>
 using host = host_machine<Threads, kernels::default_architecture>;
 

@@ -59,6 +59,8 @@ struct host_call {
   [[nodiscard]] float* output_gradient() const { return memory.block + planned.gradient; }
   [[nodiscard]] float* saved() const { return memory.block + planned.saved; }
   [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
+  /// Of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of training.
+  [[nodiscard]] float* mutable_weight(int index) const { return memory.weights + weight_offset(index); }
   [[nodiscard]] float* parameter_gradient(int index) const { return memory.gradients + weight_offset(index); }
   /// Floats that a weight takes in its layout.
   [[nodiscard]] static constexpr long long stored_floats(int index) {
@@ -68,6 +70,20 @@ struct host_call {
   }
   [[nodiscard]] static constexpr long long weight_offset(int index) {
     return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
+  }
+
+  /// The part of the work that is for the calling thread; all of it if the operation does not divide its work.
+  [[nodiscard]] kernels::share share() const {
+    if constexpr (Plan::threads > 1)
+      return memory.share;
+    else
+      return {};
+  }
+  /// This thread's part of `floats` floats, in whole cache lines.
+  [[nodiscard]] kernels::share::range elements(long long floats) const { return share().of(floats, 16); }
+  /// Waits for the other threads, inside an operation that divides its work.
+  void synchronize() const {
+    if constexpr (Plan::threads > 1) memory.team->synchronize();
   }
 
   host_memory const& memory;

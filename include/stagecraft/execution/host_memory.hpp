@@ -2,6 +2,8 @@
 // The memory that the host's steps work on. Level 5.
 #pragma once
 
+#include <stagecraft/execution/thread_team.hpp>
+#include <stagecraft/kernels/share.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -39,17 +41,19 @@ class aligned_block {
   float* data_;
 };
 
-/// What a step finds at run time. All else is constant.
+/// What a step finds at run time, on one thread. All else is constant.
 struct host_memory {
   float* block = nullptr;  ///< the program's tensors
   float* weights = nullptr;
   float* gradients = nullptr;
-  float* slots = nullptr;  ///< the optimizer's state: one copy of the weights' layout after the other
-  float* workspace = nullptr;
+  float* slots = nullptr;      ///< the optimizer's state: one copy of the weights' layout after the other
+  float* workspace = nullptr;  ///< of this thread alone
   std::uint64_t seed = 1;
   std::uint64_t step = 0;   ///< training steps so far: tells the dropout masks of two steps apart
   std::int64_t update = 1;  ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
+  kernels::share share = {};    ///< which of the threads this is
+  thread_team* team = nullptr;  ///< null if there is one thread only
 };
 
 }  // namespace stagecraft

@@ -3,7 +3,7 @@
 // layout of one architecture's kernels. Constants only. Level 5.
 #pragma once
 
-#include <stagecraft/kernels/packed_matrix.hpp>
+#include <stagecraft/kernels/packed_groups.hpp>
 #include <stagecraft/program/program.hpp>
 #include <array>
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace detail {
 template <class M, std::size_t Parameter, class Arch>
 constexpr long long stored_floats() {
   constexpr auto const& weight = graph_of<M>.parameters[Parameter];
-  if constexpr (weight.layout == parameter_layout::matrix && weight.shape.rank() == 2)
-    return kernels::packed_matrix<weight.shape[0], weight.shape[1], Arch>::size;
+  if constexpr (weight.layout == parameter_layout::matrix)
+    return kernels::packed_groups<weight.rows(), weight.columns(), weight.groups, Arch>::size;
   else
     return (weight.size() + 63LL) / 64 * 64;
 }
@@ -48,13 +48,14 @@ template <class M, class Arch>
 inline constexpr weight_storage<M, Arch> weight_storage_of{std::make_index_sequence<weight_storage<M, Arch>::count>{}};
 
 /// Everything about a step that is known at compile time.
-template <class M, auto Training, execution_mode Mode, class Arch>
+template <class M, auto Training, execution_mode Mode, class Machine>
 struct host_plan {
   using model = M;
-  using architecture = Arch;
+  using architecture = typename Machine::architecture;
+  static constexpr int threads = Machine::threads;
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
-  static constexpr auto const& weights = weight_storage_of<M, Arch>;
+  static constexpr auto const& weights = weight_storage_of<M, architecture>;
   /// A copy, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
   static constexpr auto training = Training;
   static constexpr bool trains = Mode == execution_mode::training;

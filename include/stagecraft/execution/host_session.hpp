@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace stagecraft {
@@ -26,9 +27,10 @@ template <Model M, auto Training, class Machine>
 class host_session {
  public:
   using architecture = typename Machine::architecture;
-  using training_plan = host_plan<M, Training, execution_mode::training, architecture>;
-  using inference_plan = host_plan<M, Training, execution_mode::inference, architecture>;
+  using training_plan = host_plan<M, Training, execution_mode::training, Machine>;
+  using inference_plan = host_plan<M, Training, execution_mode::inference, Machine>;
 
+  static constexpr int threads = Machine::threads;
   static constexpr int batch = Training.batch_size;
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& outputs = outputs_of<M>;
@@ -39,11 +41,17 @@ class host_session {
         weights_(storage.floats),
         gradients_(storage.floats),
         slots_(storage.floats * slot_count),
-        workspace_(workspace_floats()),
+        workspace_(threads * workspace_floats()),
         targets_(target_offset(output_count)),
         scales_(2LL * scale_offset(output_count)) {
-    memory_ = {block_.data(), weights_.data(), gradients_.data(), slots_.data(), workspace_.data(), seed};
-    memory_.learning_rate = training_plan::training.optimizer.learning_rate;
+    memory_ = {.block = block_.data(),
+               .weights = weights_.data(),
+               .gradients = gradients_.data(),
+               .slots = slots_.data(),
+               .workspace = workspace_.data(),
+               .seed = seed,
+               .learning_rate = training_plan::training.optimizer.learning_rate};
+    if constexpr (threads > 1) team_ = std::make_unique<thread_team>(threads);
     initialize(seed);
   }
 
@@ -93,14 +101,19 @@ class host_session {
   /// The weights are updated once per accumulation.
   template <class Look>
   void train_step(Look&& look) {
-    run_forward<training_plan>();
-    if (accumulation_steps > 1) begin_micro_batch();
-    run_losses<training_plan>(std::make_index_sequence<output_count>{});
-    look();
-    run_backward();
+    on_all_threads([this, &look](host_memory const& memory) {
+      run_forward<training_plan>(memory);
+      if constexpr (accumulation_steps > 1) begin_micro_batch(memory);
+      if (memory.share.is_first()) {
+        run_losses<training_plan>(std::make_index_sequence<output_count>{});
+        look();
+      }
+      synchronize(memory);
+      run_backward(memory);
+      if (micro_batch_ + 1 == accumulation_steps) run_updates(memory, std::make_index_sequence<storage.count>{});
+    });
     ++memory_.step;
     if (++micro_batch_ == accumulation_steps) {
-      run_updates(std::make_index_sequence<storage.count>{});
       ++memory_.update;
       micro_batch_ = 0;
     }
@@ -111,12 +124,14 @@ class host_session {
 
   /// Forward step and losses, as in evaluation.
   void test_step() {
-    run_forward<inference_plan>();
+    predict_step();
     run_losses<inference_plan>(std::make_index_sequence<output_count>{});
   }
 
   /// Forward step alone.
-  void predict_step() { run_forward<inference_plan>(); }
+  void predict_step() {
+    on_all_threads([](host_memory const& memory) { run_forward<inference_plan>(memory); });
+  }
 
   [[nodiscard]] float learning_rate() const { return memory_.learning_rate; }
   void set_learning_rate(float rate) { memory_.learning_rate = rate; }
@@ -142,11 +157,10 @@ class host_session {
   }
 
   template <std::size_t Parameter>
-  static constexpr bool is_packed =
-      graph.parameters[Parameter].layout == parameter_layout::matrix && graph.parameters[Parameter].shape.rank() == 2;
+  static constexpr bool is_packed = graph.parameters[Parameter].layout == parameter_layout::matrix;
   template <std::size_t Parameter>
-  using packed =
-      kernels::packed_matrix<graph.parameters[Parameter].shape[0], graph.parameters[Parameter].shape[1], architecture>;
+  using packed = kernels::packed_groups<graph.parameters[Parameter].rows(), graph.parameters[Parameter].columns(),
+                                        graph.parameters[Parameter].groups, architecture>;
 
  private:
   static constexpr auto const& storage = weight_storage_of<M, architecture>;
@@ -177,14 +191,39 @@ class host_session {
     return offset;
   }
 
+  template <class Work>
+  void on_all_threads(Work&& work) {
+    if constexpr (threads == 1) {
+      work(memory_);
+    } else {
+      auto on_thread = [this, &work](int thread) {
+        host_memory memory = memory_;
+        memory.workspace += thread * workspace_floats();
+        memory.share = {thread, threads};
+        memory.team = team_.get();
+        work(memory);
+      };
+      team_->run(on_thread);
+    }
+  }
+  /// False if a step has failed, on the first thread.
+  static bool synchronize([[maybe_unused]] host_memory const& memory) {
+    if constexpr (threads > 1)
+      return memory.team->synchronize();
+    else
+      return true;
+  }
+
   template <class Plan, std::size_t Call>
   static void forward_step(host_memory const& memory) {
-    operation<layer_t<M, static_cast<int>(Call)>>::forward(host_call<Plan, static_cast<int>(Call)>{memory});
+    using steps = operation<layer_t<M, static_cast<int>(Call)>>;
+    if (detail::takes_part<steps>(memory)) steps::forward(host_call<Plan, static_cast<int>(Call)>{memory});
   }
   template <std::size_t Call>
   static void backward_step(host_memory const& memory) {
+    using steps = operation<layer_t<M, static_cast<int>(Call)>>;
     if constexpr (training_plan::program.calls[Call].needs_gradient)
-      operation<layer_t<M, static_cast<int>(Call)>>::backward(host_call<training_plan, static_cast<int>(Call)>{memory});
+      if (detail::takes_part<steps>(memory)) steps::backward(host_call<training_plan, static_cast<int>(Call)>{memory});
   }
 
   // Steps stand in tables: an expression over all calls would meet the compilers' limits for large models.
@@ -199,17 +238,22 @@ class host_session {
   using call_indices = std::make_index_sequence<graph.calls.size()>;
 
   template <class Plan>
-  void run_forward() {
+  static void run_forward(host_memory const& memory) {
     static constexpr auto steps = forward_table<Plan>(call_indices{});
-    for (std::size_t i = 0; i < steps.size(); ++i)
-      if (!Plan::program.calls[i].needs.view && !graph.calls[i].is_input) steps[i](memory_);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (Plan::program.calls[i].needs.view || graph.calls[i].is_input) continue;
+      steps[i](memory);
+      if (!synchronize(memory)) return;
+    }
   }
 
-  void run_backward() {
+  static void run_backward(host_memory const& memory) {
     static constexpr auto steps = backward_table(call_indices{});
     for (std::size_t i = steps.size(); i-- > 0;) {
       auto const& planned = training_plan::program.calls[i];
-      if (planned.needs_gradient && !planned.needs.view) steps[i](memory_);
+      if (!planned.needs_gradient || planned.needs.view) continue;
+      steps[i](memory);
+      if (!synchronize(memory)) return;
     }
   }
 
@@ -250,16 +294,20 @@ class host_session {
 
   // Sum: gradients are added. Mean: each is divided by their number first. Running mean: what has been gathered is
   // scaled down before each one is added (keras.ipu GradientAccumulationReductionMethod).
-  void begin_micro_batch() {
+  void begin_micro_batch(host_memory const& memory) {
     using enum gradient_accumulation_reduction_method;
     constexpr auto method = Training.pipeline.reduction_method;
     auto const n = static_cast<float>(micro_batch_);
-    if (method == mean) gradient_factor_ = 1.0F / static_cast<float>(accumulation_steps);
-    if (method == running_mean) gradient_factor_ = 1.0F / (n + 1.0F);
+    if (memory.share.is_first()) {
+      if (method == mean) gradient_factor_ = 1.0F / static_cast<float>(accumulation_steps);
+      if (method == running_mean) gradient_factor_ = 1.0F / (n + 1.0F);
+    }
+    auto const [first, last] = memory.share.of(storage.floats, 16);
+    float* const gradients = memory.gradients + first;
     if (micro_batch_ == 0)
-      kernels::fill<architecture>(memory_.gradients, 0.0F, storage.floats);
+      kernels::fill<architecture>(gradients, 0.0F, last - first);
     else if (method == running_mean)
-      kernels::scaled_add<false, architecture>(n / (n + 1.0F), memory_.gradients, memory_.gradients, storage.floats);
+      kernels::scaled_add<false, architecture>(n / (n + 1.0F), gradients, gradients, last - first);
   }
 
   template <std::size_t... Parameter>
@@ -274,25 +322,27 @@ class host_session {
   }
 
   template <std::size_t... Parameter>
-  void run_updates(std::index_sequence<Parameter...>) {
-    [[maybe_unused]] int const done[]{0, (run_update<Parameter>(), 0)...};
+  static void run_updates(host_memory const& memory, std::index_sequence<Parameter...>) {
+    [[maybe_unused]] int const done[]{0, (run_update<Parameter>(memory), 0)...};
   }
   template <std::size_t Parameter>
-  void run_update() {
+  static void run_update(host_memory const& memory) {
     constexpr auto const& info = graph.parameters[Parameter];
     if constexpr (info.trainable && !updated_in_backward(Parameter)) {
-      constexpr auto size = storage.size[Parameter];
-      constexpr auto offset = storage.offset[Parameter];
-      float* const gradient = memory_.gradients + offset;
+      auto const [first, last] = memory.share.of(storage.size[Parameter], 16);
+      auto const size = last - first;
+      auto const offset = storage.offset[Parameter] + first;
+      float* const gradient = memory.gradients + offset;
+      float* const values = memory.weights + offset;
       if constexpr (!info.regularizer.empty()) {
         // Each micro-batch's loss contains the penalty: a sum of gradients contains it as often.
         constexpr bool sum = Training.pipeline.reduction_method == gradient_accumulation_reduction_method::sum;
         constexpr auto times = static_cast<float>(sum ? accumulation_steps : 1);
         constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
-        kernels::add_regularization_gradient<architecture>(penalty, weight(Parameter), gradient, size);
+        kernels::add_regularization_gradient<architecture>(penalty, values, gradient, size);
       }
-      kernels::update<Training.optimizer, architecture>(memory_.learning_rate, memory_.update, weight(Parameter),
-                                                        gradient, memory_.slots + offset, storage.floats, size);
+      kernels::update<Training.optimizer, architecture>(memory.learning_rate, memory.update, values, gradient,
+                                                        memory.slots + offset, storage.floats, size);
     }
   }
   [[nodiscard]] static constexpr bool updated_in_backward(std::size_t parameter) {
@@ -313,7 +363,10 @@ class host_session {
       largest = std::max(largest, floats);
     return largest;
   }
-  static constexpr long long workspace_floats() { return largest_workspace<training_plan>(call_indices{}); }
+  // Whole cache lines: each thread has its own part.
+  static constexpr long long workspace_floats() {
+    return (largest_workspace<training_plan>(call_indices{}) + 15) / 16 * 16;
+  }
 
   void initialize(std::uint64_t seed) {
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
@@ -332,6 +385,7 @@ class host_session {
 
   aligned_block block_, weights_, gradients_, slots_, workspace_, targets_, scales_;
   host_memory memory_;
+  std::unique_ptr<thread_team> team_;
   std::array<float, output_count> losses_{};
   float total_loss_ = 0;
   float gradient_factor_ = 1;

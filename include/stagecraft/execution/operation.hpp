@@ -79,8 +79,9 @@ class layer_call {
   Call const& call_;
 };
 
-/// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need. This one serves
-/// the user's own layers.
+/// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need on each thread.
+/// Where `divides` is declared and true, every thread carries out a step, each with its share of the work
+/// (`call.share()`); else the first one does all of it. This one serves the user's own layers.
 template <class L>
 struct operation {
   template <class Call>
@@ -129,6 +130,18 @@ struct operation {
     return false;
   }
 };
+
+namespace detail {
+
+/// Whether a thread has something to do in the steps of an operation.
+template <class Operation>
+[[nodiscard]] bool takes_part(host_memory const& memory) {
+  if constexpr (requires { Operation::divides; })
+    if (Operation::divides) return true;
+  return memory.share.is_first();
+}
+
+}  // namespace detail
 
 /// The steps of a layer whose output is its input's memory: there are none.
 struct view_operation {

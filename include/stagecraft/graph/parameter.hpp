@@ -12,7 +12,7 @@ namespace stagecraft {
 /// How a policy may store a weight.
 enum class parameter_layout : unsigned char {
   plain,   ///< row-major, as in its shape
-  matrix,  ///< the right factor of a matrix product, (rows, columns): kept packed in SIMD panels
+  matrix,  ///< the right factor of matrix products, (rows..., columns): kept packed in SIMD panels
 };
 
 /// One weight: Keras's `add_weight`.
@@ -23,8 +23,12 @@ struct parameter {
   stagecraft::regularizer regularizer = {};
   bool trainable = true;
   parameter_layout layout = parameter_layout::plain;
+  int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
 
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
+  /// Of a matrix: the last axis, and all others together.
+  [[nodiscard]] constexpr int columns() const noexcept { return shape.back(); }
+  [[nodiscard]] constexpr int rows() const noexcept { return shape.size() / shape.back(); }
 };
 
 /// The weights of one layer, in Keras's order. At most eight.

@@ -16,23 +16,25 @@ struct call_needs {
   bool input = true;    ///< backward reads the inputs' values
   bool output = true;   ///< backward reads the output's value
   bool view = false;    ///< the output is the input's memory; neither step does anything
-  long long saved = 0;  ///< floats that forward keeps for backward, for the whole batch
+  /// Floats that forward keeps for backward, for the whole batch; in inference, floats that forward needs for itself.
+  long long saved = 0;
 };
 
 /// A layer of the user's own reads what it says in `backward_uses_input`, `backward_uses_output` and `saved_size(in)`
 /// (floats per sample); all inputs and outputs are kept where it says nothing.
 template <Layer L>
-constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode) {
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   call_needs needs;
   if constexpr (requires { L::backward_uses_input; }) needs.input = L::backward_uses_input;
   if constexpr (requires { L::backward_uses_output; }) needs.output = L::backward_uses_output;
   if constexpr (requires { L::is_view; }) needs.view = L::is_view;
-  if constexpr (requires { layer.saved_size(in); }) needs.saved = static_cast<long long>(batch) * layer.saved_size(in);
+  if constexpr (requires { layer.saved_size(in); })
+    if (mode == execution_mode::training) needs.saved = static_cast<long long>(batch) * layer.saved_size(in);
   return needs;
 }
 
-constexpr call_needs needs_of(layers::dense const& layer, layer_inputs const& in, int batch, execution_mode) {
-  bool const keeps_sum = layer.activation.gradient_needs_input();
+constexpr call_needs needs_of(layers::dense const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  bool const keeps_sum = mode == execution_mode::training && layer.activation.gradient_needs_input();
   auto const outputs = static_cast<long long>(batch) * layer.output_shape(in).size();
   return {.output = !keeps_sum && layer.activation != linear, .saved = keeps_sum ? outputs : 0};
 }

@@ -136,7 +136,7 @@ class planner {
         if (own.needs_gradient) request(gradient[at(i)], backward_step(i), backward_step(i), floats_of(i));
       }
       // A layer keeps its values while training, even if no backward step will read them.
-      if (trains_ && own.needs.saved > 0)
+      if (own.needs.saved > 0)
         request(saved[at(i)], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
       if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[at(own.root)], backward_step(i));
       for (int const input : graph_.inputs_of(i)) {

@@ -162,6 +162,14 @@ inline constexpr diagnostic weight_name_problem = [] {
   return problem;
 }();
 
+template <int Rank>
+std::array<std::size_t, std::size_t{Rank}> extents_of(shape const& dimensions) {
+  std::array<std::size_t, std::size_t{Rank}> extents{};
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    extents[axis] = static_cast<std::size_t>(dimensions[static_cast<int>(axis)]);
+  return extents;
+}
+
 template <class M, fixed_name Name, class Session>
 auto view_weight(Session& session) {
   constexpr int index = find_weight<M>(Name);
@@ -169,20 +177,23 @@ auto view_weight(Session& session) {
   constexpr auto weight = static_cast<std::size_t>(index < 0 ? 0 : index);
   constexpr auto const& dimensions = graph_of<M>.parameters[weight].shape;
   if constexpr (Session::template is_packed<weight>) {
+    // (group, panel, row, lane) in memory; in front come the rows, then the columns, without those that only fill a
+    // panel.
     using packed = typename Session::template packed<weight>;
-    // (panel, row, lane) in memory; in front come the rows, then the columns, without those that only fill a panel.
-    std::array<std::size_t, 3> const extents{packed::panels, packed::rows, packed::panel_columns};
-    auto panels = xt::adapt(session.weight(weight), std::size_t{packed::panels} * packed::panel_stride,
-                            xt::no_ownership(), extents);
-    auto rows =
-        xt::reshape_view(xt::transpose(std::move(panels), std::array<std::size_t, 3>{1, 0, 2}),
-                         std::array<std::size_t, 2>{packed::rows, std::size_t{packed::panels} * packed::panel_columns});
-    return xt::view(std::move(rows), xt::all(), xt::range(0, packed::columns));
+    using matrix = typename packed::matrix;
+    constexpr std::size_t groups{packed::groups}, panels{matrix::panels}, rows{packed::rows},
+        lanes{matrix::panel_columns};
+    std::array<std::size_t, 4> const extents{groups, panels, rows, lanes};
+    std::array<std::ptrdiff_t, 4> const strides{groups == 1 ? 0 : matrix::size, panels == 1 ? 0 : matrix::panel_stride,
+                                                rows == 1 ? 0 : matrix::panel_columns, 1};
+    auto stored = xt::adapt(session.weight(weight), std::size_t{packed::size}, xt::no_ownership(), extents, strides);
+    auto padded = xt::reshape_view(xt::transpose(std::move(stored), std::array<std::size_t, 4>{2, 0, 1, 3}),
+                                   std::array<std::size_t, 3>{rows, groups, panels * lanes});
+    return xt::reshape_view(xt::view(std::move(padded), xt::all(), xt::all(), xt::range(0, matrix::columns)),
+                            extents_of<dimensions.rank()>(dimensions));
   } else {
-    std::array<std::size_t, static_cast<std::size_t>(dimensions.rank())> extents{};
-    for (std::size_t axis = 0; axis < extents.size(); ++axis)
-      extents[axis] = static_cast<std::size_t>(dimensions[static_cast<int>(axis)]);
-    return xt::adapt(session.weight(weight), static_cast<std::size_t>(dimensions.size()), xt::no_ownership(), extents);
+    return xt::adapt(session.weight(weight), static_cast<std::size_t>(dimensions.size()), xt::no_ownership(),
+                     extents_of<dimensions.rank()>(dimensions));
   }
 }
 

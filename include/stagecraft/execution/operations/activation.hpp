@@ -11,6 +11,7 @@ namespace stagecraft {
 
 template <>
 struct operation<layers::activation> {
+  static constexpr bool divides = true;
   template <class Call>
   static constexpr long long floats = static_cast<long long>(Call::batch) * Call::size;
   template <class Call>
@@ -27,10 +28,12 @@ struct operation<layers::activation> {
   static void forward(Call const& call) {
     constexpr auto function = Call::layer.function;
     using arch = typename Call::architecture;
-    if constexpr (function.kind == activation_kind::softmax)
-      kernels::softmax<rows<Call>, columns<Call>, arch>(call.input(0), call.output());
-    else if constexpr (function != linear)
-      kernels::activation_forward<function, arch>(call.input(0), call.output(), floats<Call>);
+    if constexpr (function.kind == activation_kind::softmax) {
+      if (call.share().is_first()) kernels::softmax<rows<Call>, columns<Call>, arch>(call.input(0), call.output());
+    } else if constexpr (function != linear) {
+      auto const [first, last] = call.elements(floats<Call>);
+      kernels::activation_forward<function, arch>(call.input(0) + first, call.output() + first, last - first);
+    }
   }
 
   template <class Call>
@@ -39,13 +42,16 @@ struct operation<layers::activation> {
     using arch = typename Call::architecture;
     if constexpr (Call::wants_input_gradient(0)) {
       constexpr bool add = Call::adds_input_gradient(0);
-      if constexpr (function.kind == activation_kind::softmax)
-        kernels::softmax_gradient<rows<Call>, columns<Call>, add, arch>(call.output(), call.output_gradient(),
-                                                                        call.input_gradient(0));
-      else if constexpr (function != linear)
+      if constexpr (function.kind == activation_kind::softmax) {
+        if (call.share().is_first())
+          kernels::softmax_gradient<rows<Call>, columns<Call>, add, arch>(call.output(), call.output_gradient(),
+                                                                          call.input_gradient(0));
+      } else if constexpr (function != linear) {
+        auto const [first, last] = call.elements(floats<Call>);
         kernels::activation_backward<function, add, arch>(
-            function.gradient_needs_input() ? call.input(0) : call.output(), call.output_gradient(),
-            call.input_gradient(0), floats<Call>);
+            (function.gradient_needs_input() ? call.input(0) : call.output()) + first, call.output_gradient() + first,
+            call.input_gradient(0) + first, last - first);
+      }
     }
   }
 };

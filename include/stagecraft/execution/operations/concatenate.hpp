@@ -11,6 +11,8 @@ namespace stagecraft {
 
 template <>
 struct operation<layers::concatenate> {
+  static constexpr bool divides = true;
+
   /// Each input is `outer` blocks, which lie `stride` floats apart in the output.
   template <class Call>
   struct blocks {
@@ -35,9 +37,11 @@ struct operation<layers::concatenate> {
   template <class Call>
   static void forward(Call const& call) {
     using b = blocks<Call>;
+    auto const [first, last] = call.share().of(b::outer);
     for (int i = 0; i < Call::input_count; ++i)
-      kernels::copy_blocks<false, typename Call::architecture>(b::outer, b::length(i), call.input(i), b::length(i),
-                                                               call.output() + b::begin(i), b::stride);
+      kernels::copy_blocks<false, typename Call::architecture>(
+          last - first, b::length(i), call.input(i) + first * b::length(i), b::length(i),
+          call.output() + first * b::stride + b::begin(i), b::stride);
   }
 
   template <class Call>
@@ -51,10 +55,12 @@ struct operation<layers::concatenate> {
   template <int Index, class Call>
   static void input_backward(Call const& call) {
     using b = blocks<Call>;
-    if constexpr (Call::wants_input_gradient(Index))
+    if constexpr (Call::wants_input_gradient(Index)) {
+      auto const [first, last] = call.share().of(b::outer);
       kernels::copy_blocks<Call::adds_input_gradient(Index), typename Call::architecture>(
-          b::outer, b::length(Index), call.output_gradient() + b::begin(Index), b::stride, call.input_gradient(Index),
-          b::length(Index));
+          last - first, b::length(Index), call.output_gradient() + first * b::stride + b::begin(Index), b::stride,
+          call.input_gradient(Index) + first * b::length(Index), b::length(Index));
+    }
   }
 };
 

@@ -10,6 +10,7 @@ namespace stagecraft {
 
 template <>
 struct operation<layers::dropout> {
+  static constexpr bool divides = true;
   template <class Call>
   static constexpr long long floats = static_cast<long long>(Call::batch) * Call::size;
 
@@ -27,16 +28,21 @@ struct operation<layers::dropout> {
 
   template <class Call>
   static void forward(Call const& call) {
-    if constexpr (!Call::planned.needs.view)
-      kernels::dropout<typename Call::architecture>(call.input(0), call.output(), floats<Call>, Call::layer.rate,
-                                                    key(call));
+    if constexpr (!Call::planned.needs.view) {
+      auto const [first, last] = call.elements(floats<Call>);
+      kernels::dropout<typename Call::architecture>(call.input(0) + first, call.output() + first, last - first,
+                                                    Call::layer.rate, key(call), static_cast<std::uint64_t>(first));
+    }
   }
 
   template <class Call>
   static void backward(Call const& call) {
-    if constexpr (!Call::planned.needs.view && Call::wants_input_gradient(0))
+    if constexpr (!Call::planned.needs.view && Call::wants_input_gradient(0)) {
+      auto const [first, last] = call.elements(floats<Call>);
       kernels::dropout_backward<Call::adds_input_gradient(0), typename Call::architecture>(
-          call.output_gradient(), call.input_gradient(0), floats<Call>, Call::layer.rate, key(call));
+          call.output_gradient() + first, call.input_gradient(0) + first, last - first, Call::layer.rate, key(call),
+          static_cast<std::uint64_t>(first));
+    }
   }
 };
 

@@ -21,6 +21,7 @@ namespace detail {
 /// `backward<Add>(inputs, count, which, dy, dx, n)`.
 template <class Rule>
 struct merge_operation {
+  static constexpr bool divides = true;
   template <class Call>
   static constexpr long long floats = static_cast<long long>(Call::batch) * Call::size;
 
@@ -30,32 +31,35 @@ struct merge_operation {
   }
 
   template <class Call>
-  static auto inputs(Call const& call) {
+  static auto inputs(Call const& call, long long first) {
     std::array<float const*, Call::input_count> x{};
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = call.input(static_cast<int>(i));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = call.input(static_cast<int>(i)) + first;
     return x;
   }
 
   template <class Call>
   static void forward(Call const& call) {
-    Rule::template forward<typename Call::architecture>(inputs(call).data(), Call::input_count, call.output(),
-                                                        floats<Call>);
+    auto const [first, last] = call.elements(floats<Call>);
+    Rule::template forward<typename Call::architecture>(inputs(call, first).data(), Call::input_count,
+                                                        call.output() + first, last - first);
   }
 
   template <class Call>
   static void backward(Call const& call) {
-    auto const x = inputs(call);
+    auto const range = call.elements(floats<Call>);
+    auto const x = inputs(call, range.first);
     [&]<int... Index>(std::integer_sequence<int, Index...>) {
-      (input_backward<Index>(call, x.data()), ...);
+      (input_backward<Index>(call, x.data(), range), ...);
     }(std::make_integer_sequence<int, Call::input_count>{});
   }
 
  private:
   template <int Index, class Call>
-  static void input_backward(Call const& call, float const* const* x) {
+  static void input_backward(Call const& call, float const* const* x, kernels::share::range const& range) {
     if constexpr (Call::wants_input_gradient(Index))
       Rule::template backward<Call::adds_input_gradient(Index), typename Call::architecture>(
-          x, Call::input_count, Index, call.output_gradient(), call.input_gradient(Index), floats<Call>);
+          x, Call::input_count, Index, call.output_gradient() + range.first, call.input_gradient(Index) + range.first,
+          range.last - range.first);
   }
 };
 
