@@ -5,6 +5,8 @@
 #include <stagecraft/layers/activation.hpp>
 #include <stagecraft/layers/add.hpp>
 #include <stagecraft/layers/average.hpp>
+#include <stagecraft/layers/average_pooling1d.hpp>
+#include <stagecraft/layers/average_pooling2d.hpp>
 #include <stagecraft/layers/batch_normalization.hpp>
 #include <stagecraft/layers/concatenate.hpp>
 #include <stagecraft/layers/dense.hpp>
@@ -12,6 +14,8 @@
 #include <stagecraft/layers/flatten.hpp>
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/layers/layer_normalization.hpp>
+#include <stagecraft/layers/max_pooling1d.hpp>
+#include <stagecraft/layers/max_pooling2d.hpp>
 #include <stagecraft/layers/maximum.hpp>
 #include <stagecraft/layers/multiply.hpp>
 #include <stagecraft/layers/reshape.hpp>

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the layers have in common that reduce a window which slides over an image or a sequence. Keras counterpart: the
+// base classes Pooling1D and Pooling2D of tf.keras.layers.MaxPooling2D and its like. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/padding.hpp>
+#include <stagecraft/layers/size_2d.hpp>
+#include <concepts>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of the pooling layers behind `pool_size`. Size is size_2d, or int along one axis.
+template <class Size>
+struct pooling_options {
+  Size strides = 0;  ///< 0, like Keras's None: the size of the pool
+  stagecraft::padding padding = padding::valid;
+  fixed_name name = {};
+};
+
+/// Base of max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d. Size is size_2d, or int for a
+/// sequence, which counts as an image of height 1. Channels are the last axis (`data_format="channels_last"`).
+///
+/// Errors: E1001; E1040 for a pool size or stride below 1; E1041 for an input of another number of axes; E1042 if the
+/// window does not fit into the input; E1043 for causal padding.
+template <class Derived, class Size>
+struct pooling_layer : layer<Derived> {
+  static constexpr bool is_2d = std::same_as<Size, size_2d>;
+  /// Axes of one sample.
+  static constexpr int axes = is_2d ? 3 : 2;
+
+  Size pool_size;
+  Size strides;
+  stagecraft::padding padding;
+
+  constexpr explicit(false) pooling_layer(Size pool_size_ = 2) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
+  constexpr pooling_layer(Size pool_size_, pooling_options<Size> const& options)
+      : pool_size(pool_size_),
+        strides(options.strides == Size(0) ? pool_size_ : options.strides),
+        padding(options.padding) {
+    this->layer_name = options.name;
+  }
+  /// Keras's positional spelling: `max_pooling2d{3, 2}` is a pool of 3 by 3 with strides of 2.
+  template <class Strides>
+    requires(std::same_as<Strides, int> || std::same_as<Strides, Size>)
+  constexpr pooling_layer(Size pool_size_, Strides strides_, pooling_options<Size> const& options = {})
+      : pooling_layer(pool_size_, pooling_options<Size>{strides_, options.padding, options.name}) {}
+
+  /// Anything else: E1025.
+  template <class L = Derived>
+  constexpr explicit pooling_layer(...) : pooling_layer(Size(2)) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The window's way along the height of an input of this shape; along one step if it is a sequence.
+  [[nodiscard]] constexpr sliding_window rows(shape const& in) const {
+    if constexpr (is_2d)
+      return {.input = in[0], .window = pool_size.height, .stride = strides.height, .padding = padding};
+    else
+      return {};
+  }
+  /// The same along the width of an image, or the steps of a sequence.
+  [[nodiscard]] constexpr sliding_window columns(shape const& in) const {
+    if constexpr (is_2d)
+      return {.input = in[1], .window = pool_size.width, .stride = strides.width, .padding = padding};
+    else
+      return {.input = in[0], .window = pool_size, .stride = strides, .padding = padding};
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (smallest(pool_size) < 1)
+      return in.error(1040, "has a pool size of ", pool_size, "; each number must be at least 1");
+    if (smallest(strides) < 1) return in.error(1040, "has strides of ", strides, "; each number must be at least 1");
+    if (padding == padding::causal) return in.error(1043, "has causal padding; a pooling layer has valid or same");
+    if (in[0].rank() != axes)
+      return in.error(1041, "expects an input of shape ", is_2d ? "(height, width, channels)" : "(steps, channels)",
+                      ", but got ", in[0]);
+    int const height = rows(in[0]).output(), width = columns(in[0]).output();
+    if (height < 1 || width < 1)
+      return in.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ", in[0]);
+    return is_2d ? shape(height, width, in[0].back()) : shape(width, in[0].back());
+  }
+  /// One operation for each input that an output sees.
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    return static_cast<long long>(rows(in[0]).output()) * columns(in[0]).output() * in[0].back() * rows(in[0]).window *
+           columns(in[0]).window;
+  }
+
+ private:
+  static constexpr int smallest(int size) { return size; }
+  static constexpr int smallest(size_2d const& size) { return size.height < size.width ? size.height : size.width; }
+};
+
+}  // namespace stagecraft::layers
