@@ -186,7 +186,8 @@ auto view_weight(Session& session) {
     std::array<std::size_t, 4> const extents{groups, panels, rows, lanes};
     std::array<std::ptrdiff_t, 4> const strides{groups == 1 ? 0 : matrix::size, panels == 1 ? 0 : matrix::panel_stride,
                                                 rows == 1 ? 0 : matrix::panel_columns, 1};
-    auto stored = xt::adapt(session.weight(weight), std::size_t{packed::size}, xt::no_ownership(), extents, strides);
+    auto stored =
+        xt::adapt(session.weight(weight), groups * panels * rows * lanes, xt::no_ownership(), extents, strides);
     auto padded = xt::reshape_view(xt::transpose(std::move(stored), std::array<std::size_t, 4>{2, 0, 1, 3}),
                                    std::array<std::size_t, 3>{rows, groups, panels * lanes});
     return xt::reshape_view(xt::view(std::move(padded), xt::all(), xt::all(), xt::range(0, matrix::columns)),
