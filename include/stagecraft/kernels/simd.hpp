@@ -4,6 +4,8 @@
 // translation units with different compiler flags never share a kernel's symbol.
 #pragma once
 
+#include <stagecraft/kernels/processor_check.hpp>
+
 #include <concepts>
 #include <cstdint>
 #include <cstring>
