@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can be said about a training: two outputs with a loss each and their weights, sample weights, callbacks of the
 // library and one of one's own, weights that are saved and restored, and a view of one weight by its name.
-// Writes the file 07_training.csv into the current directory.
+// Writes the file 08_training.csv into the current directory.
 #include <stagecraft/stagecraft.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
 
   sc::callbacks::learning_rate_scheduler schedule([](int epoch, double rate) { return epoch < 2 ? rate : rate * 0.7; });
   sc::callbacks::early_stopping stopping({.monitor = "val_digit_loss", .patience = 2, .verbose = 1});
-  sc::callbacks::csv_logger log("07_training.csv");
+  sc::callbacks::csv_logger log("08_training.csv");
   keep_best best;
 
   sc::trainer<digit_and_ink, training> model;
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
                                   .callbacks = {&schedule, &stopping, &log, &best},
                                   .validation_data = {test.x, test_targets},
                                   .sample_weight = sample_weight});
-  std::printf("%zu epochs are in 07_training.csv\n", history.epoch.size());
+  std::printf("%zu epochs are in 08_training.csv\n", history.epoch.size());
 
   // The best epoch's weights, in another trainer of the same model.
   sc::trainer<digit_and_ink, training> restored;
