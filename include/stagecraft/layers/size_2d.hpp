@@ -14,6 +14,11 @@ struct size_2d {
   constexpr size_2d(int height_, int width_) : height(height_), width(width_) {}
 
   [[nodiscard]] constexpr int area() const noexcept { return height * width; }
+  /// Appends "(3, 5)", in Python's spelling of tuples.
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(').append(height).append(", ").append(width).append(')');
+  }
   friend constexpr bool operator==(size_2d const&, size_2d const&) = default;
 };
 
