@@ -6,9 +6,11 @@
 #include <stagecraft/kernels/matmul.hpp>
 #include <stagecraft/kernels/packed_matrix.hpp>
 #include <stagecraft/kernels/register_tile.hpp>
+#include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
 #include <stagecraft/kernels/transpose.hpp>
 
+#include <concepts>
 #include <type_traits>
 
 namespace stagecraft::kernels {
@@ -42,13 +44,13 @@ inline constexpr int input_gradient_workspace =
     (N + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch> * detail::transposed_columns<K, Arch>;
 
 /// dx (+)= dy * transposed(w). dy: M x N and dx: M x K, row by row; w: packed_matrix<K, N, Arch>. `workspace` holds
-/// `input_gradient_workspace<K, N, Arch>` floats: a panel of the transposed weights.
+/// `input_gradient_workspace<K, N, Arch>` floats, each thread's own: a panel of the transposed weights. A thread's
+/// share is a range of dx's columns, as far as their panels allow.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
-inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx) {
+inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part = {}) {
   using layout = packed_matrix<K, N, Arch>;
   constexpr int width = lanes<Arch>;
   constexpr int panel = detail::transposed_columns<K, Arch>;
-  constexpr int whole = K / panel;
   auto const transpose = [&](int first, auto vectors) {
     for (int n = 0; n < N; n += width)
       for (int v = 0; v < vectors; ++v) {
@@ -57,15 +59,13 @@ inline void matmul_input_gradient(float const* dy, float const* w, float* worksp
                               panel);
       }
   };
-  auto const multiply = [&]<int Columns>(int first) {
-    transpose(first, std::integral_constant<int, (Columns + width - 1) / width>());
+  detail::for_each_panel<M, K, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
+    transpose(p * panel, std::integral_constant<int, (Columns + width - 1) / width>());
     for (int n = 0; n < N; n += detail::most_steps)
       detail::multiply_panel<M, N, panel, Columns, K, Arch>(
-          dy + n, workspace + n * panel, N - n < detail::most_steps ? N - n : detail::most_steps, dx + first,
-          Accumulate || n > 0, true, 0, detail::store_output<no_epilogue>{});
-  };
-  for (int p = 0; p < whole; ++p) multiply.template operator()<panel>(p * panel);
-  if constexpr (K % panel != 0) multiply.template operator()<K % panel>(whole * panel);
+          first_tile, last_tile, dy + n, workspace + n * panel, N - n < detail::most_steps ? N - n : detail::most_steps,
+          dx, p * panel, Accumulate || n > 0, true, detail::store_output<no_epilogue>{});
+  });
 }
 
 /// Stores the weights' gradient.
@@ -81,19 +81,21 @@ struct store_gradient {
 /// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
 /// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind dy's
 /// end may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
-/// written. `dw` is read if Accumulate; else it may be null.
+/// written. `dw` is read if Accumulate; else it may be null. A thread's share is a range of columns, as far as the
+/// panels of dw allow: about the same as in `matmul`.
 template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
-inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish) {
+  requires(!std::same_as<Finish, share>)
+inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish,
+                                   share part = {}) {
   using layout = packed_matrix<K, N, Arch>;
   constexpr int width = lanes<Arch>;
   constexpr int panel = layout::panel_columns;
   constexpr bool copies = M <= detail::most_copied_rows;
   alignas(64) float copy[copies ? M * panel : 1];
 
-  auto const multiply = [&]<int Columns>(int p) {
+  detail::for_each_panel<K, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
     constexpr int vectors = (Columns + width - 1) / width;
     constexpr int last_lanes = Columns - (vectors - 1) * width;
-    constexpr detail::row_blocks cut = detail::cut_rows<Arch>(K, vectors);
     float const* right = dy + p * panel;
     if constexpr (copies) {
       for (int m = 0; m < M; ++m, right += N) {
@@ -104,8 +106,7 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
       }
       right = copy;
     }
-    int k = 0;
-    auto const tile = [&]<int Height>() {
+    detail::for_each_tile<detail::cut_rows<Arch>(K, vectors)>(first_tile, last_tile, [&]<int Height>(int k) {
       int const base = p * layout::panel_stride + k * panel;
       detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch>(
           x + k, right, M, [=](int i, int j, batch<Arch> sum) {
@@ -114,43 +115,38 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
             if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
             finish(sum, offset);
           });
-      k += Height;
-    };
-    for (int block = 0; block < cut.tall; ++block) tile.template operator()<cut.height>();
-    if constexpr (cut.low > 0)
-      for (int block = 0; block < cut.low; ++block) tile.template operator()<cut.height - 1>();
-  };
-  for (int p = 0; p < N / panel; ++p) multiply.template operator()<panel>(p);
-  if constexpr (N % panel != 0) multiply.template operator()<N % panel>(N / panel);
+    });
+  });
 }
 
 /// dw (+)= transposed(x) * dy. x: M x K and dy: M x N, row by row; dw: packed_matrix<K, N, Arch>. With Accumulate the
 /// padding of dw must be 0 before; it is 0 afterwards, except for registers that are padding altogether, which are not
 /// touched.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
-inline void matmul_weight_gradient(float const* x, float const* dy, float* dw) {
+inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, share part = {}) {
   constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
-  matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw});
+  matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw}, part);
   int from = rows;
   if constexpr (M >= 2 * rows)
     for (; from + rows <= M; from += rows)
-      matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw});
+      matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
   if constexpr (M % rows != 0)
-    matmul_weight_gradient<M % rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw});
+    matmul_weight_gradient<M % rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
 }
 
-/// db (+)= the sums of dy's columns. dy: M x N, row by row; db: N floats, padded to whole registers.
+/// db (+)= the sums of dy's columns. dy: M x N, row by row; db: N floats, padded to whole registers. A thread's share
+/// is a range of columns.
 template <int M, int N, bool Accumulate = false, class Arch = default_architecture>
-inline void bias_gradient(float const* dy, float* db) {
+inline void bias_gradient(float const* dy, float* db, share part = {}) {
   constexpr int width = lanes<Arch>;
   auto const sum_columns = [&]<int Vectors, int LastLanes>(int column) {
     batch<Arch> sum[2][Vectors];
 #pragma GCC unroll 8
     for (int j = 0; j < Vectors; ++j) sum[0][j] = sum[1][j] = batch<Arch>(0.0F);
-    auto const add_row = [&](int part, float const* row) {
+    auto const add_row = [&](int half, float const* row) {
 #pragma GCC unroll 8
       for (int j = 0; j < Vectors; ++j)
-        sum[part][j] = sum[part][j] + (j + 1 < Vectors ? batch<Arch>::load_unaligned(row + j * width)
+        sum[half][j] = sum[half][j] + (j + 1 < Vectors ? batch<Arch>::load_unaligned(row + j * width)
                                                        : load_lanes<LastLanes, Arch>(row + j * width));
     };
     float const* row = dy + column;
@@ -167,13 +163,17 @@ inline void bias_gradient(float const* dy, float* db) {
       total.store_unaligned(to);
     }
   };
-  constexpr int most_vectors = detail::vector_registers<Arch>() / 4;
-  constexpr int group = most_vectors * width;
-  int column = 0;
-  for (; column + group <= N; column += group) sum_columns.template operator()<most_vectors, width>(column);
-  if constexpr (N % group != 0) {
-    constexpr int vectors = (N % group + width - 1) / width;
-    sum_columns.template operator()<vectors, N % group - (vectors - 1) * width>(column);
+  constexpr int group_vectors = 4;
+  constexpr int group = group_vectors * width;
+  constexpr int groups = (N + group - 1) / group;
+  auto const range = part.of(groups);
+  for (auto g = static_cast<int>(range.first); g < range.last; ++g) {
+    if (N % group == 0 || g + 1 < groups) {
+      if constexpr (N >= group) sum_columns.template operator()<group_vectors, width>(g * group);
+    } else if constexpr (N % group != 0) {
+      constexpr int vectors = (N % group + width - 1) / width;
+      sum_columns.template operator()<vectors, N % group - (vectors - 1) * width>(g * group);
+    }
   }
 }
 

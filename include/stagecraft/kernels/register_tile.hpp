@@ -3,6 +3,7 @@
 // and the choice of its height and width. Level 4 of the house; private to the kernels.
 #pragma once
 
+#include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
 
 #include <utility>
@@ -57,6 +58,12 @@ struct row_blocks {
   int height = 0;
   int tall = 0;
   int low = 0;
+
+  [[nodiscard]] constexpr int tiles() const { return tall + low; }
+  /// The first row of a tile.
+  [[nodiscard]] constexpr int row(int tile) const {
+    return tile <= tall ? tile * height : tall * height + (tile - tall) * (height - 1);
+  }
 };
 
 template <class Arch>
@@ -69,6 +76,44 @@ template <class Arch>
   int const tall = rows % blocks;
   if (tall == 0) return {low_height, blocks, 0};
   return {low_height + 1, tall, blocks - tall};
+}
+
+/// Calls tile.operator()<height>(row) for the tiles `first` to `last`, at least one.
+template <row_blocks Cut, class Tile>
+inline void for_each_tile(int first, int last, Tile const& tile) {
+  if constexpr (Cut.tiles() == 1) return tile.template operator()<Cut.height>(0);
+  int number = first;
+  for (int const end = last < Cut.tall ? last : Cut.tall; number < end; ++number)
+    tile.template operator()<Cut.height>(number * Cut.height);
+  if constexpr (Cut.low > 0)
+    for (; number < last; ++number) tile.template operator()<Cut.height - 1>(Cut.row(number));
+}
+
+/// Tiles of a panel that is so many columns wide.
+template <class Arch>
+[[nodiscard]] consteval int panel_tiles(int rows, int columns) {
+  return cut_rows<Arch>(rows, (columns + lanes<Arch> - 1) / lanes<Arch>).tiles();
+}
+
+/// Calls panel.operator()<columns of the panel>(number of the panel, first tile, last tile) for a thread's share of a
+/// result of Rows x Columns in panels of PanelColumns: the tiles are numbered panel by panel, so that a thread needs as
+/// few panels of the right factor as possible.
+template <int Rows, int Columns, int PanelColumns, class Arch, class Panel>
+inline void for_each_panel(share part, Panel const& panel) {
+  constexpr int whole = Columns / PanelColumns;
+  constexpr int rest = Columns % PanelColumns;
+  constexpr int each = panel_tiles<Arch>(Rows, PanelColumns);
+  constexpr int whole_tiles = whole * each;
+  constexpr int tiles_of_rest = rest > 0 ? panel_tiles<Arch>(Rows, rest > 0 ? rest : 1) : 0;
+  auto const range = part.of(whole_tiles + tiles_of_rest);
+  auto const first = static_cast<int>(range.first);
+  auto const last = static_cast<int>(range.last);
+  for (int p = first / each; p < whole && p * each < last; ++p)
+    panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
+                                            last < (p + 1) * each ? last - p * each : each);
+  if constexpr (rest > 0)
+    if (last > whole_tiles)
+      panel.template operator()<rest>(whole, first > whole_tiles ? first - whole_tiles : 0, last - whole_tiles);
 }
 
 /// Independent sums per element of the tile, each over every so manieth step: as many as hide the latency of the
