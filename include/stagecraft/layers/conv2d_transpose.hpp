@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The convolution that leads back, from a small image to a large one: tf.keras.layers.Conv2DTranspose. Level 2.
+#pragma once
+
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/convolution_layer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Conv2DTranspose.
+struct conv2d_transpose_options {
+  size_2d strides = 1;
+  stagecraft::padding padding = stagecraft::padding::valid;
+  size_2d output_padding = no_output_padding;  ///< Keras's None unless it is given
+  size_2d dilation_rate = 1;
+  bool use_bias = true;
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  initializer bias_initializer = initializers::zeros{};
+  regularizer kernel_regularizer = {};
+  regularizer bias_regularizer = {};
+  fixed_name name = {};
+
+  static constexpr size_2d no_output_padding{-1};
+};
+
+/// output = activation(transposed convolution of the input with the kernel + bias), channels last: the gradient of a
+/// convolution with the same kernel, strides and padding, whose input has the shape of this layer's output.
+///
+/// Shape: (height, width, channels) to (new height, new width, filters). With k = dilation_rate * (kernel_size - 1) +
+/// 1, each of the new lengths is
+/// - without output_padding: length * strides with padding::same, length * strides + max(k - strides, 0) with
+///   padding::valid;
+/// - with it: (length - 1) * strides + k - 2 * p + output_padding, where p is k / 2 rounded down with padding::same and
+///   0 with padding::valid.
+/// Weights: kernel (height, width, filters, channels), bias (filters). Cost: 2 FLOPs per weight of the kernel and place
+/// of the input, 1 per output for the bias.
+/// Errors: E1031, E1033, E1035, E1037, see convolution_layer; E1030 if filters is below 1; E1038 if output_padding is
+/// not less than the strides, or the new length is none from which a convolution leads back to the input's.
+/// Definition: Keras API, layers/convolution_layers/convolution2d_transpose; keras/utils/conv_utils.py
+/// (deconv_output_length).
+struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
+  static constexpr std::string_view class_name = "Conv2DTranspose";
+  static constexpr std::string_view usage =
+      "conv2d_transpose{filters, kernel_size}, conv2d_transpose{filters, kernel_size, activation} or "
+      "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
+
+  int filters;
+  size_2d output_padding;
+  initializer kernel_initializer;
+  regularizer kernel_regularizer;
+
+  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_)
+      : conv2d_transpose(conv2d_transpose_options{}, filters_, kernel_size_, linear) {}
+  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, conv2d_transpose_options const& options)
+      : conv2d_transpose(options, filters_, kernel_size_, linear) {}
+  template <std::same_as<stagecraft::activation> Activation>
+  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, Activation activation_,
+                             conv2d_transpose_options const& options = {})
+      : conv2d_transpose(options, filters_, kernel_size_, activation_) {}
+
+  /// Anything else: E1025.
+  template <class L = conv2d_transpose>
+  constexpr explicit conv2d_transpose(...) : conv2d_transpose(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!check_options(in)) return in[0];
+    if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
+    bool const given = output_padding != conv2d_transpose_options::no_output_padding;
+    if (given && (output_padding.height < 0 || output_padding.height >= strides.height || output_padding.width < 0 ||
+                  output_padding.width >= strides.width))
+      return in.error(1038, "has an output padding of ", output_padding,
+                      ", which must be at least 0 and less than its "
+                      "strides of ",
+                      strides);
+    int const height = length(rows(height_of(in[0])), output_padding.height, given);
+    int const width = length(columns(width_of(in[0])), output_padding.width, given);
+    if (height < 1 || width < 1 || rows(height).output() != height_of(in[0]) ||
+        columns(width).output() != width_of(in[0]))
+      return in.error(1038, "has an output padding of ", output_padding, ", which makes an output of ",
+                      size_2d(height, width), "; a convolution leads from there to another shape than ", in[0]);
+    return {height, width, filters};
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+    weights.add({.name = "kernel",
+                 .shape = kernel_shape(filters, in[0].back()),
+                 .initializer = kernel_initializer,
+                 .regularizer = kernel_regularizer,
+                 .layout = parameter_layout::matrix});
+    add_bias(weights, filters);
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    return 2LL * window_size() * filters * in[0].size() + (use_bias ? output_shape(in).size() : 0);
+  }
+
+ private:
+  constexpr conv2d_transpose(conv2d_transpose_options const& options, int filters_, size_2d const& kernel_size_,
+                             stagecraft::activation activation_)
+      : convolution_layer(options, kernel_size_, activation_),
+        filters(filters_),
+        output_padding(options.output_padding),
+        kernel_initializer(options.kernel_initializer),
+        kernel_regularizer(options.kernel_regularizer) {}
+
+  /// The output along one axis.
+  [[nodiscard]] static constexpr int length(sliding_window const& window, int extra, bool given) {
+    bool const same = window.padding == stagecraft::padding::same;
+    int const k = window.extent();
+    if (given) return (window.input - 1) * window.stride + k - (same ? k / 2 * 2 : 0) + extra;
+    return window.input * window.stride + (!same && k > window.stride ? k - window.stride : 0);
+  }
+};
+
+}  // namespace stagecraft::layers

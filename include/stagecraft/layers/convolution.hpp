@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What conv1d and conv2d have in common: all but the number of axes. Level 2.
+#pragma once
+
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/convolution_layer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Conv1D (Size is int) and Conv2D (Size is size_2d).
+template <class Size>
+struct convolution_options {
+  Size strides = 1;
+  stagecraft::padding padding = stagecraft::padding::valid;
+  Size dilation_rate = 1;
+  int groups = 1;  ///< so many convolutions side by side, each of its own channels and filters
+  bool use_bias = true;
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  initializer bias_initializer = initializers::zeros{};
+  regularizer kernel_regularizer = {};
+  regularizer bias_regularizer = {};
+  fixed_name name = {};
+};
+
+/// Base of conv1d and conv2d.
+///
+/// Weights: kernel (kernel_size..., channels / groups, filters), bias (filters). Cost: 2 FLOPs per weight of the kernel
+/// and place of the output. Errors: those of convolution_layer; E1030 if filters is below 1; E1032 if groups does not
+/// divide channels and filters; E1034 if the window does not fit into the input.
+template <class Derived, class Size>
+struct convolution : convolution_layer<Derived, Size> {
+  using base = convolution_layer<Derived, Size>;
+  using options_type = convolution_options<Size>;
+
+  int filters;
+  int groups;
+  initializer kernel_initializer;
+  regularizer kernel_regularizer;
+
+  constexpr convolution(int filters_, Size const& kernel_size_)
+      : convolution(options_type{}, filters_, kernel_size_, linear) {}
+  constexpr convolution(int filters_, Size const& kernel_size_, options_type const& options)
+      : convolution(options, filters_, kernel_size_, linear) {}
+  template <std::same_as<stagecraft::activation> Activation>
+  constexpr convolution(int filters_, Size const& kernel_size_, Activation activation_,
+                        options_type const& options = {})
+      : convolution(options, filters_, kernel_size_, activation_) {}
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!base::check_options(in, true)) return in[0];
+    if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
+    int const channels = in[0].back();
+    if (groups < 1 || channels % groups != 0 || filters % groups != 0)
+      return in.error(1032, "has ", groups, " groups, which must divide the ", channels,
+                      " channels of its input and its ", filters, " filters");
+    return base::check_window(in) ? base::output_of(in[0], filters) : in[0];
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+    weights.add({.name = "kernel",
+                 .shape = base::kernel_shape(in[0].back() / groups, filters),
+                 .initializer = kernel_initializer,
+                 .regularizer = kernel_regularizer,
+                 .layout = parameter_layout::matrix,
+                 .groups = groups});
+    base::add_bias(weights, filters);
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    long long const places = output_shape(in).size() / filters;
+    return places * filters * (2LL * base::window_size() * (in[0].back() / groups) + (this->use_bias ? 1 : 0));
+  }
+
+ private:
+  constexpr convolution(options_type const& options, int filters_, Size const& kernel_size_,
+                        stagecraft::activation activation_)
+      : base(options, kernel_size_, activation_),
+        filters(filters_),
+        groups(options.groups),
+        kernel_initializer(options.kernel_initializer),
+        kernel_regularizer(options.kernel_regularizer) {}
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all convolution layers have in common: a window that slides along one or two axes, a bias and an activation.
+// Keras counterpart: the base class of tf.keras.layers.Conv1D and its like. Level 2.
+#pragma once
+
+#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/padding.hpp>
+#include <stagecraft/layers/size_2d.hpp>
+#include <concepts>
+
+namespace stagecraft::layers {
+
+/// Base of the convolution layers. Size is size_2d, or int for those with one axis, which count as images of height 1.
+/// Channels are the last axis (Keras's `data_format="channels_last"`).
+///
+/// Errors: E1001; E1031 for a kernel size, stride or dilation rate below 1; E1033 if strides and dilation rates are
+/// both above 1; E1035 for an input of another number of axes; E1037 for causal padding along two axes.
+template <class Derived, class Size>
+struct convolution_layer : layer<Derived> {
+  static constexpr bool is_2d = std::same_as<Size, size_2d>;
+  /// Axes of one sample.
+  static constexpr int axes = is_2d ? 3 : 2;
+
+  Size kernel_size;
+  Size strides;
+  Size dilation_rate;
+  stagecraft::padding padding;
+  stagecraft::activation activation;
+  bool use_bias;
+  initializer bias_initializer;
+  regularizer bias_regularizer;
+
+  /// The window's way along the width of an input, or of one whose width is given.
+  [[nodiscard]] constexpr sliding_window columns(int width) const {
+    if constexpr (is_2d)
+      return {width, kernel_size.width, strides.width, dilation_rate.width, padding};
+    else
+      return {width, kernel_size, strides, dilation_rate, padding};
+  }
+  /// The same for the height.
+  [[nodiscard]] constexpr sliding_window rows(int height) const {
+    if constexpr (is_2d)
+      return {height, kernel_size.height, strides.height, dilation_rate.height, padding};
+    else
+      return {};
+  }
+  /// Width and height of an input.
+  [[nodiscard]] static constexpr int width_of(shape const& in) { return in[in.rank() - 2]; }
+  [[nodiscard]] static constexpr int height_of(shape const& in) { return is_2d ? in[in.rank() - 3] : 1; }
+
+ protected:
+  template <class Options>
+  constexpr convolution_layer(Options const& options, Size const& kernel_size_, stagecraft::activation activation_)
+      : kernel_size(kernel_size_),
+        strides(options.strides),
+        dilation_rate(options.dilation_rate),
+        padding(options.padding),
+        activation(activation_),
+        use_bias(options.use_bias),
+        bias_initializer(options.bias_initializer),
+        bias_regularizer(options.bias_regularizer) {
+    this->layer_name = options.name;
+  }
+
+  /// Whether the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
+  [[nodiscard]] constexpr bool check_options(layer_inputs const& in, bool more_axes = false) const {
+    if (!in.expect_count(1, 1)) return false;
+    int const rank = in[0].rank();
+    if (least(kernel_size) < 1)
+      in.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
+    else if (least(strides) < 1)
+      in.error(1031, "has strides of ", strides, "; each number must be at least 1");
+    else if (least(dilation_rate) < 1)
+      in.error(1031, "has a dilation rate of ", dilation_rate, "; each number must be at least 1");
+    else if (strides != Size(1) && dilation_rate != Size(1))
+      in.error(1033, "has strides of ", strides, " and a dilation rate of ", dilation_rate, "; one of them must be 1");
+    else if (is_2d && padding == padding::causal)
+      in.error(1037, "has causal padding; only layers that convolve along one axis have that");
+    else if (rank < axes || (rank > axes && !more_axes))
+      in.error(1035, "expects an input of ", more_axes ? "at least " : "", axes,
+               is_2d ? " axes, (height, width, channels)" : " axes, (steps, channels)", ", but got ", in[0]);
+    else
+      return true;
+    return false;
+  }
+  /// Whether the window fits into the input: E1034.
+  [[nodiscard]] constexpr bool check_window(layer_inputs const& in) const {
+    auto const along = columns(width_of(in[0])), down = rows(height_of(in[0]));
+    if (along.output() > 0 && down.output() > 0) return true;
+    if constexpr (is_2d)
+      in.error(1034, "has a window of ", size_2d(down.extent(), along.extent()),
+               ", which does not fit into an input of ", in[0]);
+    else
+      in.error(1034, "has a window of ", along.extent(), " steps, which does not fit into an input of ", in[0]);
+    return false;
+  }
+  /// The shape of an output of so many channels.
+  [[nodiscard]] constexpr shape output_of(shape const& in, int channels) const {
+    auto result = in;
+    int const rank = in.rank();
+    result[rank - 1] = channels;
+    result[rank - 2] = columns(width_of(in)).output();
+    if constexpr (is_2d) result[rank - 3] = rows(height_of(in)).output();
+    return result;
+  }
+  /// (kernel_size..., inputs, outputs)
+  [[nodiscard]] constexpr shape kernel_shape(int inputs, int outputs) const {
+    if constexpr (is_2d)
+      return {kernel_size.height, kernel_size.width, inputs, outputs};
+    else
+      return {kernel_size, inputs, outputs};
+  }
+  constexpr void add_bias(parameter_list& weights, int channels) const {
+    if (use_bias)
+      weights.add(
+          {.name = "bias", .shape = {channels}, .initializer = bias_initializer, .regularizer = bias_regularizer});
+  }
+  /// Weights of one channel of the window.
+  [[nodiscard]] constexpr int window_size() const { return columns(1).window * rows(1).window; }
+
+ private:
+  [[nodiscard]] static constexpr int least(int size) { return size; }
+  [[nodiscard]] static constexpr int least(size_2d const& size) {
+    return size.height < size.width ? size.height : size.width;
+  }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A convolution of each channel by itself: tf.keras.layers.DepthwiseConv2D. Level 2.
+#pragma once
+
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/convolution_layer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of DepthwiseConv2D.
+struct depthwise_conv2d_options {
+  size_2d strides = 1;
+  stagecraft::padding padding = stagecraft::padding::valid;
+  int depth_multiplier = 1;  ///< outputs per channel
+  size_2d dilation_rate = 1;
+  bool use_bias = true;
+  initializer depthwise_initializer = initializers::glorot_uniform{};
+  initializer bias_initializer = initializers::zeros{};
+  regularizer depthwise_regularizer = {};
+  regularizer bias_regularizer = {};
+  fixed_name name = {};
+};
+
+/// Channel c of the input gives the channels c * depth_multiplier, ... of the output, by a kernel of one channel each.
+///
+/// Shape: (height, width, channels) to (new height, new width, channels * depth_multiplier), the new lengths as in
+/// conv2d. Weights: depthwise_kernel (height, width, channels, depth_multiplier), bias (channels * depth_multiplier).
+/// Cost: 2 * height * width FLOPs per output, and 1 for the bias. Strides may differ, which TensorFlow refuses.
+/// Errors: E1031, E1033 to E1037, see convolution_layer; E1036 if depth_multiplier is below 1.
+/// Definition: Keras API, layers/convolution_layers/depthwise_convolution2d.
+struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
+  static constexpr std::string_view class_name = "DepthwiseConv2D";
+  static constexpr std::string_view usage =
+      "depthwise_conv2d{kernel_size}, depthwise_conv2d{kernel_size, activation} or depthwise_conv2d{kernel_size, "
+      "activation, {.strides = 2, ...}}";
+
+  int depth_multiplier;
+  initializer depthwise_initializer;
+  regularizer depthwise_regularizer;
+
+  // GCC 12 does not choose between this constructor and the copy's for a lone number, so numbers have their own.
+  constexpr explicit(false) depthwise_conv2d(size_2d const& kernel_size_)
+      : depthwise_conv2d(depthwise_conv2d_options{}, kernel_size_, linear) {}
+  constexpr explicit(false) depthwise_conv2d(int kernel_size_) : depthwise_conv2d(size_2d(kernel_size_)) {}
+  constexpr depthwise_conv2d(size_2d const& kernel_size_, depthwise_conv2d_options const& options)
+      : depthwise_conv2d(options, kernel_size_, linear) {}
+  template <std::same_as<stagecraft::activation> Activation>
+  constexpr depthwise_conv2d(size_2d const& kernel_size_, Activation activation_,
+                             depthwise_conv2d_options const& options = {})
+      : depthwise_conv2d(options, kernel_size_, activation_) {}
+
+  /// Anything else: E1025.
+  template <class L = depthwise_conv2d>
+  constexpr explicit depthwise_conv2d(...) : depthwise_conv2d(size_2d(1)) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!check_options(in)) return in[0];
+    if (depth_multiplier < 1)
+      return in.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
+    return check_window(in) ? output_of(in[0], in[0].back() * depth_multiplier) : in[0];
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+    weights.add({.name = "depthwise_kernel",
+                 .shape = kernel_shape(in[0].back(), depth_multiplier),
+                 .initializer = depthwise_initializer,
+                 .regularizer = depthwise_regularizer});
+    add_bias(weights, in[0].back() * depth_multiplier);
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    return (2LL * window_size() + (use_bias ? 1 : 0)) * output_shape(in).size();
+  }
+
+ private:
+  constexpr depthwise_conv2d(depthwise_conv2d_options const& options, size_2d const& kernel_size_,
+                             stagecraft::activation activation_)
+      : convolution_layer(options, kernel_size_, activation_),
+        depth_multiplier(options.depth_multiplier),
+        depthwise_initializer(options.depthwise_initializer),
+        depthwise_regularizer(options.depthwise_regularizer) {}
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What separable_conv1d and separable_conv2d have in common: all but the number of axes. Level 2.
+#pragma once
+
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/convolution_layer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of SeparableConv1D (Size is int) and SeparableConv2D (Size is size_2d).
+template <class Size>
+struct separable_convolution_options {
+  Size strides = 1;
+  stagecraft::padding padding = stagecraft::padding::valid;
+  Size dilation_rate = 1;
+  int depth_multiplier = 1;  ///< channels between the two steps, per channel of the input
+  bool use_bias = true;
+  initializer depthwise_initializer = initializers::glorot_uniform{};
+  initializer pointwise_initializer = initializers::glorot_uniform{};
+  initializer bias_initializer = initializers::zeros{};
+  regularizer depthwise_regularizer = {};
+  regularizer pointwise_regularizer = {};
+  regularizer bias_regularizer = {};
+  fixed_name name = {};
+};
+
+/// Base of separable_conv1d and separable_conv2d: each channel is convolved by itself, and the results are mixed.
+///
+/// Weights: depthwise_kernel (kernel_size..., channels, depth_multiplier), pointwise_kernel
+/// (1..., channels * depth_multiplier, filters), bias (filters). Cost: 2 FLOPs per weight of both kernels and place of
+/// the output. Errors: those of convolution_layer; E1030 if filters is below 1; E1034 if the window does not fit into
+/// the input; E1036 if depth_multiplier is below 1.
+template <class Derived, class Size>
+struct separable_convolution : convolution_layer<Derived, Size> {
+  using base = convolution_layer<Derived, Size>;
+  using options_type = separable_convolution_options<Size>;
+
+  int filters;
+  int depth_multiplier;
+  initializer depthwise_initializer;
+  initializer pointwise_initializer;
+  regularizer depthwise_regularizer;
+  regularizer pointwise_regularizer;
+
+  constexpr separable_convolution(int filters_, Size const& kernel_size_)
+      : separable_convolution(options_type{}, filters_, kernel_size_, linear) {}
+  constexpr separable_convolution(int filters_, Size const& kernel_size_, options_type const& options)
+      : separable_convolution(options, filters_, kernel_size_, linear) {}
+  template <std::same_as<stagecraft::activation> Activation>
+  constexpr separable_convolution(int filters_, Size const& kernel_size_, Activation activation_,
+                                  options_type const& options = {})
+      : separable_convolution(options, filters_, kernel_size_, activation_) {}
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!base::check_options(in)) return in[0];
+    if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
+    if (depth_multiplier < 1)
+      return in.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
+    return base::check_window(in) ? base::output_of(in[0], filters) : in[0];
+  }
+  /// Of what the first step gives.
+  [[nodiscard]] constexpr shape depthwise_shape(shape const& in) const {
+    return base::output_of(in, in.back() * depth_multiplier);
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+    int const between = in[0].back() * depth_multiplier;
+    weights.add({.name = "depthwise_kernel",
+                 .shape = base::kernel_shape(in[0].back(), depth_multiplier),
+                 .initializer = depthwise_initializer,
+                 .regularizer = depthwise_regularizer});
+    weights.add({.name = "pointwise_kernel",
+                 .shape = base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
+                 .initializer = pointwise_initializer,
+                 .regularizer = pointwise_regularizer,
+                 .layout = parameter_layout::matrix});
+    base::add_bias(weights, filters);
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    long long const between = depthwise_shape(in[0]).size(), out = output_shape(in).size();
+    return 2LL * base::window_size() * between +
+           out * (2LL * in[0].back() * depth_multiplier + (this->use_bias ? 1 : 0));
+  }
+
+ private:
+  constexpr separable_convolution(options_type const& options, int filters_, Size const& kernel_size_,
+                                  stagecraft::activation activation_)
+      : base(options, kernel_size_, activation_),
+        filters(filters_),
+        depth_multiplier(options.depth_multiplier),
+        depthwise_initializer(options.depthwise_initializer),
+        pointwise_initializer(options.pointwise_initializer),
+        depthwise_regularizer(options.depthwise_regularizer),
+        pointwise_regularizer(options.pointwise_regularizer) {}
+};
+
+}  // namespace stagecraft::layers
