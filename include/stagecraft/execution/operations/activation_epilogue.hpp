@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What follows the sums of a layer with a kernel, such as dense or conv2d: bias and activation, forward and backward.
+// Level 5.
+#pragma once
+
+#include <stagecraft/kernels/activation.hpp>
+#include <stagecraft/kernels/epilogue.hpp>
+#include <stagecraft/kernels/softmax.hpp>
+
+namespace stagecraft::detail {
+
+/// y = act(sums + bias) for Rows x Columns sums. One instantiation per shape, not per layer, of what is costly to
+/// compile: epilogues are types that name no call.
+template <int Rows, int Columns, activation Act, bool UseBias, class Arch>
+struct activation_epilogue {
+  static constexpr bool in_registers = Act.kind != activation_kind::softmax;
+  static constexpr long long floats = static_cast<long long>(Rows) * Columns;
+
+  struct apply {
+    template <class Batch>
+    [[nodiscard]] Batch operator()(Batch const& sum) const {
+      return kernels::activation_function<Act, Arch>::forward(sum);
+    }
+  };
+
+  /// `product(y, epilogue)` writes this thread's share of the sums, each through the epilogue. If `before` is not null,
+  /// sums + bias are kept there. `bias` is read if UseBias.
+  template <class Call, class Product>
+  static void forward(Call const& call, float const* bias, float* before, float* y, Product const& product) {
+    if constexpr (Act == linear) {
+      product(y, with_bias(bias));
+    } else if constexpr (!in_registers) {
+      product(y, with_bias(bias));
+      call.synchronize();
+      if (call.share().is_first()) kernels::softmax<Rows, Columns, Arch>(y, y);
+    } else if (before == nullptr) {
+      product(y, kernels::epilogue_then{with_bias(bias), apply{}});
+    } else {
+      product(before, with_bias(bias));
+      call.synchronize();
+      auto const [first, last] = call.elements(floats);
+      kernels::activation_forward<Act, Arch>(before + first, y + first, last - first);
+    }
+  }
+
+  /// dy becomes the gradient of sums + bias. `saved` is sums + bias if `Act.gradient_needs_input()`, y otherwise. All
+  /// threads see all of dy afterwards.
+  template <class Call>
+  static void backward(Call const& call, float const* saved, float* dy) {
+    if constexpr (!in_registers) {
+      if (call.share().is_first()) kernels::softmax_gradient<Rows, Columns, false, Arch>(saved, dy, dy);
+      call.synchronize();
+    } else if constexpr (Act != linear) {
+      auto const [first, last] = call.elements(floats);
+      kernels::activation_backward<Act, false, Arch>(saved + first, dy + first, dy + first, last - first);
+      call.synchronize();
+    }
+  }
+
+ private:
+  static auto with_bias([[maybe_unused]] float const* bias) {
+    if constexpr (UseBias)
+      return kernels::bias_epilogue{bias};
+    else
+      return kernels::no_epilogue{};
+  }
+};
+
+}  // namespace stagecraft::detail

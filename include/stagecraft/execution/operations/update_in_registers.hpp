@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The update of a weight while its gradient is still in registers. Level 5.
+#pragma once
+
+#include <stagecraft/kernels/update.hpp>
+
+namespace stagecraft::detail {
+
+/// Updates a weight with the optimizer as soon as its gradient is known.
+template <auto Optimizer, class Arch>
+struct update_in_registers {
+  kernels::update_function<Optimizer, Arch> function;
+  float* weights;
+  float* slots;
+  long long slot_stride;
+
+  template <class Batch>
+  void operator()(Batch const& gradient, int offset) const {
+    constexpr int slot_count = Optimizer.slots();
+    Batch state[slot_count + 1];
+    Batch weight = Batch::load_unaligned(weights + offset);
+    for (int slot = 0; slot < slot_count; ++slot)
+      state[slot] = Batch::load_unaligned(slots + slot * slot_stride + offset);
+    function(weight, gradient, state);
+    weight.store_unaligned(weights + offset);
+    for (int slot = 0; slot < slot_count; ++slot) state[slot].store_unaligned(slots + slot * slot_stride + offset);
+  }
+};
+
+}  // namespace stagecraft::detail
