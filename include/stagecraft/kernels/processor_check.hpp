@@ -77,7 +77,8 @@ namespace {
 #if defined(__x86_64__) && defined(__clang__)
 #define STAGECRAFT_CHECKS_PROCESSOR
 // clang-format off
-#pragma clang attribute push(__attribute__((target("arch=x86-64,no-sse3,no-popcnt,no-bmi,no-bmi2,no-lzcnt,no-movbe"))), apply_to = function)
+#pragma clang attribute push( \
+    __attribute__((target("arch=x86-64,no-sse3,no-popcnt,no-bmi,no-bmi2,no-lzcnt,no-movbe"))), apply_to = function)
 // clang-format on
 #elif defined(__x86_64__) && defined(__GNUC__)
 #define STAGECRAFT_CHECKS_PROCESSOR
