@@ -41,6 +41,12 @@ struct host_call {
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
     return Plan::program.adds_gradient[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
   }
+  /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
+  /// `linear` if there is none. Such an input's gradient is written, not added to.
+  [[nodiscard]] static constexpr activation applied_activation(int index) {
+    auto const& source = Plan::program.calls[static_cast<std::size_t>(input_call(index))];
+    return source.activation_in_consumer ? source.needs.output_activation : linear;
+  }
   /// The same for the gradients of the weights.
   static constexpr bool adds_parameter_gradient = Plan::accumulates_steps || !planned.writes_parameter_gradient;
   static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
@@ -71,6 +77,10 @@ struct host_call {
   [[nodiscard]] static constexpr long long weight_offset(int index) {
     return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
   }
+
+  /// The samples of this step, which come first in the batch: what is behind them in a partial batch repeats one of
+  /// them and has no part in the loss, so no gradient comes from there.
+  [[nodiscard]] int valid_samples() const { return memory.valid_samples; }
 
   /// The part of the work that is for the calling thread; all of it if the operation does not divide its work.
   [[nodiscard]] kernels::share share() const {

@@ -52,6 +52,7 @@ struct host_memory {
   std::uint64_t step = 0;   ///< training steps so far: tells the dropout masks of two steps apart
   std::int64_t update = 1;  ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
+  int valid_samples = 0;        ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};    ///< which of the threads this is
   thread_team* team = nullptr;  ///< null if there is one thread only
 };

@@ -22,7 +22,7 @@
 namespace stagecraft {
 
 /// Weights, optimizer state and steps of one model. Batches are always whole: rows of a partial one that hold no sample
-/// have the scale 0.
+/// have the scale 0, and `set_valid_samples` tells the layers that gather statistics of the batch.
 template <Model M, auto Training, class Machine>
 class host_session {
  public:
@@ -50,7 +50,8 @@ class host_session {
                .slots = slots_.data(),
                .workspace = workspace_.data(),
                .seed = seed,
-               .learning_rate = training_plan::training.optimizer.learning_rate};
+               .learning_rate = training_plan::training.optimizer.learning_rate,
+               .valid_samples = batch};
     if constexpr (threads > 1) team_ = std::make_unique<thread_team>(threads);
     initialize(seed);
   }
@@ -59,6 +60,8 @@ class host_session {
   [[nodiscard]] float* input(int index) {
     return memory_.block + inference_plan::program.calls[input_call(index)].value;
   }
+  /// Says how many samples the batch of the next steps has, from the first row on; the other rows only fill it.
+  void set_valid_samples(int count) { memory_.valid_samples = count; }
   [[nodiscard]] static constexpr int input_count() {
     int count = 0;
     for (auto const& call : graph.calls) count += call.is_input ? 1 : 0;

@@ -135,6 +135,19 @@ struct activation_function {
   }
 };
 
+/// An epilogue that makes the gradient of f(x) the gradient of x: y holds f(x), for activations whose gradient needs
+/// nothing else. Up to a register behind the end of y may be read.
+template <activation Act, class Arch = default_architecture>
+struct activation_gradient_epilogue {
+  static_assert(!Act.gradient_needs_input());
+  float const* y;
+
+  template <class Batch>
+  [[nodiscard]] Batch operator()(Batch const& gradient, int /*column*/, std::int64_t element) const {
+    return activation_function<Act, Arch>::gradient(Batch::load_unaligned(y + element), gradient);
+  }
+};
+
 /// y = f(x) for n values. y may be x.
 template <activation Act, class Arch = default_architecture>
 inline void activation_forward(float const* x, float* y, std::int64_t n) {

@@ -43,11 +43,13 @@ template <int K, int N, class Arch = default_architecture>
 inline constexpr int input_gradient_workspace =
     (N + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch> * detail::transposed_columns<K, Arch>;
 
-/// dx (+)= dy * transposed(w). dy: M x N and dx: M x K, row by row; w: packed_matrix<K, N, Arch>. `workspace` holds
-/// `input_gradient_workspace<K, N, Arch>` floats, each thread's own: a panel of the transposed weights. A thread's
-/// share is a range of dx's columns, as far as their panels allow.
-template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
-inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part = {}) {
+/// dx (+)= dy * transposed(w), through the epilogue once the sums are complete. dy: M x N and dx: M x K, row by row; w:
+/// packed_matrix<K, N, Arch>. `workspace` holds `input_gradient_workspace<K, N, Arch>` floats, each thread's own: a
+/// panel of the transposed weights. A thread's share is a range of dx's columns, as far as their panels allow.
+template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture, class Epilogue = no_epilogue>
+  requires(!std::same_as<Epilogue, share>)
+inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx,
+                                  Epilogue const& epilogue = {}, share part = {}) {
   using layout = packed_matrix<K, N, Arch>;
   constexpr int width = lanes<Arch>;
   constexpr int panel = detail::transposed_columns<K, Arch>;
@@ -64,8 +66,14 @@ inline void matmul_input_gradient(float const* dy, float const* w, float* worksp
     for (int n = 0; n < N; n += detail::most_steps)
       detail::multiply_panel<M, N, panel, Columns, K, Arch>(
           first_tile, last_tile, dy + n, workspace + n * panel, N - n < detail::most_steps ? N - n : detail::most_steps,
-          dx, p * panel, Accumulate || n > 0, true, detail::store_output<no_epilogue>{});
+          dx, p * panel, Accumulate || n > 0, n + detail::most_steps >= N, detail::store_output<Epilogue>{epilogue});
   });
+}
+
+/// The same without an epilogue.
+template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
+inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part) {
+  matmul_input_gradient<M, K, N, Accumulate, Arch>(dy, w, workspace, dx, no_epilogue{}, part);
 }
 
 /// Stores the weights' gradient.

@@ -13,11 +13,17 @@ enum class execution_mode : unsigned char { training, inference };
 
 /// What the backward step of a call reads, and what its forward step must keep for it.
 struct call_needs {
-  bool input = true;    ///< backward reads the inputs' values
-  bool output = true;   ///< backward reads the output's value
-  bool view = false;    ///< the output is the input's memory; neither step does anything
+  bool input = true;   ///< backward reads the inputs' values
+  bool output = true;  ///< backward reads the output's value
+  bool view = false;   ///< the output is the input's memory; neither step does anything
   /// Floats that forward keeps for backward, for the whole batch; in inference, floats that forward needs for itself.
   long long saved = 0;
+  /// An activation whose gradient the reader of the output may apply: one that follows from the output.
+  activation output_activation = linear;
+  /// Whether the backward step can apply the gradient of such an activation to the gradient of its input...
+  bool applies_activation = false;
+  /// ...and whether it looks at its own output for it, not at its input.
+  bool applies_activation_to_output = false;
 };
 
 /// A layer of the user's own reads what it says in `backward_uses_input`, `backward_uses_output` and `saved_size(in)`
@@ -33,10 +39,59 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   return needs;
 }
 
+/// A layer of sums and an activation, such as dense or conv2d; `outputs` counts the floats of the whole batch.
+constexpr call_needs needs_of_sums(activation function, long long outputs, execution_mode mode) {
+  if (mode == execution_mode::inference) return {};
+  bool const keeps_sums = function.gradient_needs_input();
+  return {.output = !keeps_sums && function != linear,
+          .saved = keeps_sums ? outputs : 0,
+          .output_activation = !keeps_sums && function.elementwise() ? function : linear,
+          .applies_activation = true};
+}
+
 constexpr call_needs needs_of(layers::dense const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  bool const keeps_sum = mode == execution_mode::training && layer.activation.gradient_needs_input();
-  auto const outputs = static_cast<long long>(batch) * layer.output_shape(in).size();
-  return {.output = !keeps_sum && layer.activation != linear, .saved = keeps_sum ? outputs : 0};
+  return needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
+}
+
+namespace detail {
+
+template <class L>
+constexpr call_needs needs_of_convolution(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  auto needs = needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
+  needs.applies_activation = false;
+  return needs;
+}
+/// A separable convolution also keeps what its first step gives; in inference, its second step needs it.
+template <class L>
+constexpr call_needs needs_of_separable(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  auto needs = needs_of_convolution(layer, in, batch, mode);
+  needs.saved = layer.kept_floats(in[0], batch, needs.saved > 0);
+  return needs;
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::conv1d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return detail::needs_of_convolution(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::conv2d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return detail::needs_of_convolution(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::depthwise_conv2d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_convolution(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::conv2d_transpose const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
+}
+constexpr call_needs needs_of(layers::separable_conv1d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_separable(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::separable_conv2d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_separable(layer, in, batch, mode);
 }
 
 constexpr call_needs needs_of(layers::activation const& layer, layer_inputs const&, int, execution_mode) {
@@ -46,6 +101,23 @@ constexpr call_needs needs_of(layers::activation const& layer, layer_inputs cons
 
 constexpr call_needs needs_of(layers::dropout const& layer, layer_inputs const&, int, execution_mode mode) {
   return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
+}
+
+namespace detail {
+
+/// Floats for two numbers per channel of each item of kernels::channel_items, and for two more per channel.
+constexpr long long channel_sums(long long floats, int channels) {
+  long long const items = (floats + 16383) / 16384;
+  return (items < 32 ? items + 1 : 33) * 2 * ((channels + 15) / 16 * 16);
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  auto const floats = static_cast<long long>(batch) * in[0].size();
+  bool const trains = mode == execution_mode::training;
+  return {.output = false, .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0};
 }
 
 constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {

@@ -21,6 +21,9 @@ struct planned_call {
   int root = 0;                            ///< the call whose memory holds the output: itself, unless it is a view
   bool needs_gradient = false;             ///< its backward step runs
   bool writes_parameter_gradient = false;  ///< first in backward order of its layer's calls: writes, the others add
+  /// The gradient of its activation is applied by the only call that reads its output, which writes the gradient and
+  /// has it in registers.
+  bool activation_in_consumer = false;
   long long value = -1;
   long long gradient = -1;
   long long saved = -1;
@@ -65,7 +68,10 @@ class planner {
 
   constexpr program_draft<Calls, Edges, Outputs> const& make() {
     find_roots_and_gradients();
-    if (trains_) find_first_writers();
+    if (trains_) {
+      find_first_writers();
+      find_activations_in_consumers();
+    }
     find_lifetimes();
     return draft_;
   }
@@ -110,6 +116,24 @@ class planner {
     }
   }
 
+  constexpr void find_activations_in_consumers() {
+    std::vector<int> readers(Calls, 0), reader(Calls, -1);
+    for (int i = 0; i < count_; ++i)
+      for (int const input : graph_.inputs_of(i)) {
+        ++readers[at(input)];
+        reader[at(input)] = i;
+      }
+    for (int const output : graph_.outputs_of(0)) ++readers[at(output)];
+    for (int i = 0; i < count_; ++i) {
+      if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[at(i)] != 1) continue;
+      auto& consumer = call(reader[at(i)]);
+      if (!consumer.needs.applies_activation) continue;
+      call(i).activation_in_consumer = true;
+      call(i).needs.output = false;
+      consumer.needs.output = consumer.needs.output || consumer.needs.applies_activation_to_output;
+    }
+  }
+
   [[nodiscard]] constexpr long long floats_of(int index) const {
     return static_cast<long long>(result_.batch) * graph_.call(index).shape.size();
   }
@@ -136,8 +160,7 @@ class planner {
         if (own.needs_gradient) request(gradient[at(i)], backward_step(i), backward_step(i), floats_of(i));
       }
       // A layer keeps its values while training, even if no backward step will read them.
-      if (own.needs.saved > 0)
-        request(saved[at(i)], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
+      if (own.needs.saved > 0) request(saved[at(i)], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
       if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[at(own.root)], backward_step(i));
       for (int const input : graph_.inputs_of(i)) {
         int const root = call(input).root;

@@ -68,6 +68,7 @@ class batch_loader {
       auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
       for (std::size_t row = rows.size(); row < batch; ++row) std::memcpy(to + row * size, to, size * sizeof(float));
     }
+    session.set_valid_samples(static_cast<int>(rows.size()));
   }
 
   void load(Session& session, std::span<std::int32_t const> rows) const {

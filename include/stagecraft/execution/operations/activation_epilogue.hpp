@@ -9,6 +9,17 @@
 
 namespace stagecraft::detail {
 
+/// What a backward step does with the gradient of its first input before it is stored: applies the activation's
+/// gradient of the layer that made the input, if the plan says so.
+template <class Call>
+[[nodiscard]] auto input_gradient_epilogue([[maybe_unused]] Call const& call) {
+  constexpr auto function = Call::applied_activation(0);
+  if constexpr (function == linear)
+    return kernels::no_epilogue{};
+  else
+    return kernels::activation_gradient_epilogue<function, typename Call::architecture>{call.input(0)};
+}
+
 /// y = act(sums + bias) for Rows x Columns sums. One instantiation per shape, not per layer, of what is costly to
 /// compile: epilogues are types that name no call.
 template <int Rows, int Columns, activation Act, bool UseBias, class Arch>
@@ -43,11 +54,13 @@ struct activation_epilogue {
     }
   }
 
-  /// dy becomes the gradient of sums + bias. `saved` is sums + bias if `Act.gradient_needs_input()`, y otherwise. All
-  /// threads see all of dy afterwards.
+  /// dy becomes the gradient of sums + bias, unless it is that already. All threads see all of dy afterwards.
   template <class Call>
-  static void backward(Call const& call, float const* saved, float* dy) {
-    if constexpr (!in_registers) {
+  static void backward(Call const& call) {
+    float const* const saved = Act.gradient_needs_input() ? call.saved() : call.output();
+    float* const dy = call.output_gradient();
+    if constexpr (Call::planned.activation_in_consumer) {
+    } else if constexpr (!in_registers) {
       if (call.share().is_first()) kernels::softmax_gradient<Rows, Columns, false, Arch>(saved, dy, dy);
       call.synchronize();
     } else if constexpr (Act != linear) {

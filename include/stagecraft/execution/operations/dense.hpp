@@ -46,10 +46,11 @@ struct operation<layers::dense> {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
     float* const dy = call.output_gradient();
-    s::epilogue::backward(call, Call::planned.saved >= 0 ? call.saved() : call.output(), dy);
+    s::epilogue::backward(call);
     if constexpr (Call::wants_input_gradient(0))
       kernels::matmul_input_gradient<s::rows, s::inputs, s::units, Call::adds_input_gradient(0), arch>(
-          dy, call.weight(0), call.memory.workspace, call.input_gradient(0), call.share());
+          dy, call.weight(0), call.memory.workspace, call.input_gradient(0), detail::input_gradient_epilogue(call),
+          call.share());
     if constexpr (Call::plan::fuses_update(Call::call, 0)) {
       if constexpr (Call::wants_input_gradient(0)) call.synchronize();  // the weights change now
       constexpr auto optimizer = Call::plan::training.optimizer;
