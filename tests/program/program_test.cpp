@@ -79,6 +79,29 @@ static_assert(training<twice>.loss_adds_gradient == std::array{false, true}, "tw
 static_assert(training<twice>.loss_gradient >= 0);
 static_assert(training<fan>.loss_gradient == -1);
 
+// The gradient of an activation is applied by the only reader of its output, if that can.
+using relus = sc::sequential<input{6}, dense{5, sc::relu}, dense{5, sc::tanh}, dense{5, sc::gelu}, dense{5, sc::relu},
+                             flatten{}, dense{5, sc::sigmoid}, dropout{0.5F}, dense{5, sc::relu}>;
+struct two_readers : sc::functional<two_readers> {
+  static constexpr auto build(auto& model) {
+    auto x = dense(4, sc::relu)(model.input(4));
+    auto y = dense(4, sc::relu)(x);
+    return add()(dense(4)(x), dense(4)(y));
+  }
+};
+template <class M>
+constexpr bool left_to_reader(std::size_t call) {
+  return training<M>.calls[call].activation_in_consumer;
+}
+static_assert(left_to_reader<relus>(1) && left_to_reader<relus>(2));
+static_assert(!training<relus>.calls[1].needs.output, "then the layer itself does not look at its output");
+static_assert(!left_to_reader<relus>(3), "gelu's gradient needs what was before it");
+static_assert(!left_to_reader<relus>(4), "its reader is a view");
+static_assert(!left_to_reader<relus>(6), "dropout leaves it to the layer");
+static_assert(!left_to_reader<relus>(8), "the loss reads it");
+static_assert(!left_to_reader<two_readers>(1) && left_to_reader<two_readers>(2));
+static_assert(!inference<relus>.calls[1].activation_in_consumer);
+
 // Both programs find the inputs in one place, since a session fills them before it knows which one runs.
 template <class M>
 constexpr bool same_inputs() {
