@@ -123,7 +123,7 @@ class planner {
         ++readers[at(input)];
         reader[at(input)] = i;
       }
-    for (int const output : graph_.outputs_of(0)) ++readers[at(output)];
+    for (int const output : graph_.outputs_of(0)) readers[at(output)] = -1;
     for (int i = 0; i < count_; ++i) {
       if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[at(i)] != 1) continue;
       auto& consumer = call(reader[at(i)]);
