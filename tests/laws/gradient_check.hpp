@@ -46,7 +46,7 @@ findings compare(values weights, values const& gradients, Loss const& loss) {
   constexpr double step = 1.0 / 64;
   findings result;
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    for (std::size_t k = 0; k < weights[i].size(); ++k) {
+    for (std::size_t k = 0; k < gradients[i].size(); ++k) {
       float const kept = weights[i][k];
       auto const difference = [&](double h) {
         float const above = kept + static_cast<float>(h), below = kept - static_cast<float>(h);
@@ -93,9 +93,12 @@ class gradient_check {
     fill(first);
     first.train_step([] {});
     auto const after = read(first);
-    values gradients = weights;
+    // A weight that is not trained, such as a moving mean, has no gradient.
+    values gradients(weights.size());
     for (std::size_t i = 0; i < weights.size(); ++i)
-      for (std::size_t k = 0; k < weights[i].size(); ++k) gradients[i][k] = weights[i][k] - after[i][k];
+      if (session::graph.parameters[i].trainable) gradients[i] = weights[i];
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      for (std::size_t k = 0; k < gradients[i].size(); ++k) gradients[i][k] = weights[i][k] - after[i][k];
 
     CHECK(loss_of(weights) == static_cast<double>(first.total_loss()));
     auto const found = compare(weights, gradients, &loss_of);

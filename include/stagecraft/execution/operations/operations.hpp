@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/operations/activation.hpp>
+#include <stagecraft/execution/operations/batch_normalization.hpp>
 #include <stagecraft/execution/operations/concatenate.hpp>
 #include <stagecraft/execution/operations/dense.hpp>
 #include <stagecraft/execution/operations/dropout.hpp>

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of batch_normalization on the host. Sums over the batch are divided among threads at fixed places and then
+// joined by each thread for itself. Level 5.
+#pragma once
+
+#include <stagecraft/execution/operation.hpp>
+#include <stagecraft/kernels/batch_normalization.hpp>
+#include <stagecraft/kernels/batch_normalization_planes.hpp>
+#include <stagecraft/kernels/elementwise.hpp>
+#include <stagecraft/layers/batch_normalization.hpp>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace stagecraft {
+
+template <>
+struct operation<layers::batch_normalization> {
+  static constexpr bool divides = true;
+
+  template <class Call>
+  struct shapes {
+    using arch = typename Call::architecture;
+    static constexpr auto const& layer = Call::layer;
+    static constexpr int axis = layer.shape_axis(Call::input_shape(0));
+    static constexpr int channels = layer.channels(Call::input_shape(0));
+    /// Floats of one channel that lie together; 1 if the channels are the last axis.
+    static constexpr int inner = Call::input_shape(0).size(axis + 1, Call::input_shape(0).rank());
+    static constexpr int outer_per_sample = Call::input_shape(0).size(0, axis);
+    static constexpr int outer = Call::batch * outer_per_sample;
+    static constexpr int gamma = 0, beta = layer.scale ? 1 : 0;
+    static constexpr int moving_mean = beta + (layer.center ? 1 : 0), moving_variance = moving_mean + 1;
+
+    // Arrays with one number per channel: in `saved` mean and reciprocal deviation, then the items' sums; in the
+    // workspace four of them, then what the kernels need.
+    using rows = kernels::channel_rows<channels, arch>;
+    static constexpr int array = rows::channel_floats;
+    using items = kernels::channel_items<outer, channels, arch>;
+    static_assert(inner > 1 || !Call::plan::trains || Call::planned.needs.saved >= 2LL * array + items::partial_floats);
+
+    static float const* gamma_of(Call const& call) { return layer.scale ? call.weight(gamma) : nullptr; }
+    static float const* beta_of(Call const& call) { return layer.center ? call.weight(beta) : nullptr; }
+    static float gamma_at(Call const& call, int c) { return layer.scale ? call.weight(gamma)[c] : 1.0F; }
+    static float beta_at(Call const& call, int c) { return layer.center ? call.weight(beta)[c] : 0.0F; }
+
+    /// What the batch's variance is multiplied with before it goes into the moving one.
+    static float correction(Call const& call) {
+      auto const n = static_cast<float>(call.valid_samples()) * static_cast<float>(outer_per_sample * inner);
+      return layer.moves_unbiased_variance(Call::input_shape(0)) && n > 1 ? n / (n - 1) : 1.0F;
+    }
+    static void move_statistics(Call const& call, float const* mean, float const* variance, int first, int count) {
+      float* const moving[]{call.mutable_weight(moving_mean) + first, call.mutable_weight(moving_variance) + first};
+      kernels::move_statistic<arch>(layer.momentum, 1.0F, mean, moving[0], count);
+      kernels::move_statistic<arch>(layer.momentum, correction(call), variance, moving[1], count);
+    }
+  };
+
+  template <class Call>
+  static constexpr long long workspace() {
+    using s = shapes<Call>;
+    return s::inner > 1 ? 0 : 4LL * s::array + kernels::batch_normalization_workspace<s::channels, typename s::arch>;
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    using s = shapes<Call>;
+    if constexpr (s::inner > 1)
+      forward_planes(call);
+    else
+      forward_rows(call);
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    using s = shapes<Call>;
+    // What fills a partial batch has no part in the loss.
+    if constexpr (Call::wants_input_gradient(0) && !Call::adds_input_gradient(0)) {
+      auto const used = static_cast<std::size_t>(call.valid_samples()) * Call::size;
+      if (call.share().is_first())
+        std::memset(call.input_gradient(0) + used, 0, sizeof(float) * (std::size_t{Call::batch} * Call::size - used));
+    }
+    if constexpr (s::inner > 1)
+      backward_planes(call);
+    else
+      backward_rows(call);
+  }
+
+ private:
+  template <class Call>
+  static void forward_rows(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    float* const mean = call.memory.workspace;
+    float* const variance = mean + s::array;
+    float* const reciprocal = variance + s::array;
+    float* const workspace = mean + 4 * s::array;
+    float const* used_mean = mean;
+    if constexpr (Call::plan::trains) {
+      std::int64_t const rows = std::int64_t{call.valid_samples()} * s::outer_per_sample;
+      float* const partial = call.saved() + 2 * s::array;
+      kernels::batch_statistics<s::outer, s::channels, arch>(call.input(0), rows, workspace, partial, call.share());
+      call.synchronize();
+      kernels::join_batch_statistics<s::outer, s::channels, arch>(partial, rows, workspace, mean, variance);
+      kernels::reciprocal_deviation<arch>(variance, Call::layer.epsilon, reciprocal, s::channels);
+      if (call.share().is_first()) {
+        std::memcpy(call.saved(), mean, sizeof(float) * s::channels);
+        std::memcpy(call.saved() + s::array, reciprocal, sizeof(float) * s::channels);
+        s::move_statistics(call, mean, variance, 0, s::channels);
+      }
+    } else {
+      used_mean = call.weight(s::moving_mean);
+      kernels::reciprocal_deviation<arch>(call.weight(s::moving_variance), Call::layer.epsilon, reciprocal,
+                                          s::channels);
+    }
+    kernels::batch_normalize<s::channels, arch>(call.input(0), s::outer, used_mean, reciprocal, s::gamma_of(call),
+                                                s::beta_of(call), workspace, call.output(), call.share());
+  }
+
+  template <class Call>
+  static void backward_rows(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    std::int64_t const rows = std::int64_t{call.valid_samples()} * s::outer_per_sample;
+    float const *const mean = call.saved(), *const reciprocal = mean + s::array;
+    float* const partial = call.saved() + 2 * s::array;
+    float* const sums = call.memory.workspace;
+    float* const workspace = sums + 4 * s::array;
+    kernels::batch_normalization_sums<s::outer, s::channels, arch>(call.input(0), call.output_gradient(), rows, mean,
+                                                                   workspace, partial, call.share());
+    call.synchronize();
+    kernels::add_batch_normalization_sums<s::outer, s::channels, arch>(partial, rows, sums);
+    if (call.share().is_first()) {
+      using value = kernels::batch<arch>;
+      constexpr bool add = Call::adds_parameter_gradient;
+      if constexpr (Call::layer.center)
+        kernels::scaled_add<add, arch>(1.0F, sums, call.parameter_gradient(s::beta), s::channels);
+      if constexpr (Call::layer.scale) {
+        float* const to = call.parameter_gradient(s::gamma);
+        kernels::transform<arch>(
+            s::channels,
+            [](value const& sum, value const& r, value const& before) { return add ? before + sum * r : sum * r; }, to,
+            static_cast<float const*>(sums + s::array), reciprocal, static_cast<float const*>(to));
+      }
+    }
+    if constexpr (Call::wants_input_gradient(0))
+      kernels::batch_normalization_gradient<s::channels, Call::adds_input_gradient(0), arch>(
+          call.input(0), call.output_gradient(), rows, mean, reciprocal, s::gamma_of(call), sums, workspace,
+          call.input_gradient(0), call.share());
+  }
+
+  template <class Call>
+  static void forward_planes(Call const& call) {
+    using s = shapes<Call>;
+    using planes = kernels::channel_planes<s::channels, s::inner, typename s::arch>;
+    std::int64_t const used = std::int64_t{call.valid_samples()} * s::outer_per_sample;
+    auto const [first, last] = call.share().of(s::channels);
+    for (int c = static_cast<int>(first); c < last; ++c) {
+      float mean = call.weight(s::moving_mean)[c], variance = call.weight(s::moving_variance)[c];
+      if constexpr (Call::plan::trains) {
+        auto const found = planes::measure(call.input(0), used, c);
+        mean = found.mean;
+        variance = found.variance;
+        s::move_statistics(call, &mean, &variance, c, 1);
+      }
+      float const reciprocal = 1.0F / std::sqrt(variance + Call::layer.epsilon);
+      if constexpr (Call::plan::trains) {
+        call.saved()[c] = mean;
+        call.saved()[s::array + c] = reciprocal;
+      }
+      planes::normalize(call.input(0), s::outer, c, mean, reciprocal * s::gamma_at(call, c), s::beta_at(call, c),
+                        call.output());
+    }
+  }
+
+  template <class Call>
+  static void backward_planes(Call const& call) {
+    using s = shapes<Call>;
+    using planes = kernels::channel_planes<s::channels, s::inner, typename s::arch>;
+    std::int64_t const used = std::int64_t{call.valid_samples()} * s::outer_per_sample;
+    float const per_value = 1.0F / (static_cast<float>(used) * s::inner);
+    auto const write = [](float& to, float gradient) { to = Call::adds_parameter_gradient ? to + gradient : gradient; };
+    auto const [first, last] = call.share().of(s::channels);
+    for (int c = static_cast<int>(first); c < last; ++c) {
+      float const mean = call.saved()[c], reciprocal = call.saved()[s::array + c];
+      auto const sums = planes::gradient_sums(call.input(0), call.output_gradient(), used, c, mean);
+      if constexpr (Call::layer.center) write(call.parameter_gradient(s::beta)[c], sums.of_gradient);
+      if constexpr (Call::layer.scale)
+        write(call.parameter_gradient(s::gamma)[c], sums.of_gradient_deviation * reciprocal);
+      if constexpr (Call::wants_input_gradient(0))
+        planes::template gradient<Call::adds_input_gradient(0)>(
+            call.input(0), call.output_gradient(), used, c, mean, reciprocal * s::gamma_at(call, c),
+            sums.of_gradient * per_value, sums.of_gradient_deviation * per_value * reciprocal * reciprocal,
+            call.input_gradient(0));
+    }
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model_laws.hpp"
+
+namespace {
+
+/// One layer twice: its moving statistics move twice, its weights have the sum of two gradients.
+struct twice : sc::functional<twice> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(4);
+    batch_normalization shared;
+    auto a = shared(dense(4)(x));
+    return dense(2)(add()(a, shared(dense(4, sc::tanh)(a))));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("batch normalization") {
+  laws::check_gradients<sc::sequential<input{3}, dense{5}, batch_normalization{}, dense{2}>>();
+  laws::check_gradients<sc::sequential<input{2, 3}, dense{1}, batch_normalization{{.epsilon = 0.1}}, dense{2}>>();
+  laws::check_gradients<sc::sequential<input{3}, dense{19}, batch_normalization{}, dense{2, sc::tanh}>>();
+  laws::check_gradients<sc::sequential<input{3, 2, 4}, dense{3}, batch_normalization{}, dense{2}>>();
+  laws::check_gradients<sc::sequential<input{3}, dense{67}, batch_normalization{}, dense{2}>>();
+}
+
+TEST_CASE("batch normalization along another axis") {
+  laws::check_gradients<sc::sequential<input{4, 3}, dense{2}, batch_normalization{1}, dense{2}>>();
+  laws::check_gradients<sc::sequential<input{2, 3, 17}, dense{18}, batch_normalization{2}, dense{2}>>();
+}
+
+TEST_CASE("batch normalization without gamma, beta or both") {
+  laws::check_gradients<sc::sequential<input{3}, dense{5}, batch_normalization{{.center = false}}, dense{2}>>();
+  laws::check_gradients<sc::sequential<input{3}, dense{5}, batch_normalization{{.scale = false}}, dense{2}>>();
+  laws::check_gradients<sc::sequential<input{3}, batch_normalization{{.center = false, .scale = false}}, dense{2}>>();
+}
+
+TEST_CASE("batch normalization twice") { laws::check_gradients<twice>(); }
