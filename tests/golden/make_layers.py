@@ -4,43 +4,12 @@
 Run: pip install "tensorflow-cpu==2.15.*" && python make_layers.py
 """
 
-from golden_file import GoldenFile, Numbers
+from layer_cases import LayerCases
 import tensorflow as tf
 
 layers = tf.keras.layers
-file = GoldenFile("layers.txt", "Layers: case/input_<i>, case/<weight>, case/output.")
-file.comment("The gradients are those of sum(output * output_gradient): case/input_<i>_gradient,")
-file.comment("  case/<weight>_gradient.")
-numbers = Numbers(5)
-
-
-def add(name, inputs, call, *built):
-    """`call` maps the list of inputs to the output; `built` are the layers whose weights are given values."""
-    inputs = [tf.constant(value) for value in inputs]
-    call(inputs)  # creates the weights
-    weights = {}
-    for layer in built:
-        for variable in layer.weights:
-            kind = variable.name.split("/")[-1].split(":")[0]
-            variable.assign(numbers.normal(*variable.shape, scale=0.5))
-            weights[f"{layer.name}/{kind}" if len(built) > 1 else kind] = variable
-    with tf.GradientTape() as tape:
-        for value in inputs:
-            tape.watch(value)
-        output = call(inputs)
-        gradient = numbers.normal(*output.shape)
-        total = tf.reduce_sum(output * gradient)
-    of_inputs, of_weights = tape.gradient(total, (inputs, weights))
-    for index, value in enumerate(inputs):
-        file.add(f"{name}/input_{index}", value)
-    for kind, variable in weights.items():
-        file.add(f"{name}/{kind}", variable)
-    file.add(f"{name}/output", output)
-    file.add(f"{name}/output_gradient", gradient)
-    for index, value in enumerate(of_inputs):
-        file.add(f"{name}/input_{index}_gradient", value)
-    for kind, value in of_weights.items():
-        file.add(f"{name}/{kind}_gradient", value)
+cases = LayerCases("layers.txt", "Layers", 5)
+numbers, add = cases.numbers, cases.add
 
 
 def one(layer):
@@ -114,4 +83,4 @@ add(
     first,
     second,
 )
-file.write()
+cases.write()

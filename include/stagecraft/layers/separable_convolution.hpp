@@ -63,6 +63,14 @@ struct separable_convolution : convolution_layer<Derived, Size> {
   [[nodiscard]] constexpr shape depthwise_shape(shape const& in) const {
     return base::output_of(in, in.back() * depth_multiplier);
   }
+  /// Floats that a batch keeps: sums + bias, if that is wanted, in whole cache lines; then what the first step gives.
+  [[nodiscard]] constexpr long long kept_floats(shape const& in, int batch, bool sums) const {
+    return kept_sums(in, batch, sums) + static_cast<long long>(batch) * depthwise_shape(in).size();
+  }
+  [[nodiscard]] constexpr long long kept_sums(shape const& in, int batch, bool sums) const {
+    long long const floats = static_cast<long long>(batch) * base::output_of(in, filters).size();
+    return sums ? (floats + 15) / 16 * 16 : 0;
+  }
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
     int const between = in[0].back() * depth_multiplier;
     weights.add({.name = "depthwise_kernel",

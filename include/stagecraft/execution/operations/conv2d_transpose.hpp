@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of conv2d_transpose on the host: those of the convolution that leads from its output to its input, in the
+// other direction. Level 5.
+#pragma once
+
+#include <stagecraft/execution/operation.hpp>
+#include <stagecraft/execution/operations/activation_epilogue.hpp>
+#include <stagecraft/execution/operations/convolution_shapes.hpp>
+#include <stagecraft/kernels/apply_epilogue.hpp>
+#include <stagecraft/kernels/convolution.hpp>
+#include <stagecraft/kernels/convolution_filter_gradient.hpp>
+#include <stagecraft/kernels/convolution_input_gradient.hpp>
+#include <stagecraft/kernels/matmul_gradient.hpp>
+#include <stagecraft/layers/conv2d_transpose.hpp>
+#include <algorithm>
+#include <type_traits>
+
+namespace stagecraft {
+
+template <>
+struct operation<layers::conv2d_transpose> {
+  static constexpr bool divides = true;
+
+  template <class Call>
+  struct shapes {
+    static constexpr shape const& in = Call::input_shape(0);
+    static constexpr shape const& out = Call::output_shape();
+    static constexpr auto back = detail::convolution_of(Call::layer, out[0], out[1], out[2], in[2]);
+    static_assert(back.output_height() == in[0] && back.output_width() == in[1]);
+    static constexpr int filters = Call::layer.filters;
+    static constexpr int rows = Call::batch * out[0] * out[1];
+    using arch = typename Call::architecture;
+    using epilogue = detail::activation_epilogue<rows, filters, Call::layer.activation, Call::layer.use_bias, arch>;
+  };
+
+  template <class Call>
+  static constexpr long long workspace() {
+    using s = shapes<Call>;
+    return std::max({kernels::convolution_workspace<s::back, typename s::arch>,
+                     kernels::convolution_input_gradient_workspace<s::back, typename s::arch>,
+                     kernels::convolution_filter_gradient_workspace<s::back, typename s::arch>});
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
+    float* const before = detail::keeps_sums<Call> ? call.saved() : nullptr;
+    s::epilogue::forward(call, bias, before, call.output(), [&]<class Epilogue>(float* y, Epilogue const& epilogue) {
+      kernels::convolution_input_gradient<Call::batch, s::back, false, arch>(call.input(0), call.weight(0),
+                                                                             call.memory.workspace, y, call.share());
+      if constexpr (!std::is_same_v<Epilogue, kernels::no_epilogue>) {
+        call.synchronize();
+        kernels::apply_epilogue<s::rows, s::filters, arch>(y, epilogue, call.share());
+      }
+    });
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    float* const dy = call.output_gradient();
+    float* const workspace = call.memory.workspace;
+    s::epilogue::backward(call);
+    if constexpr (Call::wants_input_gradient(0)) {
+      float* const dx = call.input_gradient(0);
+      auto const gradient = [&](auto const& epilogue) {
+        kernels::convolution<Call::batch, s::back, arch>(dy, call.weight(0), workspace, dx, epilogue, call.share());
+      };
+      if constexpr (Call::adds_input_gradient(0))
+        gradient(kernels::residual_epilogue{dx});
+      else
+        gradient(detail::input_gradient_epilogue(call));
+    }
+    kernels::convolution_filter_gradient<Call::batch, s::back, Call::adds_parameter_gradient, arch>(
+        dy, call.input(0), workspace, call.parameter_gradient(0), call.share());
+    if constexpr (Call::layer.use_bias)
+      kernels::bias_gradient<s::rows, s::filters, Call::adds_parameter_gradient, arch>(dy, call.parameter_gradient(1),
+                                                                                       call.share());
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of conv1d and conv2d on the host. Level 5.
+#pragma once
+
+#include <stagecraft/execution/operation.hpp>
+#include <stagecraft/execution/operations/activation_epilogue.hpp>
+#include <stagecraft/execution/operations/convolution_shapes.hpp>
+#include <stagecraft/kernels/convolution.hpp>
+#include <stagecraft/kernels/convolution_filter_gradient.hpp>
+#include <stagecraft/kernels/convolution_input_gradient.hpp>
+#include <stagecraft/kernels/matmul_gradient.hpp>
+#include <stagecraft/layers/conv1d.hpp>
+#include <stagecraft/layers/conv2d.hpp>
+#include <algorithm>
+
+namespace stagecraft {
+
+namespace detail {
+
+struct convolution_operation {
+  static constexpr bool divides = true;
+
+  template <class Call>
+  struct shapes {
+    using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
+    static constexpr shape const& in = Call::input_shape(0);
+    static constexpr auto convolution = convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in),
+                                                       in.back(), Call::layer.filters, Call::layer.groups);
+    static constexpr int batch = Call::batch * in.size(0, in.rank() - layer_type::axes);
+    static constexpr int rows = batch * convolution.output_height() * convolution.output_width();
+    using arch = typename Call::architecture;
+    using epilogue = activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.use_bias, arch>;
+  };
+
+  template <class Call>
+  static constexpr long long workspace() {
+    using s = shapes<Call>;
+    return std::max({kernels::convolution_workspace<s::convolution, typename s::arch>,
+                     kernels::convolution_input_gradient_workspace<s::convolution, typename s::arch>,
+                     kernels::convolution_filter_gradient_workspace<s::convolution, typename s::arch>});
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    using s = shapes<Call>;
+    float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
+    float* const before = keeps_sums<Call> ? call.saved() : nullptr;
+    s::epilogue::forward(call, bias, before, call.output(), [&](float* y, auto const& epilogue) {
+      kernels::convolution<s::batch, s::convolution, typename s::arch>(
+          call.input(0), call.weight(0), call.memory.workspace, y, epilogue, call.share());
+    });
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    float* const dy = call.output_gradient();
+    float* const workspace = call.memory.workspace;
+    s::epilogue::backward(call);
+    if constexpr (Call::wants_input_gradient(0))
+      kernels::convolution_input_gradient<s::batch, s::convolution, Call::adds_input_gradient(0), arch>(
+          dy, call.weight(0), workspace, call.input_gradient(0), call.share());
+    kernels::convolution_filter_gradient<s::batch, s::convolution, Call::adds_parameter_gradient, arch>(
+        call.input(0), dy, workspace, call.parameter_gradient(0), call.share());
+    if constexpr (Call::layer.use_bias)
+      kernels::bias_gradient<s::rows, s::convolution.filters, Call::adds_parameter_gradient, arch>(
+          dy, call.parameter_gradient(1), call.share());
+  }
+};
+
+}  // namespace detail
+
+template <>
+struct operation<layers::conv1d> : detail::convolution_operation {};
+template <>
+struct operation<layers::conv2d> : detail::convolution_operation {};
+
+}  // namespace stagecraft

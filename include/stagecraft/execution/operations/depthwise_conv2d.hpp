@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of depthwise_conv2d on the host. Level 5.
+#pragma once
+
+#include <stagecraft/execution/operation.hpp>
+#include <stagecraft/execution/operations/activation_epilogue.hpp>
+#include <stagecraft/execution/operations/convolution_shapes.hpp>
+#include <stagecraft/kernels/depthwise_convolution.hpp>
+#include <stagecraft/kernels/depthwise_convolution_gradient.hpp>
+#include <stagecraft/kernels/matmul_gradient.hpp>
+#include <stagecraft/layers/depthwise_conv2d.hpp>
+#include <algorithm>
+
+namespace stagecraft {
+
+template <>
+struct operation<layers::depthwise_conv2d> {
+  static constexpr bool divides = true;
+
+  template <class Call>
+  struct shapes {
+    static constexpr shape const& in = Call::input_shape(0);
+    static constexpr auto convolution =
+        detail::convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.depth_multiplier, in[2]);
+    static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
+    using arch = typename Call::architecture;
+    using epilogue =
+        detail::activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.use_bias, arch>;
+  };
+
+  template <class Call>
+  static constexpr long long workspace() {
+    using s = shapes<Call>;
+    return std::max({kernels::depthwise_convolution_workspace<s::convolution, typename s::arch>,
+                     kernels::depthwise_convolution_input_gradient_workspace<s::convolution, typename s::arch>,
+                     kernels::depthwise_convolution_filter_gradient_workspace<s::convolution, typename s::arch>});
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    using s = shapes<Call>;
+    float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
+    float* const before = detail::keeps_sums<Call> ? call.saved() : nullptr;
+    s::epilogue::forward(call, bias, before, call.output(), [&](float* y, auto const& epilogue) {
+      kernels::depthwise_convolution<Call::batch, s::convolution, typename s::arch>(
+          call.input(0), call.weight(0), call.memory.workspace, y, epilogue, call.share());
+    });
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    float* const dy = call.output_gradient();
+    float* const workspace = call.memory.workspace;
+    s::epilogue::backward(call);
+    if constexpr (Call::wants_input_gradient(0))
+      kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
+          dy, call.weight(0), workspace, call.input_gradient(0), call.share());
+    kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, Call::adds_parameter_gradient, arch>(
+        call.input(0), dy, workspace, call.parameter_gradient(0), call.share());
+    if constexpr (Call::layer.use_bias)
+      kernels::bias_gradient<s::rows, s::convolution.filters, Call::adds_parameter_gradient, arch>(
+          dy, call.parameter_gradient(1), call.share());
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of separable_conv1d and separable_conv2d on the host: a depthwise convolution, and a product with the
+// pointwise kernel. Level 5.
+#pragma once
+
+#include <stagecraft/execution/operation.hpp>
+#include <stagecraft/execution/operations/activation_epilogue.hpp>
+#include <stagecraft/execution/operations/convolution_shapes.hpp>
+#include <stagecraft/kernels/depthwise_convolution.hpp>
+#include <stagecraft/kernels/depthwise_convolution_gradient.hpp>
+#include <stagecraft/kernels/matmul.hpp>
+#include <stagecraft/kernels/matmul_gradient.hpp>
+#include <stagecraft/layers/separable_conv1d.hpp>
+#include <stagecraft/layers/separable_conv2d.hpp>
+#include <algorithm>
+
+namespace stagecraft {
+
+namespace detail {
+
+struct separable_convolution_operation {
+  static constexpr bool divides = true;
+
+  template <class Call>
+  struct shapes {
+    using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
+    static constexpr shape const& in = Call::input_shape(0);
+    static constexpr int between = in.back() * Call::layer.depth_multiplier;  // channels between the steps
+    static constexpr int filters = Call::layer.filters;
+    static constexpr auto convolution =
+        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back());
+    static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
+    using arch = typename Call::architecture;
+    using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.use_bias, arch>;
+
+    /// What the first step gives; sums + bias stand before it, if they are kept.
+    static float* depthwise_output(Call const& call) {
+      return call.saved() + Call::layer.kept_sums(in, Call::batch, keeps_sums<Call>);
+    }
+  };
+
+  template <class Call>
+  static constexpr long long workspace() {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    return std::max<long long>({kernels::depthwise_convolution_workspace<s::convolution, arch>,
+                                kernels::depthwise_convolution_input_gradient_workspace<s::convolution, arch>,
+                                kernels::depthwise_convolution_filter_gradient_workspace<s::convolution, arch>,
+                                kernels::input_gradient_workspace<s::between, s::filters, arch>});
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    float* const between = s::depthwise_output(call);
+    kernels::depthwise_convolution<Call::batch, s::convolution, arch>(call.input(0), call.weight(0),
+                                                                      call.memory.workspace, between, {}, call.share());
+    call.synchronize();
+    float const* const bias = Call::layer.use_bias ? call.weight(2) : nullptr;
+    float* const before = keeps_sums<Call> ? call.saved() : nullptr;
+    s::epilogue::forward(call, bias, before, call.output(), [&](float* y, auto const& epilogue) {
+      kernels::matmul<s::rows, s::between, s::filters, arch>(between, call.weight(1), y, epilogue, call.share());
+    });
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    constexpr bool adds = Call::adds_parameter_gradient;
+    float* const dy = call.output_gradient();
+    float* const workspace = call.memory.workspace;
+    float* const between = s::depthwise_output(call);
+    s::epilogue::backward(call);
+    kernels::matmul_weight_gradient<s::rows, s::between, s::filters, adds, arch>(
+        between, dy, call.parameter_gradient(1), call.share());
+    if constexpr (Call::layer.use_bias)
+      kernels::bias_gradient<s::rows, s::filters, adds, arch>(dy, call.parameter_gradient(2), call.share());
+    call.synchronize();  // its gradient takes the place of the first step's output
+    kernels::matmul_input_gradient<s::rows, s::between, s::filters, false, arch>(dy, call.weight(1), workspace, between,
+                                                                                 call.share());
+    call.synchronize();
+    if constexpr (Call::wants_input_gradient(0))
+      kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
+          between, call.weight(0), workspace, call.input_gradient(0), call.share());
+    kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, adds, arch>(
+        call.input(0), between, workspace, call.parameter_gradient(0), call.share());
+  }
+};
+
+}  // namespace detail
+
+template <>
+struct operation<layers::separable_conv1d> : detail::separable_convolution_operation {};
+template <>
+struct operation<layers::separable_conv2d> : detail::separable_convolution_operation {};
+
+}  // namespace stagecraft

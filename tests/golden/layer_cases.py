@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases of layers in a golden file: inputs, weights, output, and the gradients of sum(output * output_gradient)."""
+
+from golden_file import GoldenFile, Numbers
+import tensorflow as tf
+
+
+class LayerCases:
+    def __init__(self, name, title, seed):
+        self.file = GoldenFile(name, f"{title}: case/input_<i>, case/<weight>, case/output.")
+        self.file.comment("The gradients are those of sum(output * output_gradient): case/input_<i>_gradient,")
+        self.file.comment("  case/<weight>_gradient.")
+        self.numbers = Numbers(seed)
+
+    def add(self, name, inputs, call, *built, differentiable=None):
+        """`call` maps the list of inputs to the output; `built` are the layers whose weights are given values.
+        `differentiable(inputs, weights)` gives the same output, where TensorFlow has no gradient of `call`'s."""
+        numbers, file = self.numbers, self.file
+        inputs = [tf.constant(value) for value in inputs]
+        call(inputs)  # creates the weights
+        weights = {}
+        for layer in built:
+            for variable in layer.weights:
+                kind = variable.name.split("/")[-1].split(":")[0]
+                variable.assign(numbers.normal(*variable.shape, scale=0.5))
+                weights[f"{layer.name}/{kind}" if len(built) > 1 else kind] = variable
+        with tf.GradientTape() as tape:
+            for value in inputs:
+                tape.watch(value)
+            output = differentiable(inputs, weights) if differentiable else call(inputs)
+            gradient = numbers.normal(*output.shape)
+            total = tf.reduce_sum(output * gradient)
+        of_inputs, of_weights = tape.gradient(total, (inputs, weights))
+        if differentiable:
+            tf.debugging.assert_near(output, call(inputs), rtol=1e-5, atol=1e-5)
+        for index, value in enumerate(inputs):
+            file.add(f"{name}/input_{index}", value)
+        for kind, variable in weights.items():
+            file.add(f"{name}/{kind}", variable)
+        file.add(f"{name}/output", output)
+        file.add(f"{name}/output_gradient", gradient)
+        for index, value in enumerate(of_inputs):
+            file.add(f"{name}/input_{index}_gradient", value)
+        for kind, value in of_weights.items():
+            file.add(f"{name}/{kind}_gradient", value)
+
+    def add_layer(self, name, layer, *shape, differentiable=None):
+        """One layer on one input of a shape."""
+        inputs = [self.numbers.normal(*shape)]
+        self.add(name, inputs, lambda inputs: layer(inputs[0]), layer, differentiable=differentiable)
+
+    def write(self):
+        self.file.write()
