@@ -21,6 +21,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   list(APPEND stagecraft_program_options -Wno-restrict)
 endif()
 if(STAGECRAFT_ARCH)
+  include(CheckCXXCompilerFlag)
+  string(MAKE_C_IDENTIFIER stagecraft_takes_march_${STAGECRAFT_ARCH} stagecraft_takes_march)
+  check_cxx_compiler_flag(-march=${STAGECRAFT_ARCH} ${stagecraft_takes_march})
+  if(NOT ${stagecraft_takes_march})
+    message(FATAL_ERROR "stagecraft: the compiler does not take -march=${STAGECRAFT_ARCH}; set STAGECRAFT_ARCH to what "
+                        "it takes, such as native or x86-64-v3, or to off (cmake -D STAGECRAFT_ARCH=off)")
+  endif()
   list(APPEND stagecraft_program_options -march=${STAGECRAFT_ARCH})
   # Clang 19 warns about its own list of features on some processors.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 19)
