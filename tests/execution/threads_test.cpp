@@ -17,6 +17,19 @@ struct branches : sc::functional<branches> {
   }
 };
 
+struct images : sc::functional<images> {
+  static constexpr auto build(auto& builder) {
+    auto const same = sc::padding::same;
+    auto x = builder.input(7, 6, 4);
+    conv2d shared(6, 3, sc::swish, {.padding = same, .groups = 2});
+    auto a = conv2d(6, {2, 3}, sc::relu, {.strides = {1, 2}, .padding = same})(x);
+    auto b = conv2d(18, 1, sc::softmax)(shared(shared(a)));
+    auto c = depthwise_conv2d({3, 1}, sc::gelu, {.strides = {2, 1}, .depth_multiplier = 2})(b);
+    auto d = conv2d_transpose(17, {2, 1}, sc::tanh, {.strides = {2, 1}})(separable_conv2d(5, 1, sc::gelu)(c));
+    return conv1d(3, 3, sc::elu, {.padding = sc::padding::causal})(concatenate(1)(d, conv2d_transpose(17, 1)(a)));
+  }
+};
+
 using narrow = sc::sequential<input{5}, dense{1}>;
 
 template <int AccumulationSteps, class Loss = sc::losses::sparse_categorical_crossentropy>
@@ -51,6 +64,7 @@ TEST_CASE("two and three threads give the bits of one") {
   check_bits<branches, training<1>>();
   check_bits<branches, training<3>>();
   check_bits<narrow, training<1, sc::losses::mean_squared_error>>();
+  check_bits<images, training<1, sc::losses::mean_squared_error>>();
 }
 
 namespace {
