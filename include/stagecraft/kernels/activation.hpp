@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/kernels/math.hpp>
 #include <stagecraft/kernels/simd.hpp>
 
 #include <cstdint>
@@ -31,22 +32,17 @@ struct activation_function {
     constexpr activation_kind kind = Act.kind;
     if constexpr (kind == activation_kind::linear) return x;
     if constexpr (kind == activation_kind::relu) return relu_forward(x);
-    if constexpr (kind == activation_kind::sigmoid) return logistic(x);
-    if constexpr (kind == activation_kind::tanh) return xsimd::tanh(x);
-    if constexpr (kind == activation_kind::gelu) return x * normal_distribution(x);
-    if constexpr (kind == activation_kind::gelu_tanh) return x * logistic(gelu_tanh_argument(x));
-    if constexpr (kind == activation_kind::swish) return x * logistic(x);
+    if constexpr (kind == activation_kind::sigmoid) return kernels::sigmoid(x);
+    if constexpr (kind == activation_kind::tanh) return kernels::tanh(x);
+    if constexpr (kind == activation_kind::gelu) return kernels::gelu(x);
+    if constexpr (kind == activation_kind::gelu_tanh) return kernels::gelu_tanh(x);
+    if constexpr (kind == activation_kind::swish) return x * kernels::sigmoid(x);
     if constexpr (kind == activation_kind::selu)
-      return xsimd::select(x < value(0.0F), value(selu_scale * selu_alpha) * xsimd::expm1(x), value(selu_scale) * x);
+      return xsimd::select(x < value(0.0F), value(selu_scale * selu_alpha) * kernels::expm1(x), value(selu_scale) * x);
     if constexpr (kind == activation_kind::elu)
-      return xsimd::select(x < value(0.0F), value(Act.alpha) * xsimd::expm1(x), x);
-    if constexpr (kind == activation_kind::exponential) {
-      // The square reaches as far as floats do; xsimd's exp gives inf from 88.38 on and 0 below -87.34.
-      value const root = xsimd::exp(value(0.5F) * x);
-      return root * root;
-    }
-    if constexpr (kind == activation_kind::softplus)
-      return at_least(x, value(0.0F)) + xsimd::log1p(xsimd::exp(value(0.0F) - xsimd::abs(x)));
+      return xsimd::select(x < value(0.0F), value(Act.alpha) * kernels::expm1(x), x);
+    if constexpr (kind == activation_kind::exponential) return kernels::exp(x);
+    if constexpr (kind == activation_kind::softplus) return kernels::softplus(x);
     if constexpr (kind == activation_kind::softsign) return x / (value(1.0F) + xsimd::abs(x));
     if constexpr (kind == activation_kind::hard_sigmoid)
       return at_most(at_least(x / value(5.0F) + value(0.5F), value(0.0F)), value(1.0F));
@@ -59,29 +55,29 @@ struct activation_function {
     if constexpr (kind == activation_kind::sigmoid) return dy * saved * (value(1.0F) - saved);
     if constexpr (kind == activation_kind::tanh) return dy * fused_negative_multiply_add(saved, saved, value(1.0F));
     if constexpr (kind == activation_kind::gelu) {
-      value const density = value(0.3989422804F) * xsimd::exp(value(-0.5F) * saved * saved);
-      return dy * fused_multiply_add(saved, density, normal_distribution(saved));
+      value const density = value(0.3989422804F) * kernels::exp(value(-0.5F) * saved * saved);
+      return dy * fused_multiply_add(saved, density, kernels::normal_distribution(saved));
     }
     if constexpr (kind == activation_kind::gelu_tanh) {
-      value const s = logistic(gelu_tanh_argument(saved));
+      value const s = detail::gelu_tanh_gate(saved);
       value const slope =
           value(2 * 0.7978845608F) * fused_multiply_add(value(3 * 0.044715F), saved * saved, value(1.0F));
       return dy * fused_multiply_add(saved * s * (value(1.0F) - s), slope, s);
     }
     if constexpr (kind == activation_kind::swish) {
-      value const s = logistic(saved);
+      value const s = kernels::sigmoid(saved);
       return dy * fused_multiply_add(saved * s, value(1.0F) - s, s);
     }
     if constexpr (kind == activation_kind::selu)
       return dy * xsimd::select(saved < value(0.0F), saved + value(selu_scale * selu_alpha), value(selu_scale));
     if constexpr (kind == activation_kind::elu) {
       if constexpr (Act.gradient_needs_input())
-        return dy * xsimd::select(saved > value(0.0F), value(1.0F), value(Act.alpha) * xsimd::exp(saved));
+        return dy * xsimd::select(saved > value(0.0F), value(1.0F), value(Act.alpha) * kernels::exp(saved));
       else
         return dy * xsimd::select(saved > value(0.0F), value(1.0F), saved + value(Act.alpha));
     }
     if constexpr (kind == activation_kind::exponential) return dy * saved;
-    if constexpr (kind == activation_kind::softplus) return value(0.0F) - dy * xsimd::expm1(value(0.0F) - saved);
+    if constexpr (kind == activation_kind::softplus) return value(0.0F) - dy * kernels::expm1(value(0.0F) - saved);
     if constexpr (kind == activation_kind::softsign) {
       value const rest = value(1.0F) - xsimd::abs(saved);
       return dy * rest * rest;
@@ -93,17 +89,6 @@ struct activation_function {
  private:
   static constexpr float selu_scale = 1.0507009873554805F;
   static constexpr float selu_alpha = 1.6732632423543772F;
-
-  [[nodiscard]] static value logistic(value const& x) { return value(1.0F) / (value(1.0F) + xsimd::exp(-x)); }
-
-  [[nodiscard]] static value normal_distribution(value const& x) {
-    return fused_multiply_add(value(0.5F), xsimd::erf(x * value(0.7071067812F)), value(0.5F));
-  }
-
-  // (1 + tanh(u)) / 2 = logistic(2 u)
-  [[nodiscard]] static value gelu_tanh_argument(value const& x) {
-    return value(2 * 0.7978845608F) * x * fused_multiply_add(value(0.044715F), x * x, value(1.0F));
-  }
 
   [[nodiscard]] static value relu_forward(value const& x) {
     if constexpr (Act.threshold == 0 && Act.max_value < 0) {

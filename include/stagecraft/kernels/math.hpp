@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Elementary functions of batches of floats: exponentials, logarithms, tanh, erf and what activations make of them.
+// Level 4 of the house.
+//
+// The reductions of the argument are the classical ones (W. Cody and W. Waite, "Software manual for the elementary
+// functions", 1980; P. Tang's tables for exp, 1989); every polynomial is our own fit for the relative error, with its
+// coefficients rounded to floats one after the other. AVX-512 looks pieces up in registers instead (math_tables.hpp).
+// Errors are in units in the last place (ulp) of the correctly rounded result, the largest over all floats; where
+// three numbers are given, they are those of AVX-512, of AVX2 with FMA and of SSE2. Results below 2^-126 are rounded
+// to denormals as well. NaN gives NaN.
+#pragma once
+
+#include <stagecraft/kernels/math_tables.hpp>
+#include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/simd_float_parts.hpp>
+
+#include <cstdint>
+#include <limits>
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// c0 + c1 x + c2 x^2 + ... by Horner's rule.
+template <class Arch, class... Rest>
+[[nodiscard]] inline batch<Arch> polynomial(xsimd::batch<float, Arch> const& x, float c0, Rest... rest) {
+  if constexpr (sizeof...(Rest) == 0)
+    return batch<Arch>(c0);
+  else
+    return fused_multiply_add(polynomial(x, rest...), x, batch<Arch>(c0));
+}
+
+/// x = n ln 2 + rest, with an integer n.
+template <class Arch>
+struct exponent_and_rest {
+  batch<Arch> n;
+  batch<Arch> rest;
+};
+
+template <class Arch>
+[[nodiscard]] inline exponent_and_rest<Arch> reduce_by_ln2(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  value const n = round_to_integer(x * value(1.44269504F));
+  // ln 2 in two parts; n times the first is exact.
+  value const rest = fused_negative_multiply_add(n, value(0.693359375F), x);
+  return {n, fused_negative_multiply_add(n, value(-2.12194440e-4F), rest)};
+}
+
+/// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> exponential_rest(xsimd::batch<float, Arch> const& r) {
+  return polynomial(r, 0.49999994F, 0.16666517F, 0.041668102F, 0.008369194F, 0.0013838962F);
+}
+
+/// log(1 + f) - f for f in [-0.25, 0.5].
+template <class Arch>
+[[nodiscard]] inline batch<Arch> logarithm_rest(xsimd::batch<float, Arch> const& f) {
+  batch<Arch> const square = f * f;
+  batch<Arch> const p = polynomial(f, 0.3333334F, -0.25000167F, 0.19999565F, -0.1665517F, 0.1427717F, -0.12731172F,
+                                   0.116957895F, -0.090875454F, 0.03740296F);
+  return fused_multiply_add(square * f, p, batch<Arch>(-0.5F) * square);
+}
+
+/// ln 2 in two parts; an exponent times the first is exact.
+inline constexpr float ln2_high = 0.693145752F;
+inline constexpr float ln2_low = 1.42860677e-6F;
+
+/// log(1 + f) + exponent * ln 2.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> logarithm_of(xsimd::batch<float, Arch> const& f,
+                                              xsimd::batch<float, Arch> const& exponent) {
+  batch<Arch> const rest = fused_multiply_add(exponent, batch<Arch>(ln2_low), logarithm_rest(f));
+  return fused_multiply_add(exponent, batch<Arch>(ln2_high), f + rest);
+}
+
+/// log(1 + z) for z in [0, 1].
+template <class Arch>
+[[nodiscard]] inline batch<Arch> log1p_of_fraction(xsimd::batch<float, Arch> const& z) {
+  using value = batch<Arch>;
+  auto const small = z < value(0.5F);
+  value const f = xsimd::select(small, z, fused_multiply_add(value(0.5F), z, value(-0.5F)));
+  return logarithm_of(f, xsimd::select(small, value(0.0F), value(1.0F)));
+}
+
+/// The polynomial of the piece with that number. AVX-512 only, as the next.
+template <class Arch, int Terms>
+[[nodiscard]] inline batch<Arch> evaluate_piece(float const (&coefficient)[Terms][32],
+                                                xsimd::batch<std::uint32_t, Arch> const& piece,
+                                                xsimd::batch<float, Arch> const& x) {
+  batch<Arch> sum = look_up(coefficient[Terms - 1], piece);
+#pragma GCC unroll 8
+  for (int power = Terms - 2; power >= 0; --power)
+    sum = fused_multiply_add(sum, x, look_up(coefficient[power], piece));
+  return sum;
+}
+
+/// erf(x) for x in [0, 3.93].
+template <class Arch>
+[[nodiscard]] inline batch<Arch> erf_in_pieces(xsimd::batch<float, Arch> const& x) {
+  batch<Arch> const magic(0x1.8p20F);  // the sum's last bit is worth 1/8
+  batch<Arch> const shifted = x + magic;
+  return evaluate_piece<Arch>(erf_pieces, bit_cast<std::uint32_t>(shifted), x - (shifted - magic));
+}
+
+}  // namespace detail
+
+/// e^x. Error: at most 0.52, 1.0, 1.5 ulp.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> exp(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  if constexpr (has_avx512<Arch>) {
+    // x = (n + i/16) ln 2 + r. The last bits of x / ln 2 + 1.5 * 2^19 are 16 n + i.
+    value const magic(0x1.8p19F);
+    value const shifted = fused_multiply_add(x, value(1.44269504F), magic);
+    value const n = shifted - magic;
+    value r = fused_negative_multiply_add(n, value(0.693145752F), x);
+    r = fused_negative_multiply_add(n, value(1.42860677e-6F), r);
+    r = limit_magnitude(r, 0.025F);  // only counts where n alone decides: at inf and far outside
+    value const root = look_up(detail::roots_of_two, bit_cast<std::uint32_t>(shifted));
+    value const root_rest = look_up(detail::roots_of_two_rest, bit_cast<std::uint32_t>(shifted));
+    value const less_one = r * detail::polynomial(r, 1.0F, 0.50001633F, 0.16666847F);
+    return scale_by_power(root + fused_multiply_add(root, less_one, root_rest), n);
+  } else {
+    auto const [n, r] = detail::reduce_by_ln2<Arch>(at_most(at_least(x, value(-104.0F)), value(89.0F)));
+    value const less_one = fused_multiply_add(r * r, detail::exponential_rest(r), r);
+    return scale_by_power(value(1.0F) + less_one, n);
+  }
+}
+
+/// e^x - 1. Error: at most 1.0, 1.0, 2.0 ulp.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> expm1(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  auto const [n, r] = detail::reduce_by_ln2<Arch>(at_most(at_least(x, value(-18.0F)), value(89.0F)));
+  value const less_one = fused_multiply_add(r * r, detail::exponential_rest(r), r);
+  // Half of the result, since 2^n may be inf where the result is not.
+  value const power = power_of_two(n - value(1.0F));
+  value const half = fused_multiply_add(power, less_one, power - value(0.5F));
+  return copy_sign(xsimd::select(xsimd::abs(x) < value(0.25F), less_one, half + half), x);
+}
+
+/// The natural logarithm; log(0) = -inf, NaN below. Error: at most 1.0, 1.0, 1.0 ulp.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> log(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  auto const [mantissa, exponent] = parts_of(x);
+  value const result = detail::logarithm_of<Arch>(mantissa - value(1.0F), exponent);
+  if constexpr (has_avx512<Arch>) {
+    return result;
+  } else {
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    value const special = xsimd::select(x < value(0.0F), value(nan), xsimd::select(x == value(0.0F), value(-inf), x));
+    return xsimd::select((x > value(0.0F)) & (x < value(inf)), result, special);
+  }
+}
+
+/// log(1 + x); -inf for -1, NaN below. Error: at most 1.0, 1.0, 1.0 ulp.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> log1p(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  value const one(1.0F);
+  // 1 + x rounded gives the exponent only; the mantissa less 1 is x / 2^exponent + (1 / 2^exponent - 1). The powers
+  // are four times as large, so that they are no denormals.
+  value const exponent = at_most(at_least(parts_of(one + x).exponent, value(-25.0F)), value(128.0F));
+  value const power = power_of_two(value(2.0F) - exponent);
+  value const f = fused_multiply_add(value(0.25F) * x, power, fused_multiply_add(value(0.25F), power, -one));
+  value const result = xsimd::select(xsimd::abs(x) < value(0x1p-25F), x, detail::logarithm_of(f, exponent));
+  value const special = xsimd::select(x < -one, value(nan), xsimd::select(x == -one, value(-inf), x));
+  return xsimd::select((x > -one) & (x < value(inf)), result, special);
+}
+
+/// 1 / (1 + e^-x), Keras's sigmoid. Error: at most 1.5, 2.0, 2.5 ulp.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> sigmoid(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  value const e = kernels::exp(at_most(x, value(30.0F)));
+  return e / (value(1.0F) + e);
+}
+
+namespace detail {
+
+/// (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, as (1 + tanh(u)) / 2 = sigmoid(2 u).
+template <class Arch>
+[[nodiscard]] inline batch<Arch> gelu_tanh_gate(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  return kernels::sigmoid<Arch>(value(2 * 0.7978845608F) * x *
+                                fused_multiply_add(value(0.044715F), x * x, value(1.0F)));
+}
+
+}  // namespace detail
+
+/// The hyperbolic tangent. Error: at most 0.8, 2.0, 3.0 ulp.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> tanh(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  value const size = at_most(xsimd::abs(x), value(9.9F));
+  if constexpr (has_avx512<Arch>) {
+    auto const shifted = bit_cast<std::uint32_t>(size + value(1.0F));
+    value const begin = bit_cast<float>(shifted & integer_batch<Arch>(0xFFF00000U)) - value(1.0F);
+    return copy_sign(detail::evaluate_piece<Arch>(detail::tanh_pieces, shifted >> 20, size - begin), x);
+  } else {
+    value const e = kernels::expm1(size + size);
+    return copy_sign(e / (e + value(2.0F)), x);
+  }
+}
+
+/// The error function. Error: at most 1.2, 1.5, 2.0 ulp.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> erf(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  value const size = at_most(xsimd::abs(x), value(3.93F));
+  if constexpr (has_avx512<Arch>) {
+    return copy_sign(detail::erf_in_pieces(size), x);
+  } else {
+    value const square = size * size;
+    value const low = fused_multiply_add(size,
+                                         detail::polynomial(square, 0.12837917F, -0.3761263F, 0.11283624F,
+                                                            -0.02685556F, 0.005191753F, -0.0008039753F, 7.9431e-05F),
+                                         size);
+    value const exponent =
+        -size * detail::polynomial(size, 1.1286258F, 0.63524497F, 0.10607995F, -0.02362523F, 0.0035770275F,
+                                   -0.0003065437F, 9.591366e-06F);
+    value const high = value(1.0F) - kernels::exp(exponent);
+    return copy_sign(xsimd::select(size < value(0.9F), low, high), x);
+  }
+}
+
+/// The normal distribution function, (1 + erf(x / sqrt 2)) / 2. Error: at most 1e-7 (absolute).
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> normal_distribution(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  return fused_multiply_add(value(0.5F), kernels::erf(x * value(0.70710678F)), value(0.5F));
+}
+
+/// x * normal_distribution(x), Keras's gelu. Error: at most 1e-7 |x|.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> gelu(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  value const half = value(0.5F) * x;
+  return fused_multiply_add(half, kernels::erf(x * value(0.70710678F)), half);
+}
+
+/// x * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, Keras's gelu(approximate=True). Error: see the tests.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> gelu_tanh(xsimd::batch<float, Arch> const& x) {
+  return x * detail::gelu_tanh_gate(x);
+}
+
+/// log(1 + e^x). Error: at most 2.0, 2.0, 3.0 ulp.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> softplus(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  return at_least(x, value(0.0F)) + detail::log1p_of_fraction<Arch>(kernels::exp(-xsimd::abs(x)));
+}
+
+}  // namespace stagecraft::kernels
