@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the compiler made of a program, read with objdump and nm (Debian package binutils).
 
-    python3 instructions.py fused OBJECT                  the products in OBJECT's fused_kernel are fused with additions
-    python3 instructions.py separate PROGRAM OLDER NEWER   what the objects OLDER and NEWER both define, PROGRAM has from OLDER,
-                                                          and nothing that computes is defined by both"""
+    python3 instructions.py fused OBJECT
+        The products in OBJECT's fused_kernel are fused with the additions.
+    python3 instructions.py separate PROGRAM OLDER NEWER
+        What the objects OLDER and NEWER both define, PROGRAM has from OLDER; nothing that computes is defined by both.
+"""
 import re
 import subprocess
 import sys
@@ -15,7 +17,7 @@ NEWER = re.compile(r"v[a-z]|k[a-z]+[bwdq]$|(popcnt|crc32|movbe|lzcnt|tzcnt|andn|
 # the steps, by functions without vectors.
 COMPUTES = re.compile(r"stagecraft::(kernels::|operation<|host_session<|host_call<|trainer<)")
 FIRST_VALUES = re.compile(r"^(void |float |double )?stagecraft::kernels::"
-                          r"(initialize|random_|compute_fans|detail::(fill_|dot)|detail::\w*processor|detail::level_of)")
+                          r"(initialize|random_|compute_fans|detail::(fill_|dot))")
 
 
 def output(*command, text=None):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs on other processors than that of this machine, emulated by qemu-x86_64 (Debian package qemu-user).
 
-    python3 processors.py check PROGRAM [EMULATOR]    PROGRAM, which needs x86-64-v4, runs where it can and else says why not
-    python3 processors.py choose PROGRAM [EMULATOR]   PROGRAM, which chooses at run time, runs everywhere
+    python3 processors.py check PROGRAM [EMULATOR]
+        PROGRAM, which needs x86-64-v4, runs where it can, and says elsewhere why it cannot.
+    python3 processors.py choose PROGRAM [EMULATOR]
+        PROGRAM, which chooses at run time, runs everywhere.
 
 With an emulator, on older processors; without, on this machine. Ends with 77 (skipped) if the emulator is "NOTFOUND"."""
 import pathlib

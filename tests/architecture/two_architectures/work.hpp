@@ -14,7 +14,8 @@ using namespace sc::layers;
 struct network : sc::functional<network> {
   static constexpr auto build(auto& model) {
     auto const x = model.input(28, 28);
-    auto const a = dense(37, sc::gelu)(flatten()(x));
+    auto const c = batch_normalization()(conv2d(6, 5, sc::relu, {.strides = 3})(reshape(28, 28, 1)(x)));
+    auto const a = dense(37, sc::gelu)(flatten()(conv2d(9, 3)(c)));
     return dense(10)(dropout(0.25F)(concatenate()(a, dense(13, sc::tanh)(a))));
   }
 };
