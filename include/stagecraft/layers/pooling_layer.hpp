@@ -29,12 +29,19 @@ struct pooling_layer : layer<Derived> {
   static constexpr bool is_2d = std::same_as<Size, size_2d>;
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
+  static constexpr bool backward_uses_input = false;
+  static constexpr bool backward_uses_output = false;
 
   Size pool_size;
   Size strides;
   stagecraft::padding padding;
 
-  constexpr explicit(false) pooling_layer(Size pool_size_ = 2) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
+  constexpr pooling_layer() : pooling_layer(Size(2)) {}
+  constexpr explicit(false) pooling_layer(Size pool_size_) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
+  // GCC 12 hesitates between the conversion of an int to a size_2d and the constructor that takes anything.
+  template <std::same_as<int> Both>
+    requires is_2d
+  constexpr explicit(false) pooling_layer(Both both) : pooling_layer(Size(both)) {}
   constexpr pooling_layer(Size pool_size_, pooling_options<Size> const& options)
       : pool_size(pool_size_),
         strides(options.strides == Size(0) ? pool_size_ : options.strides),

@@ -120,6 +120,32 @@ constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_in
   return {.output = false, .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0};
 }
 
+namespace detail {
+
+/// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
+template <class L>
+constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  int const cells = layer.rows(in[0]).window * layer.columns(in[0]).window;
+  long long const bytes = cells <= 1 << 8 ? 1 : cells <= 1 << 16 ? 2 : 4;
+  auto const outputs = static_cast<long long>(batch) * layer.output_shape(in).size();
+  return {.input = false,
+          .output = false,
+          .saved = mode == execution_mode::training ? (outputs * bytes + 3) / 4 : 0,
+          .applies_activation = true,
+          .applies_activation_to_output = true};
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_max_pooling(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_max_pooling(layer, in, batch, mode);
+}
+
 constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false};
 }

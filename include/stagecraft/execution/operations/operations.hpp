@@ -11,5 +11,6 @@
 #include <stagecraft/execution/operations/depthwise_conv2d.hpp>
 #include <stagecraft/execution/operations/dropout.hpp>
 #include <stagecraft/execution/operations/merge.hpp>
+#include <stagecraft/execution/operations/pooling.hpp>
 #include <stagecraft/execution/operations/separable_convolution.hpp>
 #include <stagecraft/execution/operations/views.hpp>
