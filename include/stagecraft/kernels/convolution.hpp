@@ -1,55 +1,117 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The convolution of a batch with a packed filter, bias and activation included. Keras counterpart: Conv1D, Conv2D.
-// Level 4 of the house. All shapes are known at compile time; nothing is allocated.
+// The convolution of a batch with a packed filter, bias and activation
+// included. Keras counterpart: Conv1D, Conv2D. Level 4 of the house. All shapes
+// are known at compile time; nothing is allocated, nor copied.
 #pragma once
 
 #include <stagecraft/kernels/convolution_shape.hpp>
+#include <stagecraft/kernels/correlation.hpp>
 #include <stagecraft/kernels/epilogue.hpp>
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
 
 namespace stagecraft::kernels {
 
+namespace detail {
+
+/// The convolution itself, as a correlation.
+template <int Batch, convolution_shape Shape> struct forward_correlation {
+  static constexpr convolution_axis rows = {.outputs = Shape.output_height(),
+                                            .extent = Shape.height,
+                                            .taps = Shape.kernel_height,
+                                            .stride = Shape.stride_height,
+                                            .origin = -Shape.top,
+                                            .dilation = Shape.dilation_height};
+  static constexpr convolution_axis columns = {.outputs = Shape.output_width(),
+                                               .extent = Shape.width,
+                                               .taps = Shape.kernel_width,
+                                               .stride = Shape.stride_width,
+                                               .origin = -Shape.left,
+                                               .dilation =
+                                                   Shape.dilation_width};
+  static constexpr auto row_classes =
+      classify<most_classes(Shape.kernel_height)>(rows);
+  static constexpr auto column_classes =
+      classify<most_classes(Shape.kernel_width)>(columns);
+  static constexpr correlation parts[1] = {{
+      .samples = Batch,
+      .rows = rows,
+      .columns = columns,
+      .row_classes = row_classes.item,
+      .row_class_count = row_classes.count,
+      .column_classes = column_classes.item,
+      .column_class_count = column_classes.count,
+      .channels = Shape.group_channels(),
+      .source = {Shape.input_size(),
+                 static_cast<std::int64_t>(Shape.width) * Shape.channels,
+                 Shape.channels},
+      .result = {Shape.output_size(),
+                 static_cast<std::int64_t>(Shape.output_width()) *
+                     Shape.filters,
+                 Shape.filters},
+  }};
+};
+
+} // namespace detail
+
 /// Floats of workspace that `convolution` needs, for each thread.
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long convolution_workspace = 0;
 
-/// y = epilogue(the convolution of x with w). x: Batch x input and y: Batch x output of the shape, channels last;
-/// w: packed_filter<Shape, Arch>.
-template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
-void convolution(float const* x, float const* w, float* /*workspace*/, float* y, Epilogue const& epilogue = {},
-                 share part = {}) {
+/// y = epilogue(the convolution of x with w). x: Batch x input and y: Batch x
+/// output of the shape, channels last; w: packed_filter<Shape, Arch>. Where a
+/// filter has more than 2048 steps, y holds partial sums before the epilogue is
+/// called.
+template <int Batch, convolution_shape Shape, class Arch = default_architecture,
+          class Epilogue = no_epilogue>
+void convolution(float const *x, float const *w, float * /*workspace*/,
+                 float *y, Epilogue const &epilogue = {}, share part = {}) {
   using layout = packed_filter<Shape, Arch>;
-  constexpr int width = lanes<Arch>;
-  constexpr int out_h = Shape.output_height();
-  constexpr int out_w = Shape.output_width();
-  constexpr int channels = Shape.group_channels();
+  constexpr detail::correlation const(&shape)[1] =
+      detail::forward_correlation<Batch, Shape>::parts;
   constexpr int filters = Shape.group_filters();
-  share::range const pixels = part.of(static_cast<std::int64_t>(Batch) * out_h * out_w);
-  for (std::int64_t pixel = pixels.first; pixel < pixels.last; ++pixel) {
-    int const ow = static_cast<int>(pixel % out_w);
-    int const oh = static_cast<int>(pixel / out_w % out_h);
-    float const* sample = x + pixel / out_w / out_h * Shape.input_size();
-    for (int group = 0; group < Shape.groups; ++group)
-      for (int filter = 0; filter < filters; filter += width) {
-        float const* const panel = w + static_cast<std::int64_t>(group) * layout::size + layout::index(0, filter);
-        batch<Arch> sum(0.0F);
-        for (int kh = 0; kh < Shape.kernel_height; ++kh)
-          for (int kw = 0; kw < Shape.kernel_width; ++kw) {
-            int const ih = oh * Shape.stride_height + kh * Shape.dilation_height - Shape.top;
-            int const iw = ow * Shape.stride_width + kw * Shape.dilation_width - Shape.left;
-            if (ih < 0 || ih >= Shape.height || iw < 0 || iw >= Shape.width) continue;
-            float const* const from = sample + (ih * Shape.width + iw) * Shape.channels + group * channels;
-            float const* const right = panel + (kh * Shape.kernel_width + kw) * channels * layout::panel_columns;
-            for (int c = 0; c < channels; ++c)
-              sum = fused_multiply_add(batch<Arch>(from[c]),
-                                       batch<Arch>::load_unaligned(right + c * layout::panel_columns), sum);
-          }
-        int const column = group * filters + filter;
-        std::int64_t const element = pixel * Shape.filters + column;
-        store_first(epilogue(sum, column, element), y + element, filters - filter < width ? filters - filter : width);
-      }
+  constexpr int panel = layout::panel_columns;
+  constexpr int whole = filters / panel;
+  constexpr int rest = filters % panel;
+  constexpr int whole_height =
+      detail::tile_height<Arch>(shape, panel / lanes<Arch>);
+  constexpr int rest_vectors = (rest + lanes<Arch> - 1) / lanes<Arch>;
+  constexpr int rest_height =
+      rest == 0 ? 1 : detail::tile_height<Arch>(shape, rest_vectors);
+  constexpr std::int64_t whole_tiles = shape[0].tiles(whole_height);
+  constexpr std::int64_t rest_tiles =
+      rest == 0 ? 0 : shape[0].tiles(rest_height);
+
+  share::range const range =
+      part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
+  std::int64_t begin = 0;
+  auto const correlate = [&]<int Height, int Vectors>(int group, int p,
+                                                      int columns,
+                                                      std::int64_t tiles) {
+    std::int64_t const first = range.first > begin ? range.first - begin : 0;
+    std::int64_t const last =
+        range.last - begin < tiles ? range.last - begin : tiles;
+    begin += tiles;
+    if (first >= last)
+      return;
+    int const column = group * filters + p * panel;
+    detail::correlate<Height, Vectors, panel, Arch>(
+        shape[0], x + group * Shape.group_channels(),
+        w + static_cast<std::int64_t>(group) * layout::size +
+            static_cast<std::int64_t>(p) * layout::panel_stride,
+        first, last,
+        detail::correlation_output<Epilogue>{y, columns, column, false, false,
+                                             epilogue});
+  };
+  for (int group = 0; group < Shape.groups; ++group) {
+    if constexpr (whole > 0)
+      for (int p = 0; p < whole; ++p)
+        correlate.template operator()<whole_height, panel / lanes<Arch>>(
+            group, p, panel, whole_tiles);
+    if constexpr (rest > 0)
+      correlate.template operator()<rest_height, rest_vectors>(
+          group, whole, rest, rest_tiles);
   }
 }
 
-}  // namespace stagecraft::kernels
+} // namespace stagecraft::kernels

@@ -1,54 +1,267 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the gradient of a convolution's output means for its filters.
-// Level 4 of the house. All shapes are known at compile time; nothing is allocated.
+// Level 4 of the house. All shapes are known at compile time; nothing is
+// allocated, nor copied.
+//
+// It is a correlation, too, whose result's pixels are the kernel's taps and
+// whose taps are the outputs. A tile is a few (tap, channel) rows of a panel of
+// filters, summed over a block of outputs that stays in the second-level cache.
 #pragma once
 
 #include <stagecraft/kernels/convolution_shape.hpp>
+#include <stagecraft/kernels/correlation.hpp>
+#include <stagecraft/kernels/epilogue.hpp>
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
 
 namespace stagecraft::kernels {
 
-/// Floats of workspace that `convolution_filter_gradient` needs, for each thread.
-template <convolution_shape Shape, class Arch = default_architecture>
-inline constexpr long long convolution_filter_gradient_workspace = 0;
+namespace detail {
 
-/// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output of the shape, channels last; up to a
-/// register behind dy's end may be read. dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
-template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-void convolution_filter_gradient(float const* x, float const* dy, float* /*workspace*/, float* dw, share part = {}) {
-  using layout = packed_filter<Shape, Arch>;
-  constexpr int width = lanes<Arch>;
-  constexpr int out_h = Shape.output_height();
-  constexpr int out_w = Shape.output_width();
-  constexpr int channels = Shape.group_channels();
-  constexpr int filters = Shape.group_filters();
-  share::range const rows = part.of(static_cast<std::int64_t>(Shape.groups) * Shape.steps());
-  for (std::int64_t item = rows.first; item < rows.last; ++item) {
-    int const group = static_cast<int>(item / Shape.steps());
-    int const row = static_cast<int>(item % Shape.steps());
-    int const kw = row / channels % Shape.kernel_width;
-    int const kh = row / channels / Shape.kernel_width;
-    for (int filter = 0; filter < filters; filter += width) {
-      int const count = filters - filter < width ? filters - filter : width;
-      batch<Arch> sum(0.0F);
-      for (int sample = 0; sample < Batch; ++sample)
-        for (int oh = 0; oh < out_h; ++oh)
-          for (int ow = 0; ow < out_w; ++ow) {
-            int const ih = oh * Shape.stride_height + kh * Shape.dilation_height - Shape.top;
-            int const iw = ow * Shape.stride_width + kw * Shape.dilation_width - Shape.left;
-            if (ih < 0 || ih >= Shape.height || iw < 0 || iw >= Shape.width) continue;
-            float const* const from = x + static_cast<std::int64_t>(sample) * Shape.input_size() +
-                                      (ih * Shape.width + iw) * Shape.channels + group * channels + row % channels;
-            float const* const right = dy + static_cast<std::int64_t>(sample) * Shape.output_size() +
-                                       (oh * out_w + ow) * Shape.filters + group * filters + filter;
-            sum = fused_multiply_add(batch<Arch>(*from), load_first<Arch>(right, count), sum);
-          }
-      float* const to = dw + static_cast<std::int64_t>(group) * layout::size + layout::index(row, filter);
-      if (Accumulate) sum = sum + load_first<Arch>(to, count);
-      store_first(sum, to, count);
+/// About how many outputs are summed before the sums go to memory.
+inline constexpr int block_outputs = 576;
+
+/// Taps by the outputs that they meet, and how the outputs are cut into blocks:
+/// some rows of a sample, or some samples.
+template <int Batch, convolution_shape Shape> struct filter_correlation {
+  static constexpr convolution_axis rows = {.outputs = Shape.kernel_height,
+                                            .extent = Shape.height,
+                                            .taps = Shape.output_height(),
+                                            .stride = Shape.dilation_height,
+                                            .origin = -Shape.top,
+                                            .dilation = Shape.stride_height};
+  static constexpr convolution_axis columns = {.outputs = Shape.kernel_width,
+                                               .extent = Shape.width,
+                                               .taps = Shape.output_width(),
+                                               .stride = Shape.dilation_width,
+                                               .origin = -Shape.left,
+                                               .dilation = Shape.stride_width};
+  static constexpr auto row_classes = classify<Shape.kernel_height>(rows);
+  static constexpr auto column_classes = classify<Shape.kernel_width>(columns);
+  /// For counting tiles: the channels in the place of the samples.
+  static constexpr correlation parts[1] = {{
+      .samples = Shape.group_channels(),
+      .rows = rows,
+      .columns = columns,
+      .row_classes = row_classes.item,
+      .row_class_count = row_classes.count,
+      .column_classes = column_classes.item,
+      .column_class_count = column_classes.count,
+  }};
+  static constexpr int outputs = Shape.output_height() * Shape.output_width();
+  static constexpr int
+      row_blocks = outputs > block_outputs
+                       ? (outputs + block_outputs / 2) / block_outputs
+                       : 1;
+  static constexpr int block_rows =
+      (Shape.output_height() + row_blocks - 1) / row_blocks;
+  static constexpr int most_samples =
+      outputs > block_outputs ? 1 : block_outputs / outputs;
+  static constexpr int block_samples =
+      most_samples < Batch ? most_samples : Batch;
+
+  /// The height of the tiles: two of them at least, for two threads.
+  template <class Arch> [[nodiscard]] static consteval int height(int vectors) {
+    int const best = tile_height<Arch>(parts, vectors);
+    return parts[0].tiles(best) > 1 ? best : (Shape.steps() + 1) / 2;
+  }
+};
+
+/// Outputs [row, row_end) of `samples` samples.
+struct output_block {
+  int samples;
+  int row;
+  int row_end;
+};
+
+/// The distances that the gradient of a filter's tiles follow: within x, dy and
+/// the gradient.
+struct filter_distances {
+  int channels;
+  int kernel_width;
+  pixel_grid x;
+  pixel_grid dy;
+};
+
+/// Tiles [first, last) of a class of taps, summed over a block of outputs. x
+/// and dy begin with the block's first sample.
+template <int Height, int Vectors, int Panel, class Arch>
+void filter_gradient_class(correlation const &shape,
+                           filter_distances const &distances,
+                           tap_class const &row, tap_class const &column,
+                           output_block const &block, float const *x,
+                           float const *dy, std::int64_t first,
+                           std::int64_t last,
+                           correlation_output<no_epilogue> const &output) {
+  int const from = row.tap > block.row ? row.tap : block.row;
+  int const to =
+      row.tap + row.taps < block.row_end ? row.tap + row.taps : block.row_end;
+  bool const empty = from >= to || column.taps == 0;
+  if (empty && output.add)
+    return;
+  step_runs runs;
+  runs.rows = empty ? 0 : block.samples;
+  runs.columns = to - from;
+  runs.steps = column.taps;
+  runs.left_row = distances.x.sample;
+  runs.right_row = distances.dy.sample;
+  runs.left_column = shape.rows.dilation * distances.x.row;
+  runs.right_column = distances.dy.row;
+  runs.left_step = shape.columns.dilation * distances.x.pixel;
+  runs.right_step = distances.dy.pixel;
+  dy += from * distances.dy.row + column.tap * distances.dy.pixel;
+
+  std::int64_t const rows =
+      static_cast<std::int64_t>(row.count) * column.count * distances.channels;
+  for (std::int64_t tile = first; tile < last; ++tile) {
+    int const height = rows - tile * Height < Height
+                           ? static_cast<int>(rows - tile * Height)
+                           : Height;
+    float const *left[Height];
+    std::int64_t element[Height];
+    int channel = static_cast<int>(tile * Height % distances.channels);
+    int const tap = static_cast<int>(tile * Height / distances.channels);
+    int r = row.first + tap / column.count;
+    int c = column.first + tap % column.count;
+    for (int i = 0; i < Height; ++i) {
+      left[i] = x +
+                (r * shape.rows.stride + shape.rows.origin +
+                 from * shape.rows.dilation) *
+                    distances.x.row +
+                (c * shape.columns.stride + shape.columns.origin +
+                 column.tap * shape.columns.dilation) *
+                    distances.x.pixel +
+                channel;
+      element[i] =
+          output.first_column +
+          static_cast<std::int64_t>(
+              (r * distances.kernel_width + c) * distances.channels + channel) *
+              Panel;
+      if (i + 1 >= height || ++channel < distances.channels)
+        continue;
+      channel = 0;
+      if (++c < column.first + column.count)
+        continue;
+      c = column.first;
+      ++r;
     }
+    alignas(64) float sums[Height * Vectors * lanes<Arch>];
+    gathered_tile<Height, Vectors, 0, 0, Arch>(left, dy, runs, sums);
+    for (int i = 0; i < height; ++i)
+      output.template store<Vectors, Arch>(sums + i * Vectors * lanes<Arch>,
+                                           element[i]);
   }
 }
 
-}  // namespace stagecraft::kernels
+/// Tiles [first, last) of a panel, summed over a block.
+template <int Height, int Vectors, int Panel, class Arch>
+void filter_gradient_panel(correlation const &shape,
+                           filter_distances const &distances,
+                           output_block const &block, float const *x,
+                           float const *dy, std::int64_t first,
+                           std::int64_t last,
+                           correlation_output<no_epilogue> const &output) {
+  std::int64_t begin = 0;
+  shape.for_each_class(
+      [&](tap_class const &row, tap_class const &column, std::int64_t rows) {
+        std::int64_t const tiles = (rows + Height - 1) / Height;
+        std::int64_t const from = first > begin ? first - begin : 0;
+        std::int64_t const to = last - begin < tiles ? last - begin : tiles;
+        if (from < to)
+          filter_gradient_class<Height, Vectors, Panel, Arch>(
+              shape, distances, row, column, block, x, dy, from, to, output);
+        begin += tiles;
+      });
+}
+
+} // namespace detail
+
+/// Floats of workspace that `convolution_filter_gradient` needs, for each
+/// thread.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long convolution_filter_gradient_workspace = 0;
+
+/// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output
+/// of the shape, channels last; up to a register behind dy's end may be read.
+/// dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
+template <int Batch, convolution_shape Shape, bool Accumulate = false,
+          class Arch = default_architecture>
+void convolution_filter_gradient(float const *x, float const *dy,
+                                 float * /*workspace*/, float *dw,
+                                 share part = {}) {
+  using layout = packed_filter<Shape, Arch>;
+  using shape = detail::filter_correlation<Batch, Shape>;
+  constexpr int channels = Shape.group_channels();
+  constexpr int filters = Shape.group_filters();
+  constexpr int panel = layout::panel_columns;
+  constexpr int whole = filters / panel;
+  constexpr int rest = filters % panel;
+  constexpr int whole_vectors = panel / lanes<Arch>;
+  constexpr int rest_vectors = (rest + lanes<Arch> - 1) / lanes<Arch>;
+  constexpr int whole_height = shape::template height<Arch>(whole_vectors);
+  constexpr int rest_height =
+      rest == 0 ? 1 : shape::template height<Arch>(rest_vectors);
+  constexpr std::int64_t whole_tiles = shape::parts[0].tiles(whole_height);
+  constexpr std::int64_t rest_tiles =
+      rest == 0 ? 0 : shape::parts[0].tiles(rest_height);
+  static constexpr detail::filter_distances distances = {
+      .channels = channels,
+      .kernel_width = Shape.kernel_width,
+      .x = {Shape.input_size(),
+            static_cast<std::int64_t>(Shape.width) * Shape.channels,
+            Shape.channels},
+      .dy = {Shape.output_size(),
+             static_cast<std::int64_t>(Shape.output_width()) * Shape.filters,
+             Shape.filters}};
+
+  share::range const range =
+      part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
+  bool add = Accumulate;
+  auto const sum_block = [&](detail::output_block const &block,
+                             float const *x_block, float const *dy_block) {
+    std::int64_t begin = 0;
+    auto const sum_panel = [&]<int Height, int Vectors>(int group, int p,
+                                                        int columns,
+                                                        std::int64_t tiles) {
+      std::int64_t const first = range.first > begin ? range.first - begin : 0;
+      std::int64_t const last =
+          range.last - begin < tiles ? range.last - begin : tiles;
+      begin += tiles;
+      if (first >= last)
+        return;
+      detail::filter_gradient_panel<Height, Vectors, panel, Arch>(
+          shape::parts[0], distances, block, x_block + group * channels,
+          dy_block + group * filters + p * panel, first, last,
+          detail::correlation_output<no_epilogue>{
+              dw + static_cast<std::int64_t>(group) * layout::size +
+                  static_cast<std::int64_t>(p) * layout::panel_stride,
+              columns,
+              0,
+              add,
+              false,
+              {}});
+    };
+    for (int group = 0; group < Shape.groups; ++group) {
+      if constexpr (whole > 0)
+        for (int p = 0; p < whole; ++p)
+          sum_panel.template operator()<whole_height, whole_vectors>(
+              group, p, panel, whole_tiles);
+      if constexpr (rest > 0)
+        sum_panel.template operator()<rest_height, rest_vectors>(
+            group, whole, rest, rest_tiles);
+    }
+    add = true;
+  };
+  for (int sample = 0; sample < Batch; sample += shape::block_samples)
+    for (int row = 0; row < Shape.output_height(); row += shape::block_rows)
+      sum_block({sample + shape::block_samples < Batch ? shape::block_samples
+                                                       : Batch - sample,
+                 row,
+                 row + shape::block_rows < Shape.output_height()
+                     ? row + shape::block_rows
+                     : Shape.output_height()},
+                x + static_cast<std::int64_t>(sample) * Shape.input_size(),
+                dy + static_cast<std::int64_t>(sample) * Shape.output_size());
+}
+
+} // namespace stagecraft::kernels

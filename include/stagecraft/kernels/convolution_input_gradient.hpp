@@ -1,51 +1,238 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the gradient of a convolution's output means for its input; also the forward pass of Keras's Conv2DTranspose.
-// Level 4 of the house. All shapes are known at compile time; nothing is allocated.
+// What the gradient of a convolution's output means for its input; also the
+// forward pass of Keras's Conv2DTranspose. Level 4 of the house. All shapes are
+// known at compile time; nothing is allocated.
+//
+// Inputs whose distance is a multiple of the strides form a phase. Within a
+// phase, the gradient is a correlation of dy with the transposed filter's taps
+// that hit the phase, in reverse order. Every tap hits one phase.
 #pragma once
 
 #include <stagecraft/kernels/convolution_shape.hpp>
+#include <stagecraft/kernels/correlation.hpp>
+#include <stagecraft/kernels/epilogue.hpp>
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/transpose.hpp>
 
 namespace stagecraft::kernels {
 
-/// Floats of workspace that `convolution_input_gradient` needs, for each thread.
-template <convolution_shape Shape, class Arch = default_architecture>
-inline constexpr long long convolution_input_gradient_workspace = 0;
+namespace detail {
 
-/// dx (+)= the gradient of the input. dy: Batch x output and dx: Batch x input of the shape, channels last;
-/// w: packed_filter<Shape, Arch>.
-template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-void convolution_input_gradient(float const* dy, float const* w, float* /*workspace*/, float* dx, share part = {}) {
+[[nodiscard]] constexpr int greatest_common_divisor(int a, int b) {
+  while (b != 0) {
+    int const rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/// A phase along one axis.
+struct phase_axis {
+  convolution_axis axis;
+  /// The first input of the phase, and the kernel's taps that hit it:
+  /// `first_tap + j * tap_step`, axis.taps of them.
+  int first = 0;
+  int first_tap = 0;
+  int tap_step = 1;
+};
+
+/// Phase `phase` of an axis with so many inputs, outputs, taps...
+[[nodiscard]] constexpr phase_axis find_phase(int phase, int inputs,
+                                              int outputs, int taps, int stride,
+                                              int dilation, int before) {
+  phase_axis found;
+  found.first = ((phase - before) % stride + stride) % stride;
+  found.tap_step = stride / greatest_common_divisor(stride, dilation);
+  while (found.first_tap < taps && found.first_tap * dilation % stride != phase)
+    ++found.first_tap;
+  int const hits = found.first_tap < taps
+                       ? (taps - 1 - found.first_tap) / found.tap_step + 1
+                       : 0;
+  int const distance = found.tap_step * dilation / stride;
+  found.axis.outputs =
+      found.first < inputs ? (inputs - 1 - found.first) / stride + 1 : 0;
+  found.axis.extent = outputs;
+  found.axis.taps = hits;
+  found.axis.dilation = distance;
+  if (hits > 0)
+    found.axis.origin =
+        (found.first + before - found.first_tap * dilation) / stride -
+        (hits - 1) * distance;
+  return found;
+}
+
+template <convolution_shape Shape, int Phase> struct row_phase {
+  static constexpr phase_axis value = find_phase(
+      Phase, Shape.height, Shape.output_height(), Shape.kernel_height,
+      Shape.stride_height, Shape.dilation_height, Shape.top);
+  static constexpr auto classes =
+      classify<most_classes(Shape.kernel_height)>(value.axis);
+};
+
+template <convolution_shape Shape, int Phase> struct column_phase {
+  static constexpr phase_axis value =
+      find_phase(Phase, Shape.width, Shape.output_width(), Shape.kernel_width,
+                 Shape.stride_width, Shape.dilation_width, Shape.left);
+  static constexpr auto classes =
+      classify<most_classes(Shape.kernel_width)>(value.axis);
+};
+
+/// All phases of the gradient; number i is row phase i / stride_width, column
+/// phase i % stride_width.
+template <int Batch, convolution_shape Shape> struct backward_correlation {
+  static constexpr int phases = Shape.stride_height * Shape.stride_width;
+
+  template <int Phase> [[nodiscard]] static constexpr correlation phase() {
+    using rows = row_phase<Shape, Phase / Shape.stride_width>;
+    using columns = column_phase<Shape, Phase % Shape.stride_width>;
+    constexpr std::int64_t row_floats =
+        static_cast<std::int64_t>(Shape.width) * Shape.channels;
+    return {
+        .samples = Batch,
+        .rows = rows::value.axis,
+        .columns = columns::value.axis,
+        .row_classes = rows::classes.item,
+        .row_class_count = rows::classes.count,
+        .column_classes = columns::classes.item,
+        .column_class_count = columns::classes.count,
+        .channels = Shape.group_filters(),
+        .source = {Shape.output_size(),
+                   static_cast<std::int64_t>(Shape.output_width()) *
+                       Shape.filters,
+                   Shape.filters},
+        .result = {Shape.input_size(), Shape.stride_height * row_floats,
+                   Shape.stride_width * Shape.channels},
+        .result_first = rows::value.first * row_floats +
+                        columns::value.first * Shape.channels,
+    };
+  }
+
+  struct all {
+    correlation part[phases];
+    phase_axis rows[phases];
+    phase_axis columns[phases];
+  };
+  static constexpr all value =
+      []<int... Phase>(std::integer_sequence<int, Phase...>) {
+        return all{{phase<Phase>()...},
+                   {row_phase<Shape, Phase / Shape.stride_width>::value...},
+                   {column_phase<Shape, Phase % Shape.stride_width>::value...}};
+      }(std::make_integer_sequence<int, phases>());
+};
+
+/// Columns of a panel of the transposed filter.
+template <convolution_shape Shape, class Arch>
+inline constexpr int transposed_panel =
+    packed_matrix<1, Shape.group_channels(), Arch>::panel_columns;
+
+/// From the filter's taps of a phase to a panel of the transposed filter, whose
+/// rows count (tap row, tap column, filter), taps in reverse order. `w` is the
+/// group's; the panel begins at `channel`, of `channels` that remain. Returns
+/// where the next phase's panel begins; a block of rows behind it may be
+/// overwritten.
+template <class Layout, class Arch>
+float *transpose_phase(float const *w, phase_axis const &rows,
+                       phase_axis const &columns, int kernel_width,
+                       int all_channels, int filters, int channel, int vectors,
+                       int panel, float *to) {
+  constexpr int width = lanes<Arch>;
+  for (int r = rows.axis.taps - 1; r >= 0; --r)
+    for (int c = columns.axis.taps - 1; c >= 0;
+         --c, to += static_cast<std::ptrdiff_t>(filters) * panel) {
+      int const tap = (rows.first_tap + r * rows.tap_step) * kernel_width +
+                      columns.first_tap + c * columns.tap_step;
+      for (int f = 0; f < filters; f += width)
+        for (int v = 0; v < vectors; ++v) {
+          int const k = channel + v * width;
+          transpose_block<Arch>(w + Layout::index(tap * all_channels + k, f),
+                                Layout::panel_columns, all_channels - k,
+                                to + f * panel + v * width, panel);
+        }
+    }
+  return to;
+}
+
+} // namespace detail
+
+/// Floats of workspace that `convolution_input_gradient` needs, for each
+/// thread: a panel of the transposed filter.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long convolution_input_gradient_workspace =
+    (static_cast<long long>(Shape.kernel_height) * Shape.kernel_width *
+         Shape.group_filters() +
+     lanes<Arch>)*detail::transposed_panel<Shape, Arch>;
+
+/// dx (+)= the gradient of the input. dy: Batch x output and dx: Batch x input
+/// of the shape, channels last; w: packed_filter<Shape, Arch>.
+template <int Batch, convolution_shape Shape, bool Accumulate = false,
+          class Arch = default_architecture>
+void convolution_input_gradient(float const *dy, float const *w,
+                                float *workspace, float *dx, share part = {}) {
   using layout = packed_filter<Shape, Arch>;
-  constexpr int out_h = Shape.output_height();
-  constexpr int out_w = Shape.output_width();
+  using shapes = detail::backward_correlation<Batch, Shape>;
   constexpr int channels = Shape.group_channels();
   constexpr int filters = Shape.group_filters();
-  share::range const pixels = part.of(static_cast<std::int64_t>(Batch) * Shape.height * Shape.width);
-  for (std::int64_t pixel = pixels.first; pixel < pixels.last; ++pixel) {
-    int const iw = static_cast<int>(pixel % Shape.width);
-    int const ih = static_cast<int>(pixel / Shape.width % Shape.height);
-    float const* sample = dy + pixel / Shape.width / Shape.height * Shape.output_size();
-    for (int channel = 0; channel < Shape.channels; ++channel) {
-      int const group = channel / channels;
-      float sum = 0.0F;
-      for (int kh = 0; kh < Shape.kernel_height; ++kh)
-        for (int kw = 0; kw < Shape.kernel_width; ++kw) {
-          int const h = ih + Shape.top - kh * Shape.dilation_height;
-          int const v = iw + Shape.left - kw * Shape.dilation_width;
-          if (h < 0 || v < 0 || h % Shape.stride_height != 0 || v % Shape.stride_width != 0) continue;
-          if (h / Shape.stride_height >= out_h || v / Shape.stride_width >= out_w) continue;
-          float const* const from =
-              sample + (h / Shape.stride_height * out_w + v / Shape.stride_width) * Shape.filters + group * filters;
-          int const row = (kh * Shape.kernel_width + kw) * channels + channel % channels;
-          for (int f = 0; f < filters; ++f)
-            sum += from[f] * w[static_cast<std::int64_t>(group) * layout::size + layout::index(row, f)];
-        }
-      float& to = dx[pixel * Shape.channels + channel];
-      to = Accumulate ? to + sum : sum;
+  constexpr int panel = detail::transposed_panel<Shape, Arch>;
+  constexpr int whole = channels / panel;
+  constexpr int rest = channels % panel;
+  constexpr int whole_vectors = panel / lanes<Arch>;
+  constexpr int rest_vectors = (rest + lanes<Arch> - 1) / lanes<Arch>;
+  constexpr auto const &all = shapes::value;
+  constexpr int whole_height =
+      detail::tile_height<Arch>(all.part, whole_vectors);
+  constexpr int rest_height = detail::tile_height<Arch>(all.part, rest_vectors);
+  constexpr std::int64_t whole_tiles =
+      detail::all_tiles(all.part, whole_height);
+  constexpr std::int64_t rest_tiles =
+      rest == 0 ? 0 : detail::all_tiles(all.part, rest_height);
+
+  share::range const range =
+      part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
+  std::int64_t begin = 0;
+  auto const correlate = [&]<int Height, int Vectors>(
+                             int group, int p, int columns,
+                             std::int64_t panel_tiles) {
+    std::int64_t const panel_begin = begin;
+    begin += panel_tiles;
+    if (range.first >= begin || range.last <= panel_begin)
+      return;
+    float *filter = workspace;
+    std::int64_t phase_begin = panel_begin;
+    for (int i = 0; i < shapes::phases; ++i) {
+      float const *const taps = filter;
+      filter = detail::transpose_phase<layout, Arch>(
+          w + static_cast<std::int64_t>(group) * layout::size, all.rows[i],
+          all.columns[i], Shape.kernel_width, channels, filters, p * panel,
+          Vectors, panel, filter);
+      std::int64_t const tiles = all.part[i].tiles(Height);
+      std::int64_t const first =
+          range.first > phase_begin ? range.first - phase_begin : 0;
+      std::int64_t const last =
+          range.last - phase_begin < tiles ? range.last - phase_begin : tiles;
+      phase_begin += tiles;
+      if (first < last)
+        detail::correlate<Height, Vectors, panel, Arch>(
+            all.part[i], dy + group * filters, taps, first, last,
+            detail::correlation_output<no_epilogue>{dx,
+                                                    columns,
+                                                    group * channels +
+                                                        p * panel,
+                                                    Accumulate,
+                                                    false,
+                                                    {}});
     }
+  };
+  for (int group = 0; group < Shape.groups; ++group) {
+    if constexpr (whole > 0)
+      for (int p = 0; p < whole; ++p)
+        correlate.template operator()<whole_height, whole_vectors>(
+            group, p, panel, whole_tiles);
+    if constexpr (rest > 0)
+      correlate.template operator()<rest_height, rest_vectors>(
+          group, whole, rest, rest_tiles);
   }
 }
 
-}  // namespace stagecraft::kernels
+} // namespace stagecraft::kernels
