@@ -18,6 +18,9 @@ struct axis_list {
     requires(sizeof...(Axes) >= 1 && sizeof...(Axes) <= capacity)
   constexpr explicit(false) axis_list(Axes... axis) : axes{static_cast<int>(axis)...}, count(sizeof...(Axes)) {}
 
+  /// No axis at all, where a layer allows that.
+  [[nodiscard]] static constexpr axis_list none() { return {}; }
+
   [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
   [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
   friend constexpr bool operator==(axis_list const&, axis_list const&) = default;
@@ -32,6 +35,9 @@ struct axis_list {
     }
     if (count > 1) text.append(')');
   }
+
+ private:
+  constexpr axis_list() = default;
 };
 
 }  // namespace stagecraft

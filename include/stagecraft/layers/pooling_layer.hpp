@@ -42,6 +42,10 @@ struct pooling_layer : layer<Derived> {
   template <std::same_as<int> Both>
     requires is_2d
   constexpr explicit(false) pooling_layer(Both both) : pooling_layer(Size(both)) {}
+  // In parentheses, `max_pooling2d({2, 3})`, braces could stand for a copied layer as well.
+  constexpr explicit pooling_layer(int const (&each)[2])
+    requires is_2d
+      : pooling_layer(Size(each[0], each[1])) {}
   constexpr pooling_layer(Size pool_size_, pooling_options<Size> const& options)
       : pool_size(pool_size_),
         strides(options.strides == Size(0) ? pool_size_ : options.strides),

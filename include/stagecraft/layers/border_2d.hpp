@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keras's `padding` and `cropping` arguments of layers that add or remove cells around an image or a sequence. Level 2.
+#pragma once
+
+namespace stagecraft {
+
+/// Cells before and behind one axis; one number stands for both: `2` is `{2, 2}`.
+struct border {
+  int before = 0;
+  int after = 0;
+
+  constexpr border() = default;
+  constexpr explicit(false) border(int both) : before(both), after(both) {}
+  constexpr border(int before_, int after_) : before(before_), after(after_) {}
+
+  [[nodiscard]] constexpr int total() const noexcept { return before + after; }
+  friend constexpr bool operator==(border const&, border const&) = default;
+
+  /// Appends "(1, 2)".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(').append(before).append(", ").append(after).append(')');
+  }
+};
+
+/// Cells around an image: `1` on all sides, `{1, 2}` above and below, left and right, or `{{top, bottom}, {left,
+/// right}}`, as in Keras.
+struct border_2d {
+  border rows;
+  border columns;
+
+  constexpr border_2d() = default;
+  constexpr explicit(false) border_2d(int all) : rows(all), columns(all) {}
+  constexpr border_2d(int rows_, int columns_) : rows(rows_), columns(columns_) {}
+  constexpr border_2d(border const& rows_, border const& columns_) : rows(rows_), columns(columns_) {}
+
+  friend constexpr bool operator==(border_2d const&, border_2d const&) = default;
+
+  /// Appends "((1, 1), (2, 2))".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(');
+    rows.append_to(text);
+    text.append(", ");
+    columns.append_to(text);
+    text.append(')');
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Removes the ends of a sequence: tf.keras.layers.Cropping1D. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/border_2d.hpp>
+
+namespace stagecraft::layers {
+
+/// Removes the ends of a sequence. Default: 1 on each side.
+///
+/// Shape: (steps, channels) to (new steps, channels). No weights, no arithmetic.
+/// Channels are the last axis (`data_format="channels_last"`).
+/// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number; E1045 if
+/// nothing is left.
+/// Definition: Keras API, layers/reshaping_layers/cropping1d.
+struct cropping1d : layer<cropping1d> {
+  static constexpr std::string_view class_name = "Cropping1D";
+  static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}";
+  static constexpr bool backward_uses_input = false;
+  static constexpr bool backward_uses_output = false;
+
+  border cropping;
+
+  constexpr cropping1d() : cropping1d(border(1)) {}
+  constexpr explicit cropping1d(int all) : cropping1d(border(all)) {}
+  constexpr explicit cropping1d(int const (&each)[2]) : cropping1d(border(each[0], each[1])) {}
+  constexpr explicit cropping1d(border const& cropping_) : cropping(cropping_) {}
+
+  /// Anything else: E1025.
+  template <class L = cropping1d>
+  constexpr explicit cropping1d(...) : cropping1d() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (cropping.before < 0 || cropping.after < 0)
+      return in.error(1044, "has a cropping of ", cropping, "; each number must be at least 0");
+    if (in[0].rank() != 2) return in.error(1041, "expects an input of shape (steps, channels), but got ", in[0]);
+    shape const result(in[0][0] - cropping.total(), in[0][1]);
+    if (result[0] < 1)
+      return in.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ", in[0]);
+    return result;
+  }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the layers have in common that reduce all positions of an image or a sequence. Keras counterpart: the base
+// classes GlobalPooling1D and GlobalPooling2D of tf.keras.layers.GlobalAveragePooling2D and its like. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of the global pooling layers.
+struct global_pooling_options {
+  bool keepdims = false;  ///< the axes that are reduced stay, with a length of 1
+  fixed_name name = {};
+};
+
+/// Base of global_average_pooling1d, global_average_pooling2d, global_max_pooling1d and global_max_pooling2d. Axes is 3
+/// for images, 2 for sequences; channels are the last axis (`data_format="channels_last"`).
+///
+/// Errors: E1001; E1041 for an input of another number of axes.
+template <class Derived, int Axes>
+struct global_pooling_layer : layer<Derived> {
+  bool keepdims;
+
+  constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
+  constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
+    this->layer_name = options.name;
+  }
+
+  /// Anything else: E1025.
+  template <class L = Derived>
+  constexpr explicit global_pooling_layer(...) : global_pooling_layer() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (in[0].rank() != Axes)
+      return in.error(1041, "expects an input of shape ", Axes == 3 ? "(height, width, channels)" : "(steps, channels)",
+                      ", but got ", in[0]);
+    if (!keepdims) return shape(in[0].back());
+    return Axes == 3 ? shape(1, 1, in[0].back()) : shape(1, in[0].back());
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
+};
+
+}  // namespace stagecraft::layers

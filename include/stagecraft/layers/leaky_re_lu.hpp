@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rectifier that lets a part of negative values pass: tf.keras.layers.LeakyReLU. Level 2.
+#pragma once
+
+#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+
+namespace stagecraft::layers {
+
+/// f(x) = x for x > 0, alpha * x below; alpha is 0.3 by default.
+///
+/// Shape unchanged, no weights. Errors: E1001; E1060 for an alpha that is not a number.
+/// Definition: Keras API, layers/activation_layers/leaky_relu.
+struct leaky_re_lu : layer<leaky_re_lu> {
+  static constexpr std::string_view class_name = "LeakyReLU";
+  static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
+
+  float alpha;
+
+  constexpr leaky_re_lu() : leaky_re_lu(0.3F) {}
+  constexpr explicit leaky_re_lu(float alpha_) : alpha(alpha_) {}
+  constexpr explicit leaky_re_lu(double alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
+  constexpr explicit leaky_re_lu(int alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
+
+  /// Anything else: E1025.
+  template <class L = leaky_re_lu>
+  constexpr explicit leaky_re_lu(...) : leaky_re_lu() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr stagecraft::activation function() const { return activations::relu(alpha); }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (!(alpha > -1e6F && alpha < 1e6F)) return in.error(1060, "has an alpha that is far out or not a number");
+    return in[0];
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rectifier that learns its slope below zero: tf.keras.layers.PReLU. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/axis_list.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of PReLU.
+struct prelu_options {
+  initializer alpha_initializer = initializers::zeros{};
+  regularizer alpha_regularizer = {};
+  axis_list shared_axes = axis_list::none();  ///< axes along which all elements have one slope: {1, 2} for an image
+  fixed_name name = {};
+};
+
+/// f(x) = x for x > 0, alpha * x below, with an alpha of its own for each element of a sample, but along the
+/// `shared_axes`, which count as in Keras: the batch is axis 0, -1 is the last.
+///
+/// Shape unchanged. Weights: alpha, of the input's shape with 1 for the shared axes. Errors: E1001; E1062 for an axis
+/// that the input does not have, or the batch. Definition: Keras API, layers/activation_layers/prelu.
+struct prelu : layer<prelu> {
+  static constexpr std::string_view class_name = "PReLU";
+  static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}";
+  static constexpr bool backward_uses_output = false;
+
+  initializer alpha_initializer;
+  regularizer alpha_regularizer;
+  axis_list shared_axes;
+
+  constexpr prelu() : prelu(prelu_options{}) {}
+  constexpr explicit(false) prelu(prelu_options const& options)
+      : alpha_initializer(options.alpha_initializer),
+        alpha_regularizer(options.alpha_regularizer),
+        shared_axes(options.shared_axes) {
+    layer_name = options.name;
+  }
+
+  /// Anything else: E1025.
+  template <class L = prelu>
+  constexpr explicit prelu(...) : prelu() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr shape alpha_shape(shape const& in) const {
+    auto result = in;
+    for (int i = 0; i < shared_axes.count; ++i) result[shape_axis(shared_axes.axes[i], in)] = 1;
+    return result;
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    for (int i = 0; i < shared_axes.count; ++i) {
+      int const axis = shape_axis(shared_axes.axes[i], in[0]);
+      if (axis < 0 || axis >= in[0].rank())
+        return in.error(1062, "shares its slopes along axis ", shared_axes.axes[i],
+                        ", which is not an axis of an input of shape ", in[0], "; axis 0 is the batch, the last is ",
+                        in[0].rank());
+    }
+    return in[0];
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+    weights.add({.name = "alpha",
+                 .shape = alpha_shape(in[0]),
+                 .initializer = alpha_initializer,
+                 .regularizer = alpha_regularizer});
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
+
+ private:
+  static constexpr int shape_axis(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
+};
+
+}  // namespace stagecraft::layers

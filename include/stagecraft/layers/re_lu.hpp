@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rectifier as a layer of its own, with its options: tf.keras.layers.ReLU. Level 2.
+#pragma once
+
+#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of ReLU.
+struct re_lu_options {
+  float max_value = -1;  ///< the largest output; negative, like Keras's None: unlimited
+  float negative_slope = 0;
+  float threshold = 0;
+  fixed_name name = {};
+};
+
+/// f(x) = max_value for x >= max_value, x for threshold <= x < max_value, negative_slope * (x - threshold) below.
+/// `re_lu{6}` has a max_value of 6.
+///
+/// Shape unchanged, no weights. Errors: E1001; E1060 for a negative slope or threshold.
+/// Definition: Keras API, layers/activation_layers/relu.
+struct re_lu : layer<re_lu> {
+  static constexpr std::string_view class_name = "ReLU";
+  static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
+
+  float max_value;
+  float negative_slope;
+  float threshold;
+
+  constexpr re_lu() : re_lu(re_lu_options{}) {}
+  constexpr explicit re_lu(float max_value_) : re_lu(re_lu_options{.max_value = max_value_}) {}
+  constexpr explicit re_lu(double max_value_) : re_lu(static_cast<float>(max_value_)) {}
+  constexpr explicit re_lu(int max_value_) : re_lu(static_cast<float>(max_value_)) {}
+  constexpr explicit(false) re_lu(re_lu_options const& options)
+      : max_value(options.max_value), negative_slope(options.negative_slope), threshold(options.threshold) {
+    layer_name = options.name;
+  }
+
+  /// Anything else: E1025.
+  template <class L = re_lu>
+  constexpr explicit re_lu(...) : re_lu() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr stagecraft::activation function() const {
+    return activations::relu(negative_slope, max_value < 0 ? -1 : max_value, threshold);
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (!(negative_slope >= 0.0F && negative_slope < 1e6F))
+      return in.error(1060, "has a negative_slope that is negative or not a number; it must be at least 0");
+    if (!(threshold >= 0.0F && threshold < 1e30F))
+      return in.error(1060, "has a threshold that is negative or not a number; it must be at least 0");
+    return in[0];
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Softmax as a layer of its own, along any axis: tf.keras.layers.Softmax. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+
+namespace stagecraft::layers {
+
+/// exp(x) divided by the sum of exp(x) along `axis`, which counts as in Keras: the batch is axis 0, -1 is the last. It
+/// is not called `softmax`, since that is the activation: along the last axis, `activation{sc::softmax}` and
+/// `dense{units, sc::softmax}` compute the same.
+///
+/// Shape unchanged, no weights. Errors: E1001; E1061 for an axis that the input does not have, or the batch.
+/// Definition: Keras API, layers/activation_layers/softmax.
+struct softmax_layer : layer<softmax_layer> {
+  static constexpr std::string_view class_name = "Softmax";
+  static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
+  static constexpr bool backward_uses_input = false;
+
+  int axis;
+
+  constexpr explicit softmax_layer(int axis_ = -1) : axis(axis_) {}
+
+  /// Anything else: E1025.
+  template <class L = softmax_layer>
+  constexpr explicit softmax_layer(...) : softmax_layer(-1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The axis among those of a shape, which has no batch.
+  [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (shape_axis(in[0]) < 0 || shape_axis(in[0]) >= in[0].rank())
+      return in.error(1061, "works along axis ", axis, ", which is not an axis of an input of shape ", in[0],
+                      "; axis 0 is the batch, the last is ", in[0].rank());
+    return in[0];
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 5LL * in[0].size(); }
+};
+
+}  // namespace stagecraft::layers

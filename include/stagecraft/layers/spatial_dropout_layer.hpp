@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What spatial_dropout1d and spatial_dropout2d have in common. Keras counterpart: the base class of
+// tf.keras.layers.SpatialDropout1D and SpatialDropout2D. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+#include <cstdint>
+
+namespace stagecraft::layers {
+
+/// While training, each channel of a sample is 0 with probability `rate` at all positions, and multiplied by
+/// 1 / (1 - rate) otherwise; at inference the input passes unchanged. Which channels are dropped follows from the
+/// trainer's seed (or `seed`, unless 0), the call and the step, not from threads. Axes is 3 for images, 2 for
+/// sequences.
+///
+/// Errors: E1001; E1013 if rate is not in [0, 1); E1041 for an input of another number of axes.
+template <class Derived, int Axes>
+struct spatial_dropout_layer : layer<Derived> {
+  float rate;
+  std::uint64_t seed;
+
+  constexpr explicit spatial_dropout_layer(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
+  constexpr explicit spatial_dropout_layer(double rate_, std::uint64_t seed_ = 0)
+      : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
+  constexpr explicit spatial_dropout_layer(int rate_, std::uint64_t seed_ = 0)
+      : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
+
+  /// Anything else: E1025.
+  template <class L = Derived>
+  constexpr explicit spatial_dropout_layer(...) : spatial_dropout_layer(0.5F) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (!(rate > -1e6F && rate < 1e6F))
+      return in.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
+    if (!(rate >= 0.0F && rate < 1.0F))
+      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100),
+                      " percent; it must be at least 0 and below 1");
+    if (in[0].rank() != Axes)
+      return in.error(1041, "expects an input of shape ", Axes == 3 ? "(height, width, channels)" : "(steps, channels)",
+                      ", but got ", in[0]);
+    return in[0];
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
+};
+
+}  // namespace stagecraft::layers

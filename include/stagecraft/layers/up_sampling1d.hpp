@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Repeats each step of a sequence: tf.keras.layers.UpSampling1D. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+
+namespace stagecraft::layers {
+
+/// Repeats each step of a sequence `size` times (default 2).
+///
+/// Shape: (steps, channels) to (size * steps, channels). No weights, no arithmetic.
+/// Errors: E1001; E1041 for an input of another number of axes; E1046 for a size below 1.
+/// Definition: Keras API, layers/reshaping_layers/up_sampling1d.
+struct up_sampling1d : layer<up_sampling1d> {
+  static constexpr std::string_view class_name = "UpSampling1D";
+  static constexpr std::string_view usage = "up_sampling1d{size}";
+  static constexpr bool backward_uses_input = false;
+  static constexpr bool backward_uses_output = false;
+
+  int size;
+
+  constexpr explicit up_sampling1d(int size_ = 2) : size(size_) {}
+
+  /// Anything else: E1025.
+  template <class L = up_sampling1d>
+  constexpr explicit up_sampling1d(...) : up_sampling1d(2) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (size < 1) return in.error(1046, "has a size of ", size, "; it must be at least 1");
+    if (in[0].rank() != 2) return in.error(1041, "expects an input of shape (steps, channels), but got ", in[0]);
+    return {size * in[0][0], in[0][1]};
+  }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Puts zeros around an image: tf.keras.layers.ZeroPadding2D. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/border_2d.hpp>
+
+namespace stagecraft::layers {
+
+/// Puts zeros around an image. Default: 1 on each side.
+///
+/// Shape: (height, width, channels) to (new height, new width, channels). No weights, no arithmetic.
+/// Channels are the last axis (`data_format="channels_last"`).
+/// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number.
+/// Definition: Keras API, layers/reshaping_layers/zero_padding2d.
+struct zero_padding2d : layer<zero_padding2d> {
+  static constexpr std::string_view class_name = "ZeroPadding2D";
+  static constexpr std::string_view usage =
+      "zero_padding2d{1}, zero_padding2d{{1, 2}} or zero_padding2d{{{top, bottom}, {left, right}}}";
+  static constexpr bool backward_uses_input = false;
+  static constexpr bool backward_uses_output = false;
+
+  border_2d padding;
+
+  constexpr zero_padding2d() : zero_padding2d(border_2d(1)) {}
+  constexpr explicit zero_padding2d(int all) : zero_padding2d(border_2d(all)) {}
+  constexpr explicit zero_padding2d(int const (&each)[2]) : zero_padding2d(border_2d(each[0], each[1])) {}
+  constexpr explicit zero_padding2d(int const (&each)[2][2])
+      : zero_padding2d(border_2d({each[0][0], each[0][1]}, {each[1][0], each[1][1]})) {}
+  constexpr explicit zero_padding2d(border_2d const& padding_) : padding(padding_) {}
+
+  /// Anything else: E1025.
+  template <class L = zero_padding2d>
+  constexpr explicit zero_padding2d(...) : zero_padding2d() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (padding.rows.before < 0 || padding.rows.after < 0 || padding.columns.before < 0 || padding.columns.after < 0)
+      return in.error(1044, "has a padding of ", padding, "; each number must be at least 0");
+    if (in[0].rank() != 3)
+      return in.error(1041, "expects an input of shape (height, width, channels), but got ", in[0]);
+    return {in[0][0] + padding.rows.total(), in[0][1] + padding.columns.total(), in[0][2]};
+  }
+};
+
+}  // namespace stagecraft::layers
