@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/kernels/loss_row.hpp>
+#include <stagecraft/kernels/math.hpp>
 #include <stagecraft/kernels/softmax.hpp>
 #include <stagecraft/losses/categorical_crossentropy.hpp>
 #include <stagecraft/losses/sparse_categorical_crossentropy.hpp>
@@ -38,7 +39,7 @@ template <int Columns, class Arch>
 [[nodiscard]] inline float row_sum_of_exponentials(float const* x, float shift, float* exponentials) {
   batch<Arch> sum(0.0F);
   for_each_batch_of_row<Columns, Arch>([&](auto load, auto store, auto keep) {
-    batch<Arch> const value = xsimd::exp(load(x) - batch<Arch>(shift));
+    batch<Arch> const value = kernels::exp(load(x) - batch<Arch>(shift));
     sum = sum + keep(value);
     if (exponentials != nullptr) store(value, exponentials);
   });
@@ -128,7 +129,7 @@ struct loss_row<Loss, Columns, Arch, losses::categorical_crossentropy> {
       value_type const t = smooth(load(target));
       // A target of 0 gives 0 even for a logit of -inf, as in TensorFlow.
       losses = losses + keep(xsimd::select(t == value_type(0.0F), value_type(0.0F), t * (log_sum - shifted)));
-      if (gradient != nullptr) store((xsimd::exp(shifted) * inverse - t) * value_type(scale), gradient);
+      if (gradient != nullptr) store((kernels::exp(shifted) * inverse - t) * value_type(scale), gradient);
     });
     return horizontal_sum(losses);
   }
@@ -142,7 +143,7 @@ struct loss_row<Loss, Columns, Arch, losses::categorical_crossentropy> {
       value_type const normalized = load(p) / sum;
       value_type const q = clip_probability(normalized);
       value_type const t = smooth(load(target));
-      losses = losses - keep(t * xsimd::log(q));
+      losses = losses - keep(t * kernels::log(q));
       dots = dots - keep(clip_slope(normalized, t));
     });
     if (gradient != nullptr) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/kernels/loss_row.hpp>
+#include <stagecraft/kernels/math.hpp>
 #include <stagecraft/losses/binary_crossentropy.hpp>
 #include <stagecraft/losses/huber.hpp>
 #include <stagecraft/losses/mean_absolute_error.hpp>
@@ -86,23 +87,23 @@ struct binary_crossentropy_element {
   static value_type value(value_type const& p, value_type const& target) {
     value_type const t = smooth(target);
     if constexpr (Loss.from_logits) {
-      return at_least(p, value_type(0.0F)) - p * t + xsimd::log1p(xsimd::exp(value_type(0.0F) - xsimd::abs(p)));
+      return at_least(p, value_type(0.0F)) - p * t + kernels::softplus(-xsimd::abs(p));
     } else {
       value_type const q = clip_probability(p);
       value_type const epsilon(probability_epsilon);
       value_type const one(1.0F);
-      return value_type(0.0F) - t * xsimd::log(q + epsilon) - (one - t) * xsimd::log(one - q + epsilon);
+      return value_type(0.0F) - t * kernels::log(q + epsilon) - (one - t) * kernels::log(one - q + epsilon);
     }
   }
 
   static value_type slope(value_type const& p, value_type const& target) {
     value_type const t = smooth(target);
-    value_type const one(1.0F);
     if constexpr (Loss.from_logits) {
-      return one / (one + xsimd::exp(-p)) - t;
+      return kernels::sigmoid(p) - t;
     } else {
       value_type const q = clip_probability(p);
       value_type const epsilon(probability_epsilon);
+      value_type const one(1.0F);
       return clip_slope(p, (one - t) / (one - q + epsilon) - t / (q + epsilon));
     }
   }

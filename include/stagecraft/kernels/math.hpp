@@ -89,8 +89,7 @@ template <class Arch, int Terms>
                                                 xsimd::batch<float, Arch> const& x) {
   batch<Arch> sum = look_up(coefficient[Terms - 1], piece);
 #pragma GCC unroll 8
-  for (int power = Terms - 2; power >= 0; --power)
-    sum = fused_multiply_add(sum, x, look_up(coefficient[power], piece));
+  for (int power = Terms - 2; power >= 0; --power) sum = fused_multiply_add(sum, x, look_up(coefficient[power], piece));
   return sum;
 }
 
@@ -217,12 +216,11 @@ template <class Arch>
   } else {
     value const square = size * size;
     value const low = fused_multiply_add(size,
-                                         detail::polynomial(square, 0.12837917F, -0.3761263F, 0.11283624F,
-                                                            -0.02685556F, 0.005191753F, -0.0008039753F, 7.9431e-05F),
+                                         detail::polynomial(square, 0.12837917F, -0.3761263F, 0.11283624F, -0.02685556F,
+                                                            0.005191753F, -0.0008039753F, 7.9431e-05F),
                                          size);
-    value const exponent =
-        -size * detail::polynomial(size, 1.1286258F, 0.63524497F, 0.10607995F, -0.02362523F, 0.0035770275F,
-                                   -0.0003065437F, 9.591366e-06F);
+    value const exponent = -size * detail::polynomial(size, 1.1286258F, 0.63524497F, 0.10607995F, -0.02362523F,
+                                                      0.0035770275F, -0.0003065437F, 9.591366e-06F);
     value const high = value(1.0F) - kernels::exp(exponent);
     return copy_sign(xsimd::select(size < value(0.9F), low, high), x);
   }

@@ -3,8 +3,13 @@
 // Keras counterpart: tf.keras.activations.softmax. Level 4 of the house.
 #pragma once
 
+#include <stagecraft/kernels/math.hpp>
+#include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/simd_reduction.hpp>
 
+#include <concepts>
+#include <cstdint>
 #include <limits>
 
 namespace stagecraft::kernels {
@@ -32,73 +37,176 @@ template <int Columns, class Arch>
   return horizontal_max(largest);
 }
 
-}  // namespace detail
+/// Rows up to this length are taken `lanes` at a time: then the sums over their lanes cost little.
+template <class Arch>
+inline constexpr int longest_narrow_row = 8 * lanes<Arch>;
 
-/// y = exp(x - max x) / sum exp(x - max x) for one row. y may be x. A NaN or +inf in x makes the whole row NaN.
-template <int Columns, class Arch = default_architecture>
-inline void softmax_row(float const* x, float* y) {
+/// Asks for those rows that are `lanes` rows behind the given ones.
+template <class Arch, std::same_as<float const*>... Rows>
+inline void prefetch_rows_after_block(int columns, Rows... rows) {
+  for (int i = 0; i < columns; i += 16) (prefetch(rows + lanes<Arch> * columns + i), ...);
+}
+
+/// Softmax of up to `lanes` narrow rows.
+template <int Columns, class Arch>
+inline void softmax_narrow_rows(float const* x, float* y, int rows) {
   constexpr int width = lanes<Arch>;
   constexpr int batches = (Columns + width - 1) / width;
-  constexpr int last = Columns - (batches - 1) * width;
+  constexpr int before = (batches - 1) * width;  // the last batch begins here
+  constexpr int last = Columns - before;
   constexpr float lowest = -std::numeric_limits<float>::infinity();
-  if constexpr (batches <= 8) {  // the row stays in registers
-    batch<Arch> values[batches];
-#pragma GCC unroll 8
-    for (int i = 0; i + 1 < batches; ++i) values[i] = batch<Arch>::load_unaligned(x + i * width);
-    values[batches - 1] = load_lanes_or<last, Arch>(x + (batches - 1) * width, lowest);
-    batch<Arch> largest = values[0];
-#pragma GCC unroll 8
-    for (int i = 1; i < batches; ++i) largest = xsimd::max(largest, values[i]);
-    batch<Arch> const shift(horizontal_max(largest));
-    batch<Arch> sum(0.0F);
-#pragma GCC unroll 8
-    for (int i = 0; i < batches; ++i) {
-      values[i] = xsimd::exp(values[i] - shift);
-      sum = sum + values[i];
-    }
-    batch<Arch> const scale(1.0F / horizontal_sum(sum));
-#pragma GCC unroll 8
-    for (int i = 0; i + 1 < batches; ++i) (values[i] * scale).store_unaligned(y + i * width);
-    store_lanes<last>(values[batches - 1] * scale, y + (batches - 1) * width);
-  } else {
-    constexpr int whole = Columns / width * width;
-    constexpr int rest = Columns - whole;
-    batch<Arch> const shift(detail::row_max<Columns, Arch>(x));
-    batch<Arch> sum(0.0F);
-    for (int i = 0; i < whole; i += width) {
-      batch<Arch> const value = xsimd::exp(batch<Arch>::load_unaligned(x + i) - shift);
+  alignas(64) float of_row[width];
+  batch<Arch> joined[width];
+  for (int row = 0; row < rows; ++row) {
+    float const* const from = x + row * Columns;
+    batch<Arch> largest = load_lanes_or<last, Arch>(from + before, lowest);
+    for (int i = 0; i < before; i += width) largest = xsimd::max(largest, batch<Arch>::load_unaligned(from + i));
+    joined[row] = largest;
+  }
+  for (int row = rows; row < width; ++row) joined[row] = batch<Arch>(0.0F);
+  horizontal_maxima<Arch>(joined).store_aligned(of_row);
+  alignas(64) float exponentials[width * batches * width];
+  for (int row = 0; row < rows; ++row) {
+    float const* const from = x + row * Columns;
+    float* const to = exponentials + row * batches * width;
+    prefetch_rows_after_block<Arch>(Columns, x + row * Columns, static_cast<float const*>(y + row * Columns));
+    batch<Arch> const shift(of_row[row]);
+    batch<Arch> sum = kernels::exp(load_lanes_or<last, Arch>(from + before, lowest) - shift);
+    sum.store_aligned(to + before);
+    for (int i = 0; i < before; i += width) {
+      batch<Arch> const value = kernels::exp(batch<Arch>::load_unaligned(from + i) - shift);
+      value.store_aligned(to + i);
       sum = sum + value;
-      value.store_unaligned(y + i);
     }
-    if constexpr (rest > 0) {
-      batch<Arch> const value = xsimd::exp(load_lanes_or<rest, Arch>(x + whole, lowest) - shift);
-      sum = sum + value;
-      store_lanes<rest>(value, y + whole);
-    }
-    float const scale = 1.0F / horizontal_sum(sum);
-    transform<Arch>(
-        Columns, [scale](batch<Arch> const& v) { return v * batch<Arch>(scale); }, y, static_cast<float const*>(y));
+    joined[row] = sum;
+  }
+  (batch<Arch>(1.0F) / horizontal_sums<Arch>(joined)).store_aligned(of_row);
+  for (int row = 0; row < rows; ++row) {
+    float const* const from = exponentials + row * batches * width;
+    float* const to = y + row * Columns;
+    batch<Arch> const scale(of_row[row]);
+    for (int i = 0; i < before; i += width) (batch<Arch>::load_aligned(from + i) * scale).store_unaligned(to + i);
+    if (row + 1 < rows && before + width <= 2 * Columns)
+      (batch<Arch>::load_aligned(from + before) * scale).store_unaligned(to + before);
+    else
+      store_lanes<last>(batch<Arch>::load_aligned(from + before) * scale, to + before);
   }
 }
 
-/// y = softmax(x) along the rows of a (Rows, Columns) matrix. y may be x.
-template <int Rows, int Columns, class Arch = default_architecture>
-inline void softmax(float const* x, float* y) {
-  for (std::int64_t row = 0; row < Rows; ++row) softmax_row<Columns, Arch>(x + row * Columns, y + row * Columns);
+/// Softmax of one long row; brings the row at `next` near meanwhile.
+template <int Columns, class Arch>
+inline void softmax_wide_row(float const* x, float* y, float const* next) {
+  constexpr int width = lanes<Arch>;
+  constexpr int whole = Columns / width * width;
+  constexpr int rest = Columns - whole;
+  constexpr float lowest = -std::numeric_limits<float>::infinity();
+  batch<Arch> const shift(row_max<Columns, Arch>(x));
+  batch<Arch> sum(0.0F);
+  for (int i = 0; i < whole; i += width) {
+    prefetch(next + i);
+    batch<Arch> const value = kernels::exp(batch<Arch>::load_unaligned(x + i) - shift);
+    sum = sum + value;
+    value.store_unaligned(y + i);
+  }
+  if constexpr (rest > 0) {
+    batch<Arch> const value = kernels::exp(load_lanes_or<rest, Arch>(x + whole, lowest) - shift);
+    sum = sum + value;
+    store_lanes<rest>(value, y + whole);
+  }
+  batch<Arch> const scale(1.0F / horizontal_sum(sum));
+  transform<Arch>(Columns, [scale](batch<Arch> const& v) { return v * scale; }, y, static_cast<float const*>(y));
 }
 
-/// dx = y * (dy - sum(y * dy)) along the rows, added to dx if Accumulate. Without Accumulate dx may be dy.
-template <int Rows, int Columns, bool Accumulate = false, class Arch = default_architecture>
-inline void softmax_gradient(float const* y, float const* dy, float* dx) {
+/// The gradient of up to `lanes` narrow rows.
+template <int Columns, bool Accumulate, class Arch>
+inline void softmax_gradient_narrow_rows(float const* y, float const* dy, float* dx, int rows) {
+  constexpr int width = lanes<Arch>;
+  constexpr int before = (Columns - 1) / width * width;
+  constexpr int last = Columns - before;
+  alignas(64) float dots[width];
+  batch<Arch> joined[width];
+  for (int row = 0; row < rows; ++row) {
+    int const first = row * Columns;
+    batch<Arch> dot = load_lanes<last, Arch>(y + first + before) * load_lanes<last, Arch>(dy + first + before);
+    for (int i = first; i < first + before; i += width)
+      dot = fused_multiply_add(batch<Arch>::load_unaligned(y + i), batch<Arch>::load_unaligned(dy + i), dot);
+    joined[row] = dot;
+  }
+  for (int row = rows; row < width; ++row) joined[row] = batch<Arch>(0.0F);
+  horizontal_sums<Arch>(joined).store_aligned(dots);
+  for (int row = 0; row < rows; ++row) {
+    int const first = row * Columns;
+    prefetch_rows_after_block<Arch>(Columns, y + first, dy + first, static_cast<float const*>(dx + first));
+    batch<Arch> const dot(dots[row]);
+    for (int i = first; i < first + before; i += width) {
+      batch<Arch> value = batch<Arch>::load_unaligned(y + i) * (batch<Arch>::load_unaligned(dy + i) - dot);
+      if constexpr (Accumulate) value = value + batch<Arch>::load_unaligned(dx + i);
+      value.store_unaligned(dx + i);
+    }
+    int const i = first + before;
+    batch<Arch> value = load_lanes<last, Arch>(y + i) * (load_lanes<last, Arch>(dy + i) - dot);
+    if constexpr (Accumulate) value = value + load_lanes<last, Arch>(dx + i);
+    store_lanes<last>(value, dx + i);
+  }
+}
+
+/// The gradient of one long row; brings the next row near meanwhile.
+template <int Columns, bool Accumulate, class Arch>
+inline void softmax_gradient_wide_row(float const* y, float const* dy, float* dx, bool has_next) {
   using value = batch<Arch>;
-  for (std::int64_t row = 0; row < Rows; ++row, y += Columns, dy += Columns, dx += Columns) {
-    value const dot(transform_sum<Arch>(Columns, [](value const& a, value const& b) { return a * b; }, y, dy));
-    if constexpr (Accumulate)
-      transform<Arch>(
-          Columns, [dot](value const& p, value const& g, value const& sum) { return sum + p * (g - dot); }, dx, y, dy,
-          static_cast<float const*>(dx));
-    else
-      transform<Arch>(Columns, [dot](value const& p, value const& g) { return p * (g - dot); }, dx, y, dy);
+  std::int64_t const step = has_next ? Columns : 0;
+  value const dot(transform_sum<Arch>(Columns, [](value const& a, value const& b) { return a * b; }, y, dy));
+  constexpr int width = lanes<Arch>;
+  constexpr int whole = Columns / width * width;
+  for (int i = 0; i < whole; i += width) {
+    prefetch(y + step + i);
+    prefetch(dy + step + i);
+    value slope = value::load_unaligned(y + i) * (value::load_unaligned(dy + i) - dot);
+    if constexpr (Accumulate) slope = slope + value::load_unaligned(dx + i);
+    slope.store_unaligned(dx + i);
+  }
+  if constexpr (constexpr int rest = Columns - whole; rest > 0) {
+    value slope = load_lanes<rest, Arch>(y + whole) * (load_lanes<rest, Arch>(dy + whole) - dot);
+    if constexpr (Accumulate) slope = slope + load_lanes<rest, Arch>(dx + whole);
+    store_lanes<rest>(slope, dx + whole);
+  }
+}
+
+}  // namespace detail
+
+/// y = exp(x - max x) / sum exp(x - max x) along the rows of a (Rows, Columns) matrix. y may be x. A NaN or +inf in x
+/// makes its whole row NaN. Threads share the rows.
+template <int Rows, int Columns, class Arch = default_architecture>
+inline void softmax(float const* x, float* y, share part = {}) {
+  if constexpr (Columns <= detail::longest_narrow_row<Arch>) {
+    auto const rows = part.of(Rows, 16);  // whole blocks of rows end at cache lines
+    for (std::int64_t row = rows.first; row < rows.last; row += lanes<Arch>)
+      detail::softmax_narrow_rows<Columns, Arch>(
+          x + row * Columns, y + row * Columns,
+          static_cast<int>(rows.last - row < lanes<Arch> ? rows.last - row : lanes<Arch>));
+  } else {
+    auto const rows = part.of(Rows);
+    for (std::int64_t row = rows.first; row < rows.last; ++row)
+      detail::softmax_wide_row<Columns, Arch>(x + row * Columns, y + row * Columns,
+                                              x + (row + 1 < rows.last ? row + 1 : row) * Columns);
+  }
+}
+
+/// dx = y * (dy - sum(y * dy)) along the rows, added to dx if Accumulate. Without Accumulate dx may be dy. Threads
+/// share the rows.
+template <int Rows, int Columns, bool Accumulate = false, class Arch = default_architecture>
+inline void softmax_gradient(float const* y, float const* dy, float* dx, share part = {}) {
+  if constexpr (Columns <= detail::longest_narrow_row<Arch>) {
+    auto const rows = part.of(Rows, 16);
+    for (std::int64_t row = rows.first; row < rows.last; row += lanes<Arch>)
+      detail::softmax_gradient_narrow_rows<Columns, Accumulate, Arch>(
+          y + row * Columns, dy + row * Columns, dx + row * Columns,
+          static_cast<int>(rows.last - row < lanes<Arch> ? rows.last - row : lanes<Arch>));
+  } else {
+    auto const rows = part.of(Rows);
+    for (std::int64_t row = rows.first; row < rows.last; ++row)
+      detail::softmax_gradient_wide_row<Columns, Accumulate, Arch>(y + row * Columns, dy + row * Columns,
+                                                                   dx + row * Columns, row + 1 < rows.last);
   }
 }
 
