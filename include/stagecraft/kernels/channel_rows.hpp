@@ -164,4 +164,16 @@ struct channel_items {
   }
 };
 
+/// The sums of all items' sums: `sums` holds two arrays of numbers per channel.
+template <int Rows, int Channels, class Arch = default_architecture>
+inline void add_item_sums(float const* partial, std::int64_t rows, float* sums) {
+  using layout = channel_rows<Channels, Arch>;
+  using value = batch<Arch>;
+  std::memset(sums, 0, sizeof(float) * 2 * layout::channel_floats);
+  for (std::int64_t item = 0; item < channel_items<Rows, Channels, Arch>::of_rows(rows); ++item)
+    transform<Arch>(
+        2 * layout::channel_floats, [](value const& a, value const& b) { return a + b; }, sums,
+        static_cast<float const*>(sums), partial + 2 * item * layout::channel_floats);
+}
+
 }  // namespace stagecraft::kernels

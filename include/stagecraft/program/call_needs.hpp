@@ -119,6 +119,13 @@ constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_in
   bool const trains = mode == execution_mode::training;
   return {.output = false, .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0};
 }
+constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  if (mode == execution_mode::inference) return {.output = false};
+  auto const floats = static_cast<long long>(batch) * in[0].size();
+  int const columns = layer.normalized_shape(in[0]).size();
+  return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
+}
 
 namespace detail {
 

@@ -128,7 +128,7 @@ struct operation<layers::batch_normalization> {
     kernels::batch_normalization_sums<s::outer, s::channels, arch>(call.input(0), call.output_gradient(), rows, mean,
                                                                    workspace, partial, call.share());
     call.synchronize();
-    kernels::add_batch_normalization_sums<s::outer, s::channels, arch>(partial, rows, sums);
+    kernels::add_item_sums<s::outer, s::channels, arch>(partial, rows, sums);
     if (call.share().is_first()) {
       using value = kernels::batch<arch>;
       constexpr bool add = Call::adds_parameter_gradient;

@@ -10,6 +10,7 @@
 #include <stagecraft/execution/operations/dense.hpp>
 #include <stagecraft/execution/operations/depthwise_conv2d.hpp>
 #include <stagecraft/execution/operations/dropout.hpp>
+#include <stagecraft/execution/operations/layer_normalization.hpp>
 #include <stagecraft/execution/operations/merge.hpp>
 #include <stagecraft/execution/operations/pooling.hpp>
 #include <stagecraft/execution/operations/separable_convolution.hpp>
