@@ -64,6 +64,28 @@ struct two_in_two_out : sc::functional<two_in_two_out> {
   }
 };
 
+// Layers ------------------------------------------------------------------------------------------------------------
+
+using convolutional = sc::sequential<input{28, 28}, reshape{28, 28, 1}, conv2d{32, 3, {.use_bias = false}},
+                                     batch_normalization{}, re_lu{}, max_pooling2d{}, spatial_dropout2d{0.2},
+                                     separable_conv2d{64, 3, sc::relu}, global_average_pooling2d{}, dense{10}>;
+static_assert(sc::graph_of<convolutional>.parameters.size() == 10);
+
+// The spellings of the table.
+using sequences = sc::sequential<input{12, 4}, zero_padding1d{1}, conv1d{8, 3, {.padding = sc::padding::causal}},
+                                 separable_conv1d{8, 3}, spatial_dropout1d{0.2}, max_pooling1d{}, up_sampling1d{2},
+                                 cropping1d{1}, average_pooling1d{}, global_max_pooling1d{}>;
+using images =
+    sc::sequential<input{16, 16, 3}, zero_padding2d{{{1, 2}, {3, 4}}}, conv2d{8, {3, 5}, sc::relu, {.strides = 2}},
+                   depthwise_conv2d{3, {.depth_multiplier = 2}}, separable_conv2d{8, 3},
+                   conv2d_transpose{8, 3, {.strides = 2}}, max_pooling2d{3, {.strides = 1}}, average_pooling2d{},
+                   up_sampling2d{2, {.interpolation = sc::interpolation::bilinear}}, cropping2d{2},
+                   batch_normalization{{.momentum = 0.9}}, layer_normalization{}, re_lu{6}, leaky_re_lu{}, prelu{},
+                   thresholded_re_lu{}, elu_layer{}, softmax_layer{}, activation{sc::gelu},
+                   global_average_pooling2d{{.keepdims = true}}>;
+static_assert(sc::graph_of<images>.calls.back().shape == sc::shape(1, 1, 8));
+static_assert(sc::graph_of<sequences>.calls.back().shape == sc::shape(8));
+
 // Compile -----------------------------------------------------------------------------------------------------------
 
 inline constexpr auto training =
