@@ -127,37 +127,37 @@ template <class Arch = default_architecture>
 
 /// y[row] = the sum of that row of a (Rows, Columns) matrix. Threads share the rows.
 template <int Rows, int Columns, class Arch = default_architecture>
-inline void row_sums(float const* x, float* y, share part = {}) {
+inline void sums_of_rows(float const* x, float* y, share part = {}) {
   detail::reduce_rows<detail::sum_of_batches<Arch>, Rows, Columns, Arch>(x, y, 1.0F, part);
 }
 
 /// y[row] = the mean of that row.
 template <int Rows, int Columns, class Arch = default_architecture>
-inline void row_means(float const* x, float* y, share part = {}) {
+inline void means_of_rows(float const* x, float* y, share part = {}) {
   detail::reduce_rows<detail::sum_of_batches<Arch>, Rows, Columns, Arch>(x, y, 1.0F / Columns, part);
 }
 
 /// y[row] = the largest of that row, NaN if one is NaN.
 template <int Rows, int Columns, class Arch = default_architecture>
-inline void row_maxima(float const* x, float* y, share part = {}) {
+inline void maxima_of_rows(float const* x, float* y, share part = {}) {
   detail::reduce_rows<detail::maximum_of_batches<Arch>, Rows, Columns, Arch>(x, y, 1.0F, part);
 }
 
 /// y[column] = the sum of that column of a (Rows, Columns) matrix, added to y if Accumulate. Threads share the columns.
 template <int Rows, int Columns, bool Accumulate = false, class Arch = default_architecture>
-inline void column_sums(float const* x, float* y, share part = {}) {
+inline void sums_of_columns(float const* x, float* y, share part = {}) {
   detail::reduce_columns<detail::sum_of_batches<Arch>, Rows, Columns, Accumulate, Arch>(x, y, 1.0F, part);
 }
 
 /// y[column] = the mean of that column, added to y if Accumulate.
 template <int Rows, int Columns, bool Accumulate = false, class Arch = default_architecture>
-inline void column_means(float const* x, float* y, share part = {}) {
+inline void means_of_columns(float const* x, float* y, share part = {}) {
   detail::reduce_columns<detail::sum_of_batches<Arch>, Rows, Columns, Accumulate, Arch>(x, y, 1.0F / Rows, part);
 }
 
 /// y[column] = the largest of that column, NaN if one is NaN.
 template <int Rows, int Columns, class Arch = default_architecture>
-inline void column_maxima(float const* x, float* y, share part = {}) {
+inline void maxima_of_columns(float const* x, float* y, share part = {}) {
   detail::reduce_columns<detail::maximum_of_batches<Arch>, Rows, Columns, false, Arch>(x, y, 1.0F, part);
 }
 

@@ -36,6 +36,18 @@ template <class Arch, class Join>
     return pair_quarters(pair_quarters(rows[0], rows[4]), pair_quarters(rows[8], rows[12]));
   } else
 #endif
+#if defined(__AVX__)
+      if constexpr (n == 8) {  // xsimd 8.1's zip_lo and zip_hi stay within 128 bits here, others' do not
+    auto const interleave = [&join](__m256 a, __m256 b) {
+      return join(batch<Arch>(_mm256_unpacklo_ps(a, b)), batch<Arch>(_mm256_unpackhi_ps(a, b)));
+    };
+#pragma GCC unroll 2
+    for (int i = 0; i < 8; i += 4)
+      rows[i] = interleave(interleave(rows[i], rows[i + 2]), interleave(rows[i + 1], rows[i + 3]));
+    return join(batch<Arch>(_mm256_permute2f128_ps(rows[0], rows[4], 0x20)),
+                batch<Arch>(_mm256_permute2f128_ps(rows[0], rows[4], 0x31)));
+  } else
+#endif
   {
     for (int half = n / 2; half > 0; half /= 2)
       for (int i = 0; i < half; ++i)
