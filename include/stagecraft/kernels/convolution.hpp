@@ -15,7 +15,8 @@ namespace stagecraft::kernels {
 namespace detail {
 
 /// The convolution itself, as a correlation.
-template <int Batch, convolution_shape Shape> struct forward_correlation {
+template <int Batch, convolution_shape Shape>
+struct forward_correlation {
   static constexpr convolution_axis rows = {.outputs = Shape.output_height(),
                                             .extent = Shape.height,
                                             .taps = Shape.kernel_height,
@@ -27,12 +28,9 @@ template <int Batch, convolution_shape Shape> struct forward_correlation {
                                                .taps = Shape.kernel_width,
                                                .stride = Shape.stride_width,
                                                .origin = -Shape.left,
-                                               .dilation =
-                                                   Shape.dilation_width};
-  static constexpr auto row_classes =
-      classify<most_classes(Shape.kernel_height)>(rows);
-  static constexpr auto column_classes =
-      classify<most_classes(Shape.kernel_width)>(columns);
+                                               .dilation = Shape.dilation_width};
+  static constexpr auto row_classes = classify<most_classes(Shape.kernel_height)>(rows);
+  static constexpr auto column_classes = classify<most_classes(Shape.kernel_width)>(columns);
   static constexpr correlation parts[1] = {{
       .samples = Batch,
       .rows = rows,
@@ -42,17 +40,37 @@ template <int Batch, convolution_shape Shape> struct forward_correlation {
       .column_classes = column_classes.item,
       .column_class_count = column_classes.count,
       .channels = Shape.group_channels(),
-      .source = {Shape.input_size(),
-                 static_cast<std::int64_t>(Shape.width) * Shape.channels,
-                 Shape.channels},
-      .result = {Shape.output_size(),
-                 static_cast<std::int64_t>(Shape.output_width()) *
-                     Shape.filters,
-                 Shape.filters},
+      .source = {Shape.input_size(), static_cast<std::int64_t>(Shape.width) * Shape.channels, Shape.channels},
+      .result = {Shape.output_size(), static_cast<std::int64_t>(Shape.output_width()) * Shape.filters, Shape.filters},
   }};
 };
 
-} // namespace detail
+/// How a panel of which so many filters count is computed.
+template <int Batch, convolution_shape Shape, class Arch>
+[[nodiscard]] consteval tile_plan forward_plan(int columns) {
+  using layout = packed_filter<Shape, Arch>;
+  tile_plan plan;
+  if (columns == 0) return plan;
+  plan.vectors = (columns + lanes<Arch> - 1) / lanes<Arch>;
+  plan.height = tile_height<Arch>(forward_correlation<Batch, Shape>::parts, plan.vectors);
+  plan.panel = layout::panel_columns;
+  plan.columns = columns;
+  plan.direct = Shape.steps() <= most_direct_steps;
+  if (Shape.steps() > most_short_steps) return plan;
+  std::ptrdiff_t const right_column = static_cast<std::ptrdiff_t>(Shape.group_channels()) * plan.panel;
+  plan.short_runs = {.rows = Shape.kernel_height,
+                     .columns = Shape.kernel_width,
+                     .steps = Shape.group_channels(),
+                     .left_row = static_cast<std::ptrdiff_t>(Shape.dilation_height) * Shape.width * Shape.channels,
+                     .right_row = Shape.kernel_width * right_column,
+                     .left_column = static_cast<std::ptrdiff_t>(Shape.dilation_width) * Shape.channels,
+                     .right_column = right_column,
+                     .left_step = 1,
+                     .right_step = plan.panel};
+  return plan;
+}
+
+}  // namespace detail
 
 /// Floats of workspace that `convolution` needs, for each thread.
 template <convolution_shape Shape, class Arch = default_architecture>
@@ -62,56 +80,36 @@ inline constexpr long long convolution_workspace = 0;
 /// output of the shape, channels last; w: packed_filter<Shape, Arch>. Where a
 /// filter has more than 2048 steps, y holds partial sums before the epilogue is
 /// called.
-template <int Batch, convolution_shape Shape, class Arch = default_architecture,
-          class Epilogue = no_epilogue>
-void convolution(float const *x, float const *w, float * /*workspace*/,
-                 float *y, Epilogue const &epilogue = {}, share part = {}) {
+template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
+void convolution(float const* x, float const* w, float* /*workspace*/, float* y, Epilogue const& epilogue = {},
+                 share part = {}) {
   using layout = packed_filter<Shape, Arch>;
-  constexpr detail::correlation const(&shape)[1] =
-      detail::forward_correlation<Batch, Shape>::parts;
+  constexpr detail::correlation const(&shape)[1] = detail::forward_correlation<Batch, Shape>::parts;
   constexpr int filters = Shape.group_filters();
   constexpr int panel = layout::panel_columns;
   constexpr int whole = filters / panel;
-  constexpr int rest = filters % panel;
-  constexpr int whole_height =
-      detail::tile_height<Arch>(shape, panel / lanes<Arch>);
-  constexpr int rest_vectors = (rest + lanes<Arch> - 1) / lanes<Arch>;
-  constexpr int rest_height =
-      rest == 0 ? 1 : detail::tile_height<Arch>(shape, rest_vectors);
-  constexpr std::int64_t whole_tiles = shape[0].tiles(whole_height);
-  constexpr std::int64_t rest_tiles =
-      rest == 0 ? 0 : shape[0].tiles(rest_height);
+  constexpr detail::tile_plan whole_plan = detail::forward_plan<Batch, Shape, Arch>(panel);
+  constexpr detail::tile_plan rest_plan = detail::forward_plan<Batch, Shape, Arch>(filters % panel);
+  constexpr std::int64_t whole_tiles = whole == 0 ? 0 : shape[0].tiles(whole_plan.height);
+  constexpr std::int64_t rest_tiles = filters % panel == 0 ? 0 : shape[0].tiles(rest_plan.height);
 
-  share::range const range =
-      part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
+  share::range const range = part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
   std::int64_t begin = 0;
-  auto const correlate = [&]<int Height, int Vectors>(int group, int p,
-                                                      int columns,
-                                                      std::int64_t tiles) {
+  auto const correlate = [&]<detail::tile_plan Plan>(int group, int p, std::int64_t tiles) {
     std::int64_t const first = range.first > begin ? range.first - begin : 0;
-    std::int64_t const last =
-        range.last - begin < tiles ? range.last - begin : tiles;
+    std::int64_t const last = range.last - begin < tiles ? range.last - begin : tiles;
     begin += tiles;
-    if (first >= last)
-      return;
-    int const column = group * filters + p * panel;
-    detail::correlate<Height, Vectors, panel, Arch>(
+    if (first >= last) return;
+    detail::correlate<Plan, Arch>(
         shape[0], x + group * Shape.group_channels(),
-        w + static_cast<std::int64_t>(group) * layout::size +
-            static_cast<std::int64_t>(p) * layout::panel_stride,
-        first, last,
-        detail::correlation_output<Epilogue>{y, columns, column, false, false,
-                                             epilogue});
+        w + static_cast<std::int64_t>(group) * layout::size + static_cast<std::int64_t>(p) * layout::panel_stride,
+        first, last, detail::correlation_output<Epilogue>{y, group * filters + p * panel, false, false, epilogue});
   };
   for (int group = 0; group < Shape.groups; ++group) {
     if constexpr (whole > 0)
-      for (int p = 0; p < whole; ++p)
-        correlate.template operator()<whole_height, panel / lanes<Arch>>(
-            group, p, panel, whole_tiles);
-    if constexpr (rest > 0)
-      correlate.template operator()<rest_height, rest_vectors>(
-          group, whole, rest, rest_tiles);
+      for (int p = 0; p < whole; ++p) correlate.template operator()<whole_plan>(group, p, whole_tiles);
+    if constexpr (rest_tiles > 0) correlate.template operator()<rest_plan>(group, whole, rest_tiles);
   }
 }
 
-} // namespace stagecraft::kernels
+}  // namespace stagecraft::kernels

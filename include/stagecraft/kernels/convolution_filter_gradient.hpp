@@ -23,7 +23,8 @@ inline constexpr int block_outputs = 576;
 
 /// Taps by the outputs that they meet, and how the outputs are cut into blocks:
 /// some rows of a sample, or some samples.
-template <int Batch, convolution_shape Shape> struct filter_correlation {
+template <int Batch, convolution_shape Shape>
+struct filter_correlation {
   static constexpr convolution_axis rows = {.outputs = Shape.kernel_height,
                                             .extent = Shape.height,
                                             .taps = Shape.output_height(),
@@ -49,21 +50,22 @@ template <int Batch, convolution_shape Shape> struct filter_correlation {
       .column_class_count = column_classes.count,
   }};
   static constexpr int outputs = Shape.output_height() * Shape.output_width();
-  static constexpr int
-      row_blocks = outputs > block_outputs
-                       ? (outputs + block_outputs / 2) / block_outputs
-                       : 1;
-  static constexpr int block_rows =
-      (Shape.output_height() + row_blocks - 1) / row_blocks;
-  static constexpr int most_samples =
-      outputs > block_outputs ? 1 : block_outputs / outputs;
-  static constexpr int block_samples =
-      most_samples < Batch ? most_samples : Batch;
+  static constexpr int row_blocks = outputs > block_outputs ? (outputs + block_outputs / 2) / block_outputs : 1;
+  static constexpr int block_rows = (Shape.output_height() + row_blocks - 1) / row_blocks;
+  static constexpr int most_samples = outputs > block_outputs ? 1 : block_outputs / outputs;
+  static constexpr int block_samples = most_samples < Batch ? most_samples : Batch;
 
-  /// The height of the tiles: two of them at least, for two threads.
-  template <class Arch> [[nodiscard]] static consteval int height(int vectors) {
-    int const best = tile_height<Arch>(parts, vectors);
-    return parts[0].tiles(best) > 1 ? best : (Shape.steps() + 1) / 2;
+  /// How a panel of which so many filters count is computed: in two tiles at least, for two threads.
+  template <class Arch>
+  [[nodiscard]] static consteval tile_plan plan(int filters) {
+    tile_plan found;
+    if (filters == 0) return found;
+    found.vectors = (filters + lanes<Arch> - 1) / lanes<Arch>;
+    found.height = tile_height<Arch>(parts, found.vectors);
+    if (parts[0].tiles(found.height) == 1) found.height = (Shape.steps() + 1) / 2;
+    found.panel = packed_filter<Shape, Arch>::panel_columns;
+    found.columns = filters;
+    return found;
   }
 };
 
@@ -85,20 +87,14 @@ struct filter_distances {
 
 /// Tiles [first, last) of a class of taps, summed over a block of outputs. x
 /// and dy begin with the block's first sample.
-template <int Height, int Vectors, int Panel, class Arch>
-void filter_gradient_class(correlation const &shape,
-                           filter_distances const &distances,
-                           tap_class const &row, tap_class const &column,
-                           output_block const &block, float const *x,
-                           float const *dy, std::int64_t first,
-                           std::int64_t last,
-                           correlation_output<no_epilogue> const &output) {
+template <tile_plan Plan, class Arch>
+void filter_gradient_class(correlation const& shape, filter_distances const& distances, tap_class const& row,
+                           tap_class const& column, output_block const& block, float const* x, float const* dy,
+                           std::int64_t first, std::int64_t last, correlation_output<no_epilogue> const& output) {
   int const from = row.tap > block.row ? row.tap : block.row;
-  int const to =
-      row.tap + row.taps < block.row_end ? row.tap + row.taps : block.row_end;
+  int const to = row.tap + row.taps < block.row_end ? row.tap + row.taps : block.row_end;
   bool const empty = from >= to || column.taps == 0;
-  if (empty && output.add)
-    return;
+  if (empty && output.add) return;
   step_runs runs;
   runs.rows = empty ? 0 : block.samples;
   runs.columns = to - from;
@@ -111,70 +107,52 @@ void filter_gradient_class(correlation const &shape,
   runs.right_step = distances.dy.pixel;
   dy += from * distances.dy.row + column.tap * distances.dy.pixel;
 
-  std::int64_t const rows =
-      static_cast<std::int64_t>(row.count) * column.count * distances.channels;
+  std::int64_t const rows = static_cast<std::int64_t>(row.count) * column.count * distances.channels;
   for (std::int64_t tile = first; tile < last; ++tile) {
-    int const height = rows - tile * Height < Height
-                           ? static_cast<int>(rows - tile * Height)
-                           : Height;
-    float const *left[Height];
-    std::int64_t element[Height];
-    int channel = static_cast<int>(tile * Height % distances.channels);
-    int const tap = static_cast<int>(tile * Height / distances.channels);
+    int const height =
+        rows - tile * Plan.height < Plan.height ? static_cast<int>(rows - tile * Plan.height) : Plan.height;
+    float const* left[Plan.height];
+    std::int64_t element[Plan.height];
+    int channel = static_cast<int>(tile * Plan.height % distances.channels);
+    int const tap = static_cast<int>(tile * Plan.height / distances.channels);
     int r = row.first + tap / column.count;
     int c = column.first + tap % column.count;
-    for (int i = 0; i < Height; ++i) {
-      left[i] = x +
-                (r * shape.rows.stride + shape.rows.origin +
-                 from * shape.rows.dilation) *
-                    distances.x.row +
-                (c * shape.columns.stride + shape.columns.origin +
-                 column.tap * shape.columns.dilation) *
-                    distances.x.pixel +
-                channel;
+    for (int i = 0; i < Plan.height; ++i) {
+      left[i] =
+          x + (r * shape.rows.stride + shape.rows.origin + from * shape.rows.dilation) * distances.x.row +
+          (c * shape.columns.stride + shape.columns.origin + column.tap * shape.columns.dilation) * distances.x.pixel +
+          channel;
       element[i] =
           output.first_column +
-          static_cast<std::int64_t>(
-              (r * distances.kernel_width + c) * distances.channels + channel) *
-              Panel;
-      if (i + 1 >= height || ++channel < distances.channels)
-        continue;
+          static_cast<std::int64_t>((r * distances.kernel_width + c) * distances.channels + channel) * Plan.panel;
+      if (i + 1 >= height || ++channel < distances.channels) continue;
       channel = 0;
-      if (++c < column.first + column.count)
-        continue;
+      if (++c < column.first + column.count) continue;
       c = column.first;
       ++r;
     }
-    alignas(64) float sums[Height * Vectors * lanes<Arch>];
-    gathered_tile<Height, Vectors, 0, 0, Arch>(left, dy, runs, sums);
-    for (int i = 0; i < height; ++i)
-      output.template store<Vectors, Arch>(sums + i * Vectors * lanes<Arch>,
-                                           element[i]);
+    alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
+    gathered_tile<Plan.height, Plan.vectors, 0, 0, Arch>(left, dy, runs, keep_sums<Plan.vectors, Arch>{sums});
+    output.template store<Plan, Arch>(sums, element, height);
   }
 }
 
 /// Tiles [first, last) of a panel, summed over a block.
-template <int Height, int Vectors, int Panel, class Arch>
-void filter_gradient_panel(correlation const &shape,
-                           filter_distances const &distances,
-                           output_block const &block, float const *x,
-                           float const *dy, std::int64_t first,
-                           std::int64_t last,
-                           correlation_output<no_epilogue> const &output) {
+template <tile_plan Plan, class Arch>
+void filter_gradient_panel(correlation const& shape, filter_distances const& distances, output_block const& block,
+                           float const* x, float const* dy, std::int64_t first, std::int64_t last,
+                           correlation_output<no_epilogue> const& output) {
   std::int64_t begin = 0;
-  shape.for_each_class(
-      [&](tap_class const &row, tap_class const &column, std::int64_t rows) {
-        std::int64_t const tiles = (rows + Height - 1) / Height;
-        std::int64_t const from = first > begin ? first - begin : 0;
-        std::int64_t const to = last - begin < tiles ? last - begin : tiles;
-        if (from < to)
-          filter_gradient_class<Height, Vectors, Panel, Arch>(
-              shape, distances, row, column, block, x, dy, from, to, output);
-        begin += tiles;
-      });
+  shape.for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t rows) {
+    std::int64_t const tiles = (rows + Plan.height - 1) / Plan.height;
+    std::int64_t const from = first > begin ? first - begin : 0;
+    std::int64_t const to = last - begin < tiles ? last - begin : tiles;
+    if (from < to) filter_gradient_class<Plan, Arch>(shape, distances, row, column, block, x, dy, from, to, output);
+    begin += tiles;
+  });
 }
 
-} // namespace detail
+}  // namespace detail
 
 /// Floats of workspace that `convolution_filter_gradient` needs, for each
 /// thread.
@@ -184,84 +162,56 @@ inline constexpr long long convolution_filter_gradient_workspace = 0;
 /// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output
 /// of the shape, channels last; up to a register behind dy's end may be read.
 /// dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
-template <int Batch, convolution_shape Shape, bool Accumulate = false,
-          class Arch = default_architecture>
-void convolution_filter_gradient(float const *x, float const *dy,
-                                 float * /*workspace*/, float *dw,
-                                 share part = {}) {
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+void convolution_filter_gradient(float const* x, float const* dy, float* /*workspace*/, float* dw, share part = {}) {
   using layout = packed_filter<Shape, Arch>;
   using shape = detail::filter_correlation<Batch, Shape>;
   constexpr int channels = Shape.group_channels();
   constexpr int filters = Shape.group_filters();
   constexpr int panel = layout::panel_columns;
   constexpr int whole = filters / panel;
-  constexpr int rest = filters % panel;
-  constexpr int whole_vectors = panel / lanes<Arch>;
-  constexpr int rest_vectors = (rest + lanes<Arch> - 1) / lanes<Arch>;
-  constexpr int whole_height = shape::template height<Arch>(whole_vectors);
-  constexpr int rest_height =
-      rest == 0 ? 1 : shape::template height<Arch>(rest_vectors);
-  constexpr std::int64_t whole_tiles = shape::parts[0].tiles(whole_height);
-  constexpr std::int64_t rest_tiles =
-      rest == 0 ? 0 : shape::parts[0].tiles(rest_height);
+  constexpr detail::tile_plan whole_plan = shape::template plan<Arch>(panel);
+  constexpr detail::tile_plan rest_plan = shape::template plan<Arch>(filters % panel);
+  constexpr std::int64_t whole_tiles = shape::parts[0].tiles(whole_plan.height);
+  constexpr std::int64_t rest_tiles = filters % panel == 0 ? 0 : shape::parts[0].tiles(rest_plan.height);
   static constexpr detail::filter_distances distances = {
       .channels = channels,
       .kernel_width = Shape.kernel_width,
-      .x = {Shape.input_size(),
-            static_cast<std::int64_t>(Shape.width) * Shape.channels,
-            Shape.channels},
-      .dy = {Shape.output_size(),
-             static_cast<std::int64_t>(Shape.output_width()) * Shape.filters,
-             Shape.filters}};
+      .x = {Shape.input_size(), static_cast<std::int64_t>(Shape.width) * Shape.channels, Shape.channels},
+      .dy = {Shape.output_size(), static_cast<std::int64_t>(Shape.output_width()) * Shape.filters, Shape.filters}};
 
-  share::range const range =
-      part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
+  share::range const range = part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
   bool add = Accumulate;
-  auto const sum_block = [&](detail::output_block const &block,
-                             float const *x_block, float const *dy_block) {
+  auto const sum_block = [&](detail::output_block const& block, float const* x_block, float const* dy_block) {
     std::int64_t begin = 0;
-    auto const sum_panel = [&]<int Height, int Vectors>(int group, int p,
-                                                        int columns,
-                                                        std::int64_t tiles) {
+    auto const sum_panel = [&]<detail::tile_plan Plan>(int group, int p, std::int64_t tiles) {
       std::int64_t const first = range.first > begin ? range.first - begin : 0;
-      std::int64_t const last =
-          range.last - begin < tiles ? range.last - begin : tiles;
+      std::int64_t const last = range.last - begin < tiles ? range.last - begin : tiles;
       begin += tiles;
-      if (first >= last)
-        return;
-      detail::filter_gradient_panel<Height, Vectors, panel, Arch>(
-          shape::parts[0], distances, block, x_block + group * channels,
-          dy_block + group * filters + p * panel, first, last,
-          detail::correlation_output<no_epilogue>{
-              dw + static_cast<std::int64_t>(group) * layout::size +
-                  static_cast<std::int64_t>(p) * layout::panel_stride,
-              columns,
-              0,
-              add,
-              false,
-              {}});
+      if (first >= last) return;
+      detail::filter_gradient_panel<Plan, Arch>(
+          shape::parts[0], distances, block, x_block + group * channels, dy_block + group * filters + p * panel, first,
+          last,
+          detail::correlation_output<no_epilogue>{dw + static_cast<std::int64_t>(group) * layout::size +
+                                                      static_cast<std::int64_t>(p) * layout::panel_stride,
+                                                  0,
+                                                  add,
+                                                  false,
+                                                  {}});
     };
     for (int group = 0; group < Shape.groups; ++group) {
       if constexpr (whole > 0)
-        for (int p = 0; p < whole; ++p)
-          sum_panel.template operator()<whole_height, whole_vectors>(
-              group, p, panel, whole_tiles);
-      if constexpr (rest > 0)
-        sum_panel.template operator()<rest_height, rest_vectors>(
-            group, whole, rest, rest_tiles);
+        for (int p = 0; p < whole; ++p) sum_panel.template operator()<whole_plan>(group, p, whole_tiles);
+      if constexpr (rest_tiles > 0) sum_panel.template operator()<rest_plan>(group, whole, rest_tiles);
     }
     add = true;
   };
   for (int sample = 0; sample < Batch; sample += shape::block_samples)
     for (int row = 0; row < Shape.output_height(); row += shape::block_rows)
-      sum_block({sample + shape::block_samples < Batch ? shape::block_samples
-                                                       : Batch - sample,
-                 row,
-                 row + shape::block_rows < Shape.output_height()
-                     ? row + shape::block_rows
-                     : Shape.output_height()},
+      sum_block({sample + shape::block_samples < Batch ? shape::block_samples : Batch - sample, row,
+                 row + shape::block_rows < Shape.output_height() ? row + shape::block_rows : Shape.output_height()},
                 x + static_cast<std::int64_t>(sample) * Shape.input_size(),
                 dy + static_cast<std::int64_t>(sample) * Shape.output_size());
 }
 
-} // namespace stagecraft::kernels
+}  // namespace stagecraft::kernels

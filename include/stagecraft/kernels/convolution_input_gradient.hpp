@@ -39,56 +39,48 @@ struct phase_axis {
 };
 
 /// Phase `phase` of an axis with so many inputs, outputs, taps...
-[[nodiscard]] constexpr phase_axis find_phase(int phase, int inputs,
-                                              int outputs, int taps, int stride,
-                                              int dilation, int before) {
+[[nodiscard]] constexpr phase_axis find_phase(int phase, int inputs, int outputs, int taps, int stride, int dilation,
+                                              int before) {
   phase_axis found;
   found.first = ((phase - before) % stride + stride) % stride;
   found.tap_step = stride / greatest_common_divisor(stride, dilation);
-  while (found.first_tap < taps && found.first_tap * dilation % stride != phase)
-    ++found.first_tap;
-  int const hits = found.first_tap < taps
-                       ? (taps - 1 - found.first_tap) / found.tap_step + 1
-                       : 0;
+  while (found.first_tap < taps && found.first_tap * dilation % stride != phase) ++found.first_tap;
+  int const hits = found.first_tap < taps ? (taps - 1 - found.first_tap) / found.tap_step + 1 : 0;
   int const distance = found.tap_step * dilation / stride;
-  found.axis.outputs =
-      found.first < inputs ? (inputs - 1 - found.first) / stride + 1 : 0;
+  found.axis.outputs = found.first < inputs ? (inputs - 1 - found.first) / stride + 1 : 0;
   found.axis.extent = outputs;
   found.axis.taps = hits;
   found.axis.dilation = distance;
   if (hits > 0)
-    found.axis.origin =
-        (found.first + before - found.first_tap * dilation) / stride -
-        (hits - 1) * distance;
+    found.axis.origin = (found.first + before - found.first_tap * dilation) / stride - (hits - 1) * distance;
   return found;
 }
 
-template <convolution_shape Shape, int Phase> struct row_phase {
-  static constexpr phase_axis value = find_phase(
-      Phase, Shape.height, Shape.output_height(), Shape.kernel_height,
-      Shape.stride_height, Shape.dilation_height, Shape.top);
-  static constexpr auto classes =
-      classify<most_classes(Shape.kernel_height)>(value.axis);
+template <convolution_shape Shape, int Phase>
+struct row_phase {
+  static constexpr phase_axis value = find_phase(Phase, Shape.height, Shape.output_height(), Shape.kernel_height,
+                                                 Shape.stride_height, Shape.dilation_height, Shape.top);
+  static constexpr auto classes = classify<most_classes(Shape.kernel_height)>(value.axis);
 };
 
-template <convolution_shape Shape, int Phase> struct column_phase {
-  static constexpr phase_axis value =
-      find_phase(Phase, Shape.width, Shape.output_width(), Shape.kernel_width,
-                 Shape.stride_width, Shape.dilation_width, Shape.left);
-  static constexpr auto classes =
-      classify<most_classes(Shape.kernel_width)>(value.axis);
+template <convolution_shape Shape, int Phase>
+struct column_phase {
+  static constexpr phase_axis value = find_phase(Phase, Shape.width, Shape.output_width(), Shape.kernel_width,
+                                                 Shape.stride_width, Shape.dilation_width, Shape.left);
+  static constexpr auto classes = classify<most_classes(Shape.kernel_width)>(value.axis);
 };
 
 /// All phases of the gradient; number i is row phase i / stride_width, column
 /// phase i % stride_width.
-template <int Batch, convolution_shape Shape> struct backward_correlation {
+template <int Batch, convolution_shape Shape>
+struct backward_correlation {
   static constexpr int phases = Shape.stride_height * Shape.stride_width;
 
-  template <int Phase> [[nodiscard]] static constexpr correlation phase() {
+  template <int Phase>
+  [[nodiscard]] static constexpr correlation phase() {
     using rows = row_phase<Shape, Phase / Shape.stride_width>;
     using columns = column_phase<Shape, Phase % Shape.stride_width>;
-    constexpr std::int64_t row_floats =
-        static_cast<std::int64_t>(Shape.width) * Shape.channels;
+    constexpr std::int64_t row_floats = static_cast<std::int64_t>(Shape.width) * Shape.channels;
     return {
         .samples = Batch,
         .rows = rows::value.axis,
@@ -98,14 +90,9 @@ template <int Batch, convolution_shape Shape> struct backward_correlation {
         .column_classes = columns::classes.item,
         .column_class_count = columns::classes.count,
         .channels = Shape.group_filters(),
-        .source = {Shape.output_size(),
-                   static_cast<std::int64_t>(Shape.output_width()) *
-                       Shape.filters,
-                   Shape.filters},
-        .result = {Shape.input_size(), Shape.stride_height * row_floats,
-                   Shape.stride_width * Shape.channels},
-        .result_first = rows::value.first * row_floats +
-                        columns::value.first * Shape.channels,
+        .source = {Shape.output_size(), static_cast<std::int64_t>(Shape.output_width()) * Shape.filters, Shape.filters},
+        .result = {Shape.input_size(), Shape.stride_height * row_floats, Shape.stride_width * Shape.channels},
+        .result_first = rows::value.first * row_floats + columns::value.first * Shape.channels,
     };
   }
 
@@ -114,18 +101,16 @@ template <int Batch, convolution_shape Shape> struct backward_correlation {
     phase_axis rows[phases];
     phase_axis columns[phases];
   };
-  static constexpr all value =
-      []<int... Phase>(std::integer_sequence<int, Phase...>) {
-        return all{{phase<Phase>()...},
-                   {row_phase<Shape, Phase / Shape.stride_width>::value...},
-                   {column_phase<Shape, Phase % Shape.stride_width>::value...}};
-      }(std::make_integer_sequence<int, phases>());
+  static constexpr all value = []<int... Phase>(std::integer_sequence<int, Phase...>) {
+    return all{{phase<Phase>()...},
+               {row_phase<Shape, Phase / Shape.stride_width>::value...},
+               {column_phase<Shape, Phase % Shape.stride_width>::value...}};
+  }(std::make_integer_sequence<int, phases>());
 };
 
 /// Columns of a panel of the transposed filter.
 template <convolution_shape Shape, class Arch>
-inline constexpr int transposed_panel =
-    packed_matrix<1, Shape.group_channels(), Arch>::panel_columns;
+inline constexpr int transposed_panel = packed_matrix<1, Shape.group_channels(), Arch>::panel_columns;
 
 /// From the filter's taps of a phase to a panel of the transposed filter, whose
 /// rows count (tap row, tap column, filter), taps in reverse order. `w` is the
@@ -133,106 +118,87 @@ inline constexpr int transposed_panel =
 /// where the next phase's panel begins; a block of rows behind it may be
 /// overwritten.
 template <class Layout, class Arch>
-float *transpose_phase(float const *w, phase_axis const &rows,
-                       phase_axis const &columns, int kernel_width,
-                       int all_channels, int filters, int channel, int vectors,
-                       int panel, float *to) {
+float* transpose_phase(float const* w, phase_axis const& rows, phase_axis const& columns, int kernel_width,
+                       int all_channels, int filters, int channel, int vectors, int panel, float* to) {
   constexpr int width = lanes<Arch>;
   for (int r = rows.axis.taps - 1; r >= 0; --r)
-    for (int c = columns.axis.taps - 1; c >= 0;
-         --c, to += static_cast<std::ptrdiff_t>(filters) * panel) {
-      int const tap = (rows.first_tap + r * rows.tap_step) * kernel_width +
-                      columns.first_tap + c * columns.tap_step;
+    for (int c = columns.axis.taps - 1; c >= 0; --c, to += static_cast<std::ptrdiff_t>(filters) * panel) {
+      int const tap = (rows.first_tap + r * rows.tap_step) * kernel_width + columns.first_tap + c * columns.tap_step;
       for (int f = 0; f < filters; f += width)
         for (int v = 0; v < vectors; ++v) {
           int const k = channel + v * width;
-          transpose_block<Arch>(w + Layout::index(tap * all_channels + k, f),
-                                Layout::panel_columns, all_channels - k,
+          transpose_block<Arch>(w + Layout::index(tap * all_channels + k, f), Layout::panel_columns, all_channels - k,
                                 to + f * panel + v * width, panel);
         }
     }
   return to;
 }
 
-} // namespace detail
+/// How a panel of which so many channels count is computed.
+template <int Batch, convolution_shape Shape, class Arch>
+[[nodiscard]] consteval tile_plan backward_plan(int columns) {
+  tile_plan plan;
+  if (columns == 0) return plan;
+  plan.vectors = (columns + lanes<Arch> - 1) / lanes<Arch>;
+  plan.height = tile_height<Arch>(backward_correlation<Batch, Shape>::value.part, plan.vectors);
+  plan.panel = transposed_panel<Shape, Arch>;
+  plan.columns = columns;
+  plan.direct = Shape.kernel_height * Shape.kernel_width * Shape.group_filters() <= most_direct_steps;
+  return plan;
+}
+
+}  // namespace detail
 
 /// Floats of workspace that `convolution_input_gradient` needs, for each
 /// thread: a panel of the transposed filter.
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long convolution_input_gradient_workspace =
-    (static_cast<long long>(Shape.kernel_height) * Shape.kernel_width *
-         Shape.group_filters() +
+    (static_cast<long long>(Shape.kernel_height) * Shape.kernel_width * Shape.group_filters() +
      lanes<Arch>)*detail::transposed_panel<Shape, Arch>;
 
 /// dx (+)= the gradient of the input. dy: Batch x output and dx: Batch x input
 /// of the shape, channels last; w: packed_filter<Shape, Arch>.
-template <int Batch, convolution_shape Shape, bool Accumulate = false,
-          class Arch = default_architecture>
-void convolution_input_gradient(float const *dy, float const *w,
-                                float *workspace, float *dx, share part = {}) {
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+void convolution_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part = {}) {
   using layout = packed_filter<Shape, Arch>;
   using shapes = detail::backward_correlation<Batch, Shape>;
   constexpr int channels = Shape.group_channels();
   constexpr int filters = Shape.group_filters();
   constexpr int panel = detail::transposed_panel<Shape, Arch>;
   constexpr int whole = channels / panel;
-  constexpr int rest = channels % panel;
-  constexpr int whole_vectors = panel / lanes<Arch>;
-  constexpr int rest_vectors = (rest + lanes<Arch> - 1) / lanes<Arch>;
-  constexpr auto const &all = shapes::value;
-  constexpr int whole_height =
-      detail::tile_height<Arch>(all.part, whole_vectors);
-  constexpr int rest_height = detail::tile_height<Arch>(all.part, rest_vectors);
-  constexpr std::int64_t whole_tiles =
-      detail::all_tiles(all.part, whole_height);
-  constexpr std::int64_t rest_tiles =
-      rest == 0 ? 0 : detail::all_tiles(all.part, rest_height);
+  constexpr auto const& all = shapes::value;
+  constexpr detail::tile_plan whole_plan = detail::backward_plan<Batch, Shape, Arch>(panel);
+  constexpr detail::tile_plan rest_plan = detail::backward_plan<Batch, Shape, Arch>(channels % panel);
+  constexpr std::int64_t whole_tiles = detail::all_tiles(all.part, whole_plan.height);
+  constexpr std::int64_t rest_tiles = channels % panel == 0 ? 0 : detail::all_tiles(all.part, rest_plan.height);
 
-  share::range const range =
-      part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
+  share::range const range = part.of(Shape.groups * (whole * whole_tiles + rest_tiles));
   std::int64_t begin = 0;
-  auto const correlate = [&]<int Height, int Vectors>(
-                             int group, int p, int columns,
-                             std::int64_t panel_tiles) {
-    std::int64_t const panel_begin = begin;
+  auto const correlate = [&]<detail::tile_plan Plan>(int group, int p, std::int64_t panel_tiles) {
+    std::int64_t phase_begin = begin;
     begin += panel_tiles;
-    if (range.first >= begin || range.last <= panel_begin)
-      return;
-    float *filter = workspace;
-    std::int64_t phase_begin = panel_begin;
+    if (range.first >= begin || range.last <= phase_begin) return;
+    float* filter = workspace;
     for (int i = 0; i < shapes::phases; ++i) {
-      float const *const taps = filter;
-      filter = detail::transpose_phase<layout, Arch>(
-          w + static_cast<std::int64_t>(group) * layout::size, all.rows[i],
-          all.columns[i], Shape.kernel_width, channels, filters, p * panel,
-          Vectors, panel, filter);
-      std::int64_t const tiles = all.part[i].tiles(Height);
-      std::int64_t const first =
-          range.first > phase_begin ? range.first - phase_begin : 0;
-      std::int64_t const last =
-          range.last - phase_begin < tiles ? range.last - phase_begin : tiles;
+      float const* const taps = filter;
+      filter = detail::transpose_phase<layout, Arch>(w + static_cast<std::int64_t>(group) * layout::size, all.rows[i],
+                                                     all.columns[i], Shape.kernel_width, channels, filters, p * panel,
+                                                     Plan.vectors, panel, filter);
+      std::int64_t const tiles = all.part[i].tiles(Plan.height);
+      std::int64_t const first = range.first > phase_begin ? range.first - phase_begin : 0;
+      std::int64_t const last = range.last - phase_begin < tiles ? range.last - phase_begin : tiles;
       phase_begin += tiles;
       if (first < last)
-        detail::correlate<Height, Vectors, panel, Arch>(
+        detail::correlate<Plan, Arch>(
             all.part[i], dy + group * filters, taps, first, last,
-            detail::correlation_output<no_epilogue>{dx,
-                                                    columns,
-                                                    group * channels +
-                                                        p * panel,
-                                                    Accumulate,
-                                                    false,
-                                                    {}});
+            detail::correlation_output<no_epilogue>{dx, group * channels + p * panel, Accumulate, false, {}});
     }
   };
   for (int group = 0; group < Shape.groups; ++group) {
     if constexpr (whole > 0)
-      for (int p = 0; p < whole; ++p)
-        correlate.template operator()<whole_height, whole_vectors>(
-            group, p, panel, whole_tiles);
-    if constexpr (rest > 0)
-      correlate.template operator()<rest_height, rest_vectors>(
-          group, whole, rest, rest_tiles);
+      for (int p = 0; p < whole; ++p) correlate.template operator()<whole_plan>(group, p, whole_tiles);
+    if constexpr (rest_tiles > 0) correlate.template operator()<rest_plan>(group, whole, rest_tiles);
   }
 }
 
-} // namespace stagecraft::kernels
+}  // namespace stagecraft::kernels

@@ -29,19 +29,18 @@ struct tap_class {
 };
 
 /// The taps that output o sees.
-[[nodiscard]] constexpr tap_class taps_of_output(convolution_axis const &axis,
-                                                 int o) {
+[[nodiscard]] constexpr tap_class taps_of_output(convolution_axis const& axis, int o) {
   int const at = o * axis.stride + axis.origin;
   int const begin = at >= 0 ? 0 : (-at + axis.dilation - 1) / axis.dilation;
   int const behind = axis.extent - 1 - at;
   int const last = behind < 0 ? -1 : behind / axis.dilation;
   int const end = last + 1 < axis.taps ? last + 1 : axis.taps;
-  return begin < end ? tap_class{o, 1, begin, end - begin}
-                     : tap_class{o, 1, 0, 0};
+  return begin < end ? tap_class{o, 1, begin, end - begin} : tap_class{o, 1, 0, 0};
 }
 
 /// All classes of an axis. There are at most twice as many as taps, and one.
-template <int Most> struct tap_classes {
+template <int Most>
+struct tap_classes {
   tap_class item[Most] = {};
   int count = 0;
 };
@@ -49,13 +48,12 @@ template <int Most> struct tap_classes {
 [[nodiscard]] constexpr int most_classes(int taps) { return 2 * taps + 1; }
 
 template <int Most>
-[[nodiscard]] constexpr tap_classes<Most>
-classify(convolution_axis const &axis) {
+[[nodiscard]] constexpr tap_classes<Most> classify(convolution_axis const& axis) {
   tap_classes<Most> found;
   for (int o = 0; o < axis.outputs; ++o) {
     tap_class const next = taps_of_output(axis, o);
     if (found.count > 0) {
-      tap_class &before = found.item[found.count - 1];
+      tap_class& before = found.item[found.count - 1];
       if (before.tap == next.tap && before.taps == next.taps) {
         ++before.count;
         continue;
@@ -66,4 +64,4 @@ classify(convolution_axis const &axis) {
   return found;
 }
 
-} // namespace stagecraft::kernels::detail
+}  // namespace stagecraft::kernels::detail
