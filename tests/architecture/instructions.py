@@ -3,6 +3,8 @@
 
     python3 instructions.py fused OBJECT
         The products in OBJECT's fused_kernel are fused with the additions.
+    python3 instructions.py oldest OBJECT
+        The check of the processor, which OBJECT has a copy of, runs on every processor.
     python3 instructions.py separate PROGRAM OLDER NEWER
         What the objects OLDER and NEWER both define, PROGRAM has from OLDER; nothing that computes is defined by both.
 """
@@ -18,6 +20,8 @@ NEWER = re.compile(r"v[a-z]|k[a-z]+[bwdq]$|(popcnt|crc32|movbe|lzcnt|tzcnt|andn|
 COMPUTES = re.compile(r"stagecraft::(kernels::|operation<|host_session<|host_call<|trainer<)")
 FIRST_VALUES = re.compile(r"^(void |float |double )?stagecraft::kernels::"
                           r"(initialize|random_|compute_fans|detail::(fill_|dot))")
+CHECKS = re.compile(r"stagecraft::kernels::detail::(\(anonymous namespace\)::)?(check_processor|require_processor|"
+                    r"complain_about_processor|instruction_sets_of_processor|only|level_of|processor_)")
 
 
 def output(*command, text=None):
@@ -65,6 +69,16 @@ def separate(program, older, newer):
     return found
 
 
+def oldest(path):
+    found, checks = [], 0
+    every = functions(path)
+    for name, text in demangled(list(every)).items():
+        if CHECKS.match(text):
+            checks += 1
+            found += [f"{path}: {text}: {line}" for line in every[name] if NEWER.match(line.split()[0])]
+    return found if checks >= 3 else [f"{path} has only {checks} functions of the check"]
+
+
 def fused(path):
     """One multiply-add per vector, and no product that is added in a second step."""
     kernels = [lines for name, lines in functions(path).items() if name == "fused_kernel"]
@@ -83,6 +97,6 @@ def fused(path):
 
 
 if __name__ == "__main__":
-    problems = {"fused": fused, "separate": separate}[sys.argv[1]](*sys.argv[2:])
+    problems = {"fused": fused, "oldest": oldest, "separate": separate}[sys.argv[1]](*sys.argv[2:])
     print("\n".join(problems) if problems else "as expected")
     sys.exit(1 if problems else 0)

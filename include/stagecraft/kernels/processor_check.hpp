@@ -116,10 +116,10 @@ struct processor_level {
   return {"x86-64", 0};
 }
 
-/// A text that needs no other memory.
+/// A text that needs no other memory. An aggregate: a constructor that nobody writes would be compiled with the flags.
 struct processor_complaint {
-  char text[1024] = {};
-  std::size_t length = 0;
+  char text[1024];
+  std::size_t length;
 
   constexpr processor_complaint& operator<<(char const* more) {
     while (*more != 0 && length + 1 < sizeof text) text[length++] = *more++;
@@ -130,7 +130,7 @@ struct processor_complaint {
 /// E4040, for code that needs the sets `needed` on a processor with the sets `present`: empty if it has all of them.
 [[nodiscard]] constexpr processor_complaint complain_about_processor(instruction_sets needed,
                                                                      instruction_sets present) {
-  processor_complaint complaint;
+  processor_complaint complaint{};
   instruction_sets const missing = needed & ~present;
   if (missing == 0) return complaint;
   processor_level const level = level_of(needed);
