@@ -34,6 +34,17 @@ void check_input_gradient() {
   CHECK(dx.guard_is_intact());
 }
 
+/// A slow update of the weights, w -= g, as far as the kernel knows.
+template <class Arch>
+struct subtract_slowly {
+  static constexpr bool takes_long = true;
+  float* w;
+
+  void operator()(kernels::batch<Arch> const& gradient, int offset) const {
+    (kernels::batch<Arch>::load_aligned(w + offset) - gradient).store_aligned(w + offset);
+  }
+};
+
 template <int M, int K, int N, class Arch>
 void check_weight_gradient() {
   using layout = packed_matrix<K, N, Arch>;
@@ -64,6 +75,10 @@ void check_weight_gradient() {
         (kernels::batch<Arch>::load_aligned(w.data() + offset) - gradient).store_aligned(w.data() + offset);
       });
   buffer zero(layout::size);
+  CHECK(first_difference(w.data(), zero.data(), layout::size) == -1);
+
+  layout::pack(expected.data(), w.data());
+  kernels::matmul_weight_gradient<M, K, N, false, Arch>(x.data(), dy.data(), nullptr, subtract_slowly<Arch>{w.data()});
   CHECK(first_difference(w.data(), zero.data(), layout::size) == -1);
 }
 

@@ -86,11 +86,57 @@ struct store_gradient {
   }
 };
 
+namespace detail {
+
+/// Whether a weight gradient's `finish` takes long, and there are registers for its work beside the sums.
+template <class Finish, class Arch>
+inline constexpr bool defers_finish = vector_registers<Arch>() == 32 && requires { requires Finish::takes_long; };
+
+/// The sums of a finished tile, which are dealt with one after the other beside the products of the next tile: the
+/// processor does not look far enough ahead to take roots and divide while it multiplies already.
+template <int Rows, int Vectors, int PanelColumns, int Steps, class Arch, class Finish>
+struct deferred_tile {
+  static constexpr int most = Rows * Vectors;
+  /// Steps of the next tile's sums from one call to the next, and sums that a call deals with.
+  static constexpr int calls = Steps < most ? Steps : most;
+  static constexpr int every = Steps / calls;
+  static constexpr int together = (most + calls - 1) / calls;
+
+  Finish finish_one;
+  float const* sums;
+  float const* next = sums;
+  float const* end = sums;
+  int offset = 0;  ///< of the next sum in the gradient
+
+  void operator()() {
+#pragma GCC unroll 1
+    for (int n = 0; n < together; ++n)
+      if (next != end) one();
+  }
+  void finish() {
+#pragma GCC unroll 1
+    while (next != end) one();
+  }
+
+ private:
+  void one() {
+    constexpr int columns = Vectors * lanes<Arch>;
+    finish_one(batch<Arch>::load_aligned(next), offset);
+    next += lanes<Arch>;
+    offset += lanes<Arch>;
+    if constexpr (columns != PanelColumns)
+      if ((next - sums) % columns == 0) offset += PanelColumns - columns;
+  }
+};
+
+}  // namespace detail
+
 /// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
 /// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind dy's
 /// end may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
-/// written. `dw` is read if Accumulate; else it may be null. A thread's share is a range of columns, as far as the
-/// panels of dw allow: about the same as in `matmul`.
+/// written; with a member `static constexpr bool takes_long = true`, because it divides or takes roots, it is called
+/// beside the products that follow. `dw` is read if Accumulate; else it may be null. A thread's share is a range of
+/// columns, as far as the panels of dw allow: about the same as in `matmul`.
 template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
   requires(!std::same_as<Finish, share>)
 inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish,
@@ -104,6 +150,7 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
   detail::for_each_panel<K, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
     constexpr int vectors = (Columns + width - 1) / width;
     constexpr int last_lanes = Columns - (vectors - 1) * width;
+    constexpr detail::row_blocks cut = detail::cut_rows<Arch>(K, vectors);
     float const* right = dy + p * panel;
     if constexpr (copies) {
       for (int m = 0; m < M; ++m, right += N) {
@@ -114,16 +161,36 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
       }
       right = copy;
     }
-    detail::for_each_tile<detail::cut_rows<Arch>(K, vectors)>(first_tile, last_tile, [&]<int Height>(int k) {
-      int const base = p * layout::panel_stride + k * panel;
-      detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch>(
-          x + k, right, M, [=](int i, int j, batch<Arch> sum) {
-            int const offset = base + i * panel + j * width;
-            if (!copies && j == vectors - 1) sum = detail::keep_lanes<last_lanes, Arch>(sum);
-            if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
-            finish(sum, offset);
-          });
-    });
+    auto const complete = [=](batch<Arch> sum, int j, [[maybe_unused]] int offset) {
+      if (!copies && j == vectors - 1) sum = detail::keep_lanes<last_lanes, Arch>(sum);
+      if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
+      return sum;
+    };
+    if constexpr (!detail::defers_finish<Finish, Arch>) {
+      detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
+        int const base = p * layout::panel_stride + k * panel;
+        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch>(
+            x + k, right, M, [=](int i, int j, batch<Arch> const& sum) {
+              int const offset = base + i * panel + j * width;
+              finish(complete(sum, j, offset), offset);
+            });
+      });
+    } else {
+      alignas(64) float sums[cut.height * vectors * width];
+      detail::deferred_tile<cut.height, vectors, panel, M, Arch, Finish> deferred{finish, sums};
+      detail::for_each_tile<cut>(first_tile, last_tile, [&]<int Height>(int k) {
+        int const base = p * layout::panel_stride + k * panel;
+        detail::multiply_tile<Height, vectors, 1, K, copies ? panel : N, 0, Arch>(
+            x + k, right, M,
+            [=, &sums](int i, int j, batch<Arch> const& sum) {
+              complete(sum, j, base + i * panel + j * width).store_aligned(sums + (i * vectors + j) * width);
+            },
+            deferred);
+        deferred.offset = base;
+        deferred.end = sums + Height * vectors * width;
+      });
+      deferred.finish();
+    }
   });
 }
 

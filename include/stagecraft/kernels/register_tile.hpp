@@ -145,11 +145,21 @@ template <class Arch>
 #endif
 }
 
-/// sum[i][j] = over all steps s: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes ...].
-/// With Ahead > 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is all the
-/// work. Calls finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors).
-template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch, class Finish>
-inline void multiply_tile(float const* left, float const* right, int steps, Finish finish) {
+/// Nothing to do beside the products.
+struct no_other_work {
+  static constexpr int every = 0;
+
+  void finish() {}
+};
+
+/// sum[i][j] = over all steps s: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes ...]. With Ahead >
+/// 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is all the work. Calls
+/// finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0, other() is called
+/// each time so many steps have been summed, and other.finish() behind the last: work that the processor can do beside
+/// the products.
+template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch, class Finish,
+          class OtherWork = no_other_work>
+inline void multiply_tile(float const* left, float const* right, int steps, Finish finish, OtherWork other = {}) {
   constexpr int width = lanes<Arch>;
   constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
   batch<Arch> sum[sums][Rows][Vectors];
@@ -161,7 +171,7 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
       for (int j = 0; j < Vectors; ++j) sum[part][i][j] = batch<Arch>(0.0F);
 
   int s = 0;
-  for (; s + sums <= steps; s += sums, left += sums * LeftStep, right += sums * RightStep)
+  auto const next_steps = [&]() __attribute__((always_inline)) {
 #pragma GCC unroll 8
     for (int part = 0; part < sums; ++part) {
       batch<Arch> row[Vectors];
@@ -177,6 +187,19 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
         for (int j = 0; j < Vectors; ++j) sum[part][i][j] = fused_multiply_add(element, row[j], sum[part][i][j]);
       }
     }
+    s += sums;
+    left += sums * LeftStep;
+    right += sums * RightStep;
+  };
+  constexpr int every = OtherWork::every;
+  if constexpr (every > 0)
+    while (s + every * sums <= steps) {
+#pragma GCC unroll 2
+      for (int n = 0; n < every; ++n) next_steps();
+      other();
+    }
+  while (s + sums <= steps) next_steps();
+  other.finish();
   if constexpr (sums > 1) {
     for (; s < steps; ++s, left += LeftStep, right += RightStep)
 #pragma GCC unroll 16

@@ -9,6 +9,9 @@ namespace stagecraft::detail {
 /// Updates a weight with the optimizer as soon as its gradient is known.
 template <auto Optimizer, class Arch>
 struct update_in_registers {
+  /// Optimizers with a state divide by a root of it.
+  static constexpr bool takes_long = Optimizer.slots() > 0;
+
   kernels::update_function<Optimizer, Arch> function;
   float* weights;
   float* slots;
