@@ -1,56 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peer: the training program of a perceptron, 784 -> 256 relu -> 128 relu -> 10, softmax cross-entropy, as somebody
-// who knows Eigen well writes it. Buffers are allocated once, products use noalias(), the optimizer is one fused pass.
+// The peer: training and inference of the perceptron, as somebody who knows Eigen well writes them. Buffers are
+// allocated once, products use noalias(), the optimizer is one fused pass.
 #pragma once
 
 #include <Eigen/Core>
 #include <cmath>
 #include <cstdint>
-#include <random>
+#include <type_traits>
+
+#include "hand_written.hpp"
+#include "mlp_network.hpp"
 
 namespace stagecraft::benchmarks {
 
-/// The sizes of the perceptron of both programs.
-inline constexpr int mlp_inputs = 784;
-inline constexpr int mlp_first = 256;
-inline constexpr int mlp_second = 128;
-inline constexpr int mlp_classes = 10;
-
-enum class mlp_optimizer { sgd, rmsprop };
-
-template <int Batch, mlp_optimizer Optimizer>
+template <int Batch, optimizer_kind Optimizer>
 class mlp_eigen {
  public:
   using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using row = Eigen::RowVectorXf;
+  /// One row has a type of its own: its product with a matrix is another function.
+  using output = std::conditional_t<Batch == 1, row, matrix>;
 
-  explicit mlp_eigen(unsigned seed = 1) {
+  explicit mlp_eigen(network_weights const& weights) {
     Eigen::setNbThreads(1);
-    std::mt19937 generator(seed);
-    auto const initialize = [&](layer& l, int inputs, int units) {
-      float const limit = std::sqrt(6.0F / static_cast<float>(inputs + units));  // glorot_uniform
-      std::uniform_real_distribution<float> uniform(-limit, limit);
-      l.w = matrix::NullaryExpr(inputs, units, [&] { return uniform(generator); });
-      l.b = row::Zero(units);
-      l.dw = l.vw = matrix::Zero(inputs, units);
-      l.db = l.vb = row::Zero(units);
-      l.y = l.dy = matrix::Zero(Batch, units);
-    };
-    initialize(first_, mlp_inputs, mlp_first);
-    initialize(second_, mlp_first, mlp_second);
-    initialize(third_, mlp_second, mlp_classes);
+    first_.initialize(mlp_inputs, weights[0]);
+    second_.initialize(mlp_first, weights[1]);
+    third_.initialize(mlp_second, weights[2]);
   }
 
   /// One step on Batch x 784 floats and their labels. Gives the mean loss before it.
-  float train_on_batch(float const* pixels, std::uint8_t const* labels) {
+  float train_on_batch(float const* pixels, std::int32_t const* labels) {
     Eigen::Map<matrix const> const x(pixels, Batch, mlp_inputs);
-    first_.y.noalias() = x * first_.w;
-    first_.y = (first_.y.rowwise() + first_.b).cwiseMax(0.0F);
-    second_.y.noalias() = first_.y * second_.w;
-    second_.y = (second_.y.rowwise() + second_.b).cwiseMax(0.0F);
-    third_.y.noalias() = second_.y * third_.w;
-    third_.y.rowwise() += third_.b;
-
+    forward(x);
     float const loss = softmax_cross_entropy(labels);
 
     third_.dw.noalias() = second_.y.transpose() * third_.dy;
@@ -71,14 +52,43 @@ class mlp_eigen {
     return loss;
   }
 
+  /// The logits of a batch.
+  float const* predict_on_batch(float const* pixels) {
+    if constexpr (Batch == 1)
+      forward(Eigen::Map<row const>(pixels, mlp_inputs));
+    else
+      forward(Eigen::Map<matrix const>(pixels, Batch, mlp_inputs));
+    return third_.y.data();
+  }
+
  private:
   struct layer {
-    matrix w, dw, vw, y, dy;
+    matrix w, dw, vw;
+    output y, dy;
     row b, db, vb;
+
+    void initialize(int inputs, first_weights const& weights) {
+      auto const units = static_cast<Eigen::Index>(weights.bias.size());
+      w = Eigen::Map<matrix const>(weights.kernel.data(), inputs, units);
+      b = Eigen::Map<row const>(weights.bias.data(), units);
+      dw = vw = matrix::Zero(inputs, units);
+      db = vb = row::Zero(units);
+      y = dy = output::Zero(Batch, units);
+    }
   };
 
+  template <class Samples>
+  void forward(Samples const& x) {
+    first_.y.noalias() = x * first_.w;
+    first_.y = (first_.y.rowwise() + first_.b).cwiseMax(0.0F);
+    second_.y.noalias() = first_.y * second_.w;
+    second_.y = (second_.y.rowwise() + second_.b).cwiseMax(0.0F);
+    third_.y.noalias() = second_.y * third_.w;
+    third_.y.rowwise() += third_.b;
+  }
+
   /// The loss of third_.y, and its gradient in third_.dy.
-  float softmax_cross_entropy(std::uint8_t const* labels) {
+  float softmax_cross_entropy(std::int32_t const* labels) {
     float loss = 0;
     for (int i = 0; i < Batch; ++i) {
       auto const logits = third_.y.row(i).array();
@@ -95,7 +105,7 @@ class mlp_eigen {
 
   template <class Values>
   static void update(Values& w, Values& gradient, Values& v) {
-    if constexpr (Optimizer == mlp_optimizer::sgd) {
+    if constexpr (Optimizer == optimizer_kind::sgd) {
       w.array() -= 0.01F * gradient.array();
     } else {
       v.array() = 0.9F * v.array() + 0.1F * gradient.array().square();

@@ -8,22 +8,21 @@
 #include <stagecraft/kernels/matmul_gradient.hpp>
 #include <stagecraft/kernels/update.hpp>
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
-#include <random>
 
 #include "aligned_floats.hpp"
+#include "mlp_network.hpp"
 
 namespace stagecraft::benchmarks {
 
 template <int Batch, auto Optimizer>
 class mlp_kernels {
  public:
-  explicit mlp_kernels(unsigned seed = 1) {
-    std::mt19937 generator(seed);
-    first_.initialize(generator);
-    second_.initialize(generator);
-    third_.initialize(generator);
+  explicit mlp_kernels(network_weights const& weights) {
+    first_.initialize(weights[0]);
+    second_.initialize(weights[1]);
+    third_.initialize(weights[2]);
   }
 
   /// One step on Batch x 784 floats and their classes. Gives the mean loss before it.
@@ -57,11 +56,9 @@ class mlp_kernels {
     aligned_floats bias_slots{static_cast<std::size_t>(padded_units * Optimizer.slots()), 0.0F};
     aligned_floats y{Batch * Units, 0.0F}, dy{Batch * Units, 0.0F};
 
-    void initialize(std::mt19937& generator) {
-      float const limit = std::sqrt(6.0F / (Inputs + Units));  // glorot_uniform
-      std::uniform_real_distribution<float> uniform(-limit, limit);
-      for (int row = 0; row < Inputs; ++row)
-        for (int column = 0; column < Units; ++column) w.data()[layout::index(row, column)] = uniform(generator);
+    void initialize(first_weights const& weights) {
+      layout::pack(weights.kernel.data(), w.data());
+      std::copy(weights.bias.begin(), weights.bias.end(), b.data());
     }
 
     template <class Function>

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the benchmarks have in common: counters, the number of threads of a run, and the machine's limit, which every
+// program measures beside its own benchmarks.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "fma_peak.hpp"
+
+namespace stagecraft::benchmarks {
+
+/// Threads that all libraries of this process may use: OMP_NUM_THREADS, else 1. One run measures one number of threads,
+/// since libraries choose their primitives by it.
+inline int threads_of_this_run() {
+  char const* const text = std::getenv("OMP_NUM_THREADS");
+  int const threads = text != nullptr ? std::atoi(text) : 1;
+  return threads < 1 ? 1 : threads;
+}
+
+/// Floating-point operations of one iteration, as a rate.
+inline void count_operations(benchmark::State& state, double operations) {
+  state.counters["FLOP/s"] = benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// Operations, and how many of them there are for each byte of operands and results that an iteration must touch.
+inline void count_operations(benchmark::State& state, double operations, double bytes) {
+  count_operations(state, operations);
+  state.counters["FLOP/byte"] = operations / bytes;
+}
+
+/// Multiply-adds of one core without any memory, as a benchmark `fma_peak`.
+inline void add_fma_peak() {
+  benchmark::RegisterBenchmark("fma_peak", [](benchmark::State& state) {
+    std::int64_t steps = 100'000;
+    for (auto _ : state) {
+      benchmark::DoNotOptimize(steps);  // else one computation serves all iterations
+      benchmark::DoNotOptimize(multiply_add_chains(steps));
+    }
+    count_operations(state, multiply_add_operations(steps));
+  });
+}
+
+}  // namespace stagecraft::benchmarks

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A trainer's steps as its `fit` and `predict` run them for each batch, for a benchmark to call one at a time.
+#pragma once
+
+#include <stagecraft/training/trainer.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "first_weights.hpp"
+
+namespace stagecraft::benchmarks {
+
+template <Model M, auto Training, class Machine>
+class trainer_steps {
+ public:
+  explicit trainer_steps(network_weights const& weights) {
+    write_weights(weights, std::make_index_sequence<graph_of<M>.parameters.size()>{});
+    std::fill_n(trainer_.session().scale(0), batch, 1.0F / batch);
+  }
+
+  /// One step on a batch of samples and their labels, with the copy of both and the accuracy. Gives the mean loss
+  /// before it.
+  float train_on_batch(float const* x, std::int32_t const* labels) {
+    auto& session = trainer_.session();
+    copy_samples(x);
+    std::copy_n(labels, batch, session.template target<0>());
+    session.train_step([&] { results_.add(session, batch, true); });
+    return session.total_loss();
+  }
+
+  /// The logits of a batch, with the copy of its samples.
+  float const* predict_on_batch(float const* x) {
+    copy_samples(x);
+    trainer_.session().predict_step();
+    return trainer_.session().prediction(0, false);
+  }
+
+ private:
+  using trainer_type = trainer<M, Training, Machine>;
+  static constexpr int batch = Training.batch_size;
+
+  void copy_samples(float const* x) {
+    std::copy_n(x, batch * trainer_.session().input_shape(0).size(), trainer_.session().input(0));
+  }
+  template <std::size_t... Parameter>
+  void write_weights(network_weights const& weights, std::index_sequence<Parameter...>) {
+    (trainer_.session().template write_weight<Parameter>(
+         (Parameter % 2 == 0 ? weights[Parameter / 2].kernel : weights[Parameter / 2].bias).data()),
+     ...);
+  }
+
+  trainer_type trainer_;
+  typename trainer_type::results results_;
+};
+
+}  // namespace stagecraft::benchmarks
