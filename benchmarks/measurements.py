@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The medians of what Google Benchmark wrote with --benchmark_out."""
+import json
+import statistics
+
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+# What an entry has beside its counters.
+NO_COUNTERS = {"family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
+               "real_time", "cpu_time"}
+
+
+def median_counters(entries):
+    """The counters of one benchmark, medians over its repetitions."""
+    names = [name for name, value in entries[0].items()
+             if name not in NO_COUNTERS and isinstance(value, (int, float)) and not isinstance(value, bool)]
+    return {name: statistics.median(entry[name] for entry in entries) for name in names}
+
+
+def time_of(entry, real):
+    return entry["real_time" if real else "cpu_time"] * SECONDS[entry["time_unit"]]
+
+
+class Measurements:
+    """Benchmarks by group and by whose they are: {group: {whose: {counter: median}}}.
+
+    The counter `time` is that of one iteration in seconds: of the processor, or of the clock where several threads work.
+    `fma_peak` of a program becomes a counter of each of its benchmarks: the limit of all their threads together.
+    """
+
+    def __init__(self):
+        self.groups = {}
+        self.context = {}
+        self.fma_peak = None
+
+    def read(self, path):
+        """Adds the benchmarks of one file."""
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        self.context |= {name: value for name, value in content.get("context", {}).items() if isinstance(value, str)}
+        runs = {}
+        # In the order in which they were registered, not in that of their runs.
+        for entry in sorted(content["benchmarks"], key=lambda entry: entry.get("family_index", 0)):
+            if entry.get("run_type", "iteration") == "iteration" and not entry.get("error_occurred"):
+                runs.setdefault(entry.get("run_name", entry["name"]), []).append(entry)
+        found = {}
+        for name, entries in runs.items():
+            real = name.endswith("/real_time")
+            counters = median_counters(entries)
+            if "time_unit" in entries[0]:
+                counters["time"] = statistics.median(time_of(entry, real) for entry in entries)
+            found[name.removesuffix("/real_time")] = counters
+        peak = found.pop("fma_peak", {}).get("FLOP/s")
+        if peak:
+            self.fma_peak = max(peak, self.fma_peak or 0)
+        for name, counters in found.items():
+            group, _, whose = name.rpartition("/")
+            if peak:
+                counters["fma_peak"] = peak * (2 if group.endswith("/threads:2") else 1)
+            self.groups.setdefault(group, {})[whose] = counters

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rows of the benchmarks' table, and the budgets that they have to meet.
+
+A row compares benchmarks of one group. A benchmark's name is <group>/<whose>; `group` is a regular expression for the
+whole group, and the row appears once for each group that fits. Budgets are written `>= 1.15` or `<= 0.9`; the value is
+stagecraft's figure over the peer's. A row without one is there to be seen.
+"""
+from dataclasses import dataclass
+
+# Programs of stagecraft's own that are no peers.
+OWN = ("stagecraft", "kernels", "one_thread")
+NAMES = {
+    "eigen": "Eigen",
+    "openblas": "OpenBLAS",
+    "onednn": "oneDNN",
+    "onednn_sgemm": "oneDNN sgemm",
+    "xtensor": "#include <xtensor/xtensor.hpp>",
+    "one_thread": "one thread",
+    "fma_peak": "FMA peak",
+    "none": "",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kind of row: `counter` of stagecraft's benchmark over that of the best of `peers` (all of the group if empty).
+
+    `against` replaces the peers: "fma_peak" is the limit of the same run, "none" gives the counter itself.
+    """
+    section: str
+    group: str
+    title: str
+    counter: str
+    budget: str = ""
+    peers: tuple = ()
+    against: str = ""
+    unit: str = ""
+
+
+TRAINING = "Training, samples/s"
+INFERENCE = "Inference"
+PRODUCTS = "Matrix products, one thread, FLOP/s"
+CONVOLUTIONS = "Convolutions, one thread, FLOP/s"
+ELEMENTWISE = "Elementwise, reductions, softmax, normalization, one thread, bytes/s"
+THREADS = "Two threads over one"
+COMPILING = "Compiling"
+ALLOCATIONS = "Allocations in a step after the first"
+
+MLP = "MLP 784-256-128-10"
+CNN = "small CNN"
+# Shapes with as many units as registers have floats; 10 units use 10 lanes of 16.
+WIDE = r"(32x32x32|64x64x64|128x128x128|256x256x256|512x512x512|(?:32|128)x784x256|(?:32|128)x256x128)"
+NARROW = r"((?:32|128)x128x10)"
+LIMITED_BY_MEMORY = r"(1x784x256|1x256x128|1024x1024x1024)"
+
+ROWS = [
+    Row(TRAINING, r"mlp/rmsprop/batch:32/threads:1", f"{MLP}, RMSprop, batch 32, 1 thread", "samples/s", ">= 1.4"),
+    Row(TRAINING, r"mlp/rmsprop/batch:128/threads:1", f"{MLP}, RMSprop, batch 128, 1 thread", "samples/s", ">= 1.2"),
+    Row(TRAINING, r"mlp/sgd/batch:(\d+)/threads:1", MLP + r", SGD, batch \1, 1 thread", "samples/s"),
+    Row(TRAINING, r"mlp/rmsprop/batch:(\d+)/threads:2", MLP + r", RMSprop, batch \1, 2 threads", "samples/s"),
+    Row(TRAINING, r"mlp/sgd/batch:(\d+)/threads:2", MLP + r", SGD, batch \1, 2 threads", "samples/s"),
+    Row(TRAINING, r"cnn/rmsprop/batch:(\d+)/threads:1", CNN + r", RMSprop, batch \1, 1 thread", "samples/s", ">= 1.25"),
+    Row(TRAINING, r"cnn/sgd/batch:(\d+)/threads:1", CNN + r", SGD, batch \1, 1 thread", "samples/s", ">= 1.25"),
+    Row(TRAINING, r"cnn/rmsprop/batch:(\d+)/threads:2", CNN + r", RMSprop, batch \1, 2 threads", "samples/s"),
+
+    Row(INFERENCE, r"mlp/predict/batch:1/threads:1", f"{MLP}, batch 1, 1 thread", "time", "<= 0.9"),
+    Row(INFERENCE, r"mlp/predict/batch:256/threads:1", f"{MLP}, batch 256, 1 thread", "samples/s", ">= 1.05"),
+    Row(INFERENCE, r"mlp/predict/batch:256/threads:2", f"{MLP}, batch 256, 2 threads", "samples/s"),
+    Row(INFERENCE, r"cnn/predict/batch:1/threads:1", f"{CNN}, batch 1, 1 thread", "time", "<= 0.92"),
+    Row(INFERENCE, r"cnn/predict/batch:1/threads:2", f"{CNN}, batch 1, 2 threads", "time"),
+    Row(INFERENCE, r"cnn/predict/batch:128/threads:(\d)", CNN + r", batch 128, \1 thread(s)", "samples/s"),
+
+    Row(PRODUCTS, rf"forward/{WIDE}", r"matmul \1", "FLOP/s", ">= 1.15", peers=("openblas",)),
+    Row(PRODUCTS, rf"forward/{WIDE}", r"matmul \1", "FLOP/s", ">= 0.83", against="fma_peak"),
+    Row(PRODUCTS, rf"forward/{WIDE}", r"matmul \1, all peers", "FLOP/s"),
+    Row(PRODUCTS, rf"forward/{NARROW}", r"matmul \1", "FLOP/s", ">= 1.15", peers=("openblas",)),
+    Row(PRODUCTS, rf"forward/{LIMITED_BY_MEMORY}", r"matmul \1", "FLOP/s"),
+    Row(PRODUCTS, r"weight_gradient/(.*)", r"weight gradient \1", "FLOP/s"),
+    Row(PRODUCTS, r"input_gradient/(.*)", r"input gradient \1", "FLOP/s"),
+
+    Row(ELEMENTWISE, r"(relu|exp|tanh|gelu|sum)/(16K|1M)", r"\1, \2 floats", "bytes/s", ">= 1"),
+    Row(ELEMENTWISE, r"(softmax|layer_normalization)_(10|1024)/(16K|1M)", r"\1, rows of \2, \3 floats", "bytes/s",
+        ">= 1"),
+
+    Row(THREADS, r"mlp/rmsprop/batch:128/threads:2", f"{MLP}, training, RMSprop, batch 128", "samples/s", ">= 1.7",
+        peers=("one_thread",)),
+    Row(THREADS, r"mlp/predict/batch:256/threads:2", f"{MLP}, inference, batch 256", "samples/s", ">= 1.7",
+        peers=("one_thread",)),
+    Row(THREADS, r"cnn/rmsprop/batch:32/threads:2", f"{CNN}, training, RMSprop, batch 32", "samples/s", ">= 1.7",
+        peers=("one_thread",)),
+    Row(THREADS, r"cnn/predict/batch:128/threads:2", f"{CNN}, inference, batch 128", "samples/s", ">= 1.7",
+        peers=("one_thread",)),
+
+    Row(ALLOCATIONS, r"mlp/rmsprop/batch:32/threads:1", f"{MLP}, training", "allocations/step", "<= 0", against="none"),
+    Row(ALLOCATIONS, r"mlp/predict/batch:256/threads:1", f"{MLP}, inference", "allocations/step", "<= 0",
+        against="none"),
+    Row(ALLOCATIONS, r"cnn/rmsprop/batch:32/threads:1", f"{CNN}, training", "allocations/step", "<= 0", against="none"),
+    Row(ALLOCATIONS, r"cnn/predict/batch:128/threads:1", f"{CNN}, inference", "allocations/step", "<= 0",
+        against="none"),
+
+    Row(COMPILING, r"compile/five_layers/(\w+)", r"stage check of five layers, \1", "seconds", "<= 1"),
+    Row(COMPILING, r"compile/resnet50/(\w+)", r"trace and stage check of ResNet-50, \1", "seconds", "<= 2"),
+    Row(COMPILING, r"compile/01_mnist/(\w+)", r"MNIST training program, time, \1", "seconds", "<= 1"),
+    Row(COMPILING, r"compile/01_mnist/(\w+)", r"MNIST training program, memory, \1", "MB", "<= 1"),
+    Row(COMPILING, r"compile/02_cnn/(\w+)", r"CNN training program, time, \1", "seconds", against="none", unit="s"),
+    Row(COMPILING, r"compile/02_cnn/(\w+)", r"CNN training program, memory, \1", "MB", against="none", unit="MB"),
+]
