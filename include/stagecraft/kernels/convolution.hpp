@@ -76,11 +76,11 @@ template <int Batch, convolution_shape Shape, class Arch>
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long convolution_workspace = 0;
 
-/// y = epilogue(the convolution of x with w). x: Batch x input and y: Batch x
-/// output of the shape, channels last; w: packed_filter<Shape, Arch>. Where a
-/// filter has more than 2048 steps, y holds partial sums before the epilogue is
-/// called.
-template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
+/// y = epilogue(the convolution of x with w), or epilogue(y + the convolution) if Accumulate. x: Batch x input and y:
+/// Batch x output of the shape, channels last; w: packed_filter<Shape, Arch>. Where a filter has more than 2048 steps,
+/// y holds partial sums before the epilogue is called.
+template <int Batch, convolution_shape Shape, bool Accumulate, class Arch = default_architecture,
+          class Epilogue = no_epilogue>
 void convolution(float const* x, float const* w, float* /*workspace*/, float* y, Epilogue const& epilogue = {},
                  share part = {}) {
   using layout = packed_filter<Shape, Arch>;
@@ -103,13 +103,20 @@ void convolution(float const* x, float const* w, float* /*workspace*/, float* y,
     detail::correlate<Plan, Arch>(
         shape[0], x + group * Shape.group_channels(),
         w + static_cast<std::int64_t>(group) * layout::size + static_cast<std::int64_t>(p) * layout::panel_stride,
-        first, last, detail::correlation_output<Epilogue>{y, group * filters + p * panel, false, false, epilogue});
+        first, last, detail::correlation_output<Epilogue>{y, group * filters + p * panel, Accumulate, false, epilogue});
   };
   for (int group = 0; group < Shape.groups; ++group) {
     if constexpr (whole > 0)
       for (int p = 0; p < whole; ++p) correlate.template operator()<whole_plan>(group, p, whole_tiles);
     if constexpr (rest_tiles > 0) correlate.template operator()<rest_plan>(group, whole, rest_tiles);
   }
+}
+
+/// The same without Accumulate.
+template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
+void convolution(float const* x, float const* w, float* workspace, float* y, Epilogue const& epilogue = {},
+                 share part = {}) {
+  convolution<Batch, Shape, false, Arch>(x, w, workspace, y, epilogue, part);
 }
 
 }  // namespace stagecraft::kernels

@@ -156,10 +156,13 @@ inline constexpr long long convolution_input_gradient_workspace =
     (static_cast<long long>(Shape.kernel_height) * Shape.kernel_width * Shape.group_filters() +
      lanes<Arch>)*detail::transposed_panel<Shape, Arch>;
 
-/// dx (+)= the gradient of the input. dy: Batch x output and dx: Batch x input
-/// of the shape, channels last; w: packed_filter<Shape, Arch>.
-template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-void convolution_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part = {}) {
+/// dx (+)= the gradient of the input, through the epilogue once its sums are complete. dy: Batch x output and dx: Batch
+/// x input of the shape, channels last; w: packed_filter<Shape, Arch>. dx may hold partial sums before the epilogue is
+/// called.
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
+          class Epilogue = no_epilogue>
+void convolution_input_gradient(float const* dy, float const* w, float* workspace, float* dx, Epilogue const& epilogue,
+                                share part = {}) {
   using layout = packed_filter<Shape, Arch>;
   using shapes = detail::backward_correlation<Batch, Shape>;
   constexpr int channels = Shape.group_channels();
@@ -191,7 +194,7 @@ void convolution_input_gradient(float const* dy, float const* w, float* workspac
       if (first < last)
         detail::correlate<Plan, Arch>(
             all.part[i], dy + group * filters, taps, first, last,
-            detail::correlation_output<no_epilogue>{dx, group * channels + p * panel, Accumulate, false, {}});
+            detail::correlation_output<Epilogue>{dx, group * channels + p * panel, Accumulate, false, epilogue});
     }
   };
   for (int group = 0; group < Shape.groups; ++group) {
@@ -199,6 +202,12 @@ void convolution_input_gradient(float const* dy, float const* w, float* workspac
       for (int p = 0; p < whole; ++p) correlate.template operator()<whole_plan>(group, p, whole_tiles);
     if constexpr (rest_tiles > 0) correlate.template operator()<rest_plan>(group, whole, rest_tiles);
   }
+}
+
+/// The same without an epilogue.
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+void convolution_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part = {}) {
+  convolution_input_gradient<Batch, Shape, Accumulate, Arch>(dy, w, workspace, dx, no_epilogue{}, part);
 }
 
 }  // namespace stagecraft::kernels
