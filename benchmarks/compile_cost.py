@@ -3,8 +3,8 @@
 
     compile_cost.py --output compile.json --compiler g++ --flags="-O3 -march=native"
 
-Writes benchmarks in the form of Google Benchmark: compile/<program>/<compiler>/<whose>, with the counters `seconds` (user
-and system time of the whole translation unit) and `MB` (the largest resident set).
+Writes benchmarks in the form of Google Benchmark: compile/<program>/<compiler>/<whose>, with the counters `seconds`
+(user and system time of the whole translation unit) and `MB` (the largest resident set).
 """
 import argparse
 import json
@@ -21,6 +21,12 @@ ROOT = HERE.parent
 COMPILE_TIME = ROOT / "tests" / "compile_time"
 EXAMPLES = ROOT / "examples"
 REPETITIONS = 3
+INCLUDE_XTENSOR = """#if __has_include(<xtensor/containers/xtensor.hpp>)
+#include <xtensor/containers/xtensor.hpp>
+#else
+#include <xtensor/xtensor.hpp>
+#endif
+"""
 
 sys.path.insert(0, str(COMPILE_TIME))
 from against_xtensor import FOR_XTENSOR  # noqa: E402
@@ -45,16 +51,15 @@ def compile_once(command):
 def include_flags(package):
     if not shutil.which("pkg-config"):
         return None
-    run = subprocess.run(["pkg-config", "--cflags", package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                         check=False)
+    run = subprocess.run(["pkg-config", "--cflags", package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                         text=True, check=False)
     return shlex.split(run.stdout) if run.returncode == 0 else None
 
 
 def units(compilers, flags, folder):
     """(name, command without output) of each translation unit; those of one group stand together."""
     xtensor = pathlib.Path(folder, "xtensor.cpp")
-    xtensor.write_text("#if __has_include(<xtensor/containers/xtensor.hpp>)\n#include <xtensor/containers/xtensor.hpp>\n"
-                       "#else\n#include <xtensor/xtensor.hpp>\n#endif\n", encoding="utf-8")
+    xtensor.write_text(INCLUDE_XTENSOR, encoding="utf-8")
     for compiler in compilers:
         kind = "clang" if "clang" in compiler else "gcc"
         command = [compiler, "-std=c++20", f"-I{ROOT / 'include'}", "-O0"]

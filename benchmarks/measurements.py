@@ -23,8 +23,8 @@ def time_of(entry, real):
 class Measurements:
     """Benchmarks by group and by whose they are: {group: {whose: {counter: median}}}.
 
-    The counter `time` is that of one iteration in seconds: of the processor, or of the clock where several threads work.
-    `fma_peak` of a program becomes a counter of each of its benchmarks: the limit of all their threads together.
+    The counter `time` is that of one iteration in seconds: of the processor, or of the clock where several threads
+    work. `fma_peak` of a program becomes a counter of each of its benchmarks: the limit of all their threads together.
     """
 
     def __init__(self):

@@ -16,6 +16,8 @@ import svg
 import table
 from measurements import Measurements
 
+# The ratio whose bar is as long as there is place.
+LONGEST = 2.0
 README_IMAGES = pathlib.Path(__file__).resolve().parent.parent / "docs" / "images"
 AHEAD, BEHIND, PEER = "#1a7f5a", "#c2571a", "#8c959f"
 PRODUCT, GRADIENT, CONVOLUTION, STREAM = "#1a7f5a", "#0969da", "#8250df", "#bf3989"
@@ -35,7 +37,7 @@ def in_picture(line):
     if line["section"] == rows.PRODUCTS:
         return ("Matrix products", title.removesuffix(", all peers")) if title.endswith(", all peers") else None
     headings = {rows.TRAINING: "Training", rows.INFERENCE: "Inference",
-                rows.ELEMENTWISE: "Elementwise, reductions, rows"}
+                rows.ELEMENTWISE: "Elementwise, sums, rows"}
     heading = headings.get(line["section"])
     return (heading, title.replace("MLP 784-256-128-10", "perceptron")) if heading else None
 
@@ -52,14 +54,12 @@ def draw_bars(lines, note, path):
         return
     row, width, label, top = 19, 540, 205, 62
     extent = max(len(column) * row + len({heading for heading, _, _ in column}) * 30 for column in columns)
-    drawing = svg.Drawing(width * len(columns) + 20, top + extent + 52, "Speed of stagecraft over that of the best peer")
+    drawing = svg.Drawing(width * len(columns) + 20, top + extent + 52, "Speed of stagecraft over the best peer's")
     drawing.text(20, 30, "Times as fast as the best peer, one thread", 18, weight="bold")
     drawing.text(20, 50, "The line is the best of Eigen, OpenBLAS and oneDNN, whose name stands behind each bar. "
                  "Longer is faster.", 12, svg.FAINT)
-    most = min(max(speed_of(line) for column in columns for *_, line in column), 4.0)
     for index, column in enumerate(columns):
-        left = 20 + index * width
-        draw_column(drawing, column, left, top, label, (width - label - 160) / max(most, 1.2), row)
+        draw_column(drawing, column, 20 + index * width, top, label, (width - label - 150) / LONGEST, row)
     drawing.text(20, drawing.height - 14, note, 10.5, svg.FAINT)
     drawing.write(path)
 
@@ -77,11 +77,14 @@ def draw_column(drawing, column, left, top, label, scale, row):
             y += 6
             first = y
         speed = speed_of(line)
-        shown = min(speed, 4.0)
+        shown = min(speed, LONGEST)
         drawing.text(start - 8, y + row * 0.68, text, 11.5, anchor="end")
         drawing.box(start, y + 3, shown * scale, row - 6, AHEAD if round(speed, 2) >= 1 else BEHIND)
+        if speed > LONGEST:  # a bar that is cut off
+            for cut in (start + shown * scale - 14, start + shown * scale - 20):
+                drawing.line(cut, y + row - 2, cut + 5, y + 1, "#ffffff", 3)
         drawing.text(start + max(shown, 1.0) * scale + 6, y + row * 0.68, f"{speed:.2f}", 11.5, weight="bold")
-        drawing.text(start + max(shown, 1.0) * scale + 36, y + row * 0.68, line["peer"], 11.5, svg.FAINT)
+        drawing.text(start + max(shown, 1.0) * scale + 38, y + row * 0.68, line["peer"], 11.5, svg.FAINT)
         y += row
     if first is not None:
         drawing.line(start + scale, first, start + scale, y, svg.INK, 1.2)
@@ -158,7 +161,7 @@ def draw_ceilings(axes, measured, peak):
         at = begin * 1.25
         drawing.text(axes.x(at) - 4, axes.y(at * rate) - 6, f"{where} {rate:.0f} GB/s", 11, rotate=round(slope, 1))
     drawing.line(axes.x(min(knees)), axes.y(peak), axes.right, axes.y(peak), svg.INK, 1.5)
-    drawing.text(axes.right - 4, axes.y(peak) - 6, f"fused multiply-adds {peak:.0f} GFLOP/s", 11, anchor="end")
+    drawing.text(axes.x(min(knees)) + 4, axes.y(peak) - 6, f"fused multiply-adds: {peak:.0f} GFLOP/s", 11)
 
 
 def place_label(taken, x, y, bounds):
@@ -183,11 +186,13 @@ def draw_roofline(measured, note, path):
     drawing = svg.Drawing(1100, height, "Roofline of stagecraft's kernels")
     drawing.text(20, 30, "Roofline of one core: GFLOP/s over operations per byte of operands and results", 18,
                  weight="bold")
-    drawing.text(20, 50, "Filled: stagecraft. Hollow: the best of Eigen, OpenBLAS and oneDNN in the same run.", 12,
-                 svg.FAINT)
+    drawing.colored_text(20, 50, (
+        ("Filled: stagecraft's products,", PRODUCT), ("gradients,", GRADIENT), ("convolutions,", CONVOLUTION),
+        ("elementwise and sums.", STREAM),
+        ("Hollow: the best of Eigen, OpenBLAS and oneDNN in the same run.", svg.FAINT)))
     most = 2 ** math.ceil(math.log2(peak * 1.4))
     least = 2 ** math.floor(math.log2(min(point[3] for point in points) / 1.2e9))
-    x_least = min(1 / 8, 2 ** math.floor(math.log2(points[0][2])))
+    x_least = 2 ** (math.ceil(math.log2(points[0][2])) - 1)
     x_most = 2 ** math.ceil(math.log2(points[-1][2] * 1.1))
     axes = LogAxes(drawing, (x_least, x_most), (least, most), (70, 70, 790, height - 74))
     axes.draw("FLOP / byte", "GFLOP/s")

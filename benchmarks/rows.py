@@ -23,7 +23,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Row:
-    """One kind of row: `counter` of stagecraft's benchmark over that of the best of `peers` (all of the group if empty).
+    """One kind of row: `counter` of stagecraft's benchmark over that of the best of `peers` (all of the group if none).
 
     `against` replaces the peers: "fma_peak" is the limit of the same run, "none" gives the counter itself.
     """

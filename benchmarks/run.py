@@ -3,8 +3,8 @@
 
     run.py --output build/benchmark --compiler g++ --flags="-O3 -march=native" program...
 
-Each program runs on one core that it does not leave; those in TWO_THREADS run once more on two. Repetitions of a program's
-benchmarks are interleaved at random. What the programs wrote stays in <output>/results.
+Each program runs on one core that it does not leave; those in TWO_THREADS run once more on two. Repetitions of a
+program's benchmarks are interleaved at random. What the programs wrote stays in <output>/results.
 """
 import argparse
 import datetime

@@ -21,6 +21,11 @@ class Drawing:
         self.elements.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{color}" text-anchor="{anchor}" '
                              f'font-weight="{weight}"{turn}>{escape(text)}</text>')
 
+    def colored_text(self, x, y, parts, size=12):
+        """One line of (text, colour)."""
+        spans = " ".join(f'<tspan fill="{color}">{escape(text)}</tspan>' for text, color in parts)
+        self.elements.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}">{spans}</text>')
+
     def line(self, x1, y1, x2, y2, color=GRID, width=1.0, dash=""):
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         self.elements.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}" '
@@ -35,6 +40,6 @@ class Drawing:
         self.elements.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" {paint}/>')
 
     def write(self, path):
-        head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
-                f'height="{self.height}" font-family="{escape(FONT)}" role="img">')
+        head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
+                f'width="{self.width}" height="{self.height}" font-family="{escape(FONT)}" role="img">')
         path.write_text("\n".join([head, *self.elements, "</svg>"]) + "\n", encoding="utf-8")

@@ -3,9 +3,10 @@
 
     table.py [--check] [--note TEXT] [--output table.json] results.json...
 
-Figures are medians over the repetitions; a row's value is stagecraft's figure over that of the best peer in the same run,
-rounded to two decimals, and is held against the budget in that form. With --check, the exit code is 1 if a row misses its
-budget. table.json is an array of {row, value, unit, peer, budget, met}; budget and met are null for a row without one.
+Figures are medians over the repetitions; a row's value is stagecraft's figure over that of the best peer in the same
+run, rounded to two decimals, and is held against the budget in that form. With --check, the exit code is 1 if a row
+misses its budget. table.json is an array of {row, value, unit, peer, budget, met}; budget and met are null for a row
+without one.
 """
 import argparse
 import json
@@ -49,14 +50,15 @@ def evaluate(row, group, programs):
         of_peer = own.get(name) if row.against else name and programs[name][row.counter]
         if not of_peer:
             return None
-        peer, value, unit = NAMES.get(name, name), figure / of_peer, f"x the peer's {UNITS.get(row.counter, row.counter)}"
+        peer, value = NAMES.get(name, name), figure / of_peer
+        unit = f"x the peer's {UNITS.get(row.counter, row.counter)}"
     value = round(value, 2)
     title = re.fullmatch(row.group, group).expand(row.title)
     peak = own.get("fma_peak")
     return {"section": row.section, "group": group, "row": title, "value": value, "unit": unit, "peer": peer,
             "budget": row.budget or None, "met": meets(value, row.budget) if row.budget else None,
             "counter": row.counter, "figure": figure, "of_peer": of_peer,
-            "of_fma_peak": own["FLOP/s"] / peak if peak and "FLOP/s" in own and row.against != "none" else None}
+            "of_fma_peak": own["FLOP/s"] / peak if peak and "FLOP/s" in own and of_peer else None}
 
 
 def default_rows(groups):
@@ -104,8 +106,9 @@ def print_table(lines, out):
         met = {True: "yes", False: "no", None: ""}[line["met"]]
         ratio = f"{line['value']:.2f}" if line["of_peer"] else ""
         counter = line["counter"]
-        text = (f"  {line['row']:{width}}{quantity(counter, line['figure']):>12} {quantity(counter, line['of_peer']):>12}  "
-                f"{line['peer'][:18]:18} {ratio:>6} {line['budget'] or '':>8}  {met:3}  {peak:>11}")
+        figures = f"{quantity(counter, line['figure']):>12} {quantity(counter, line['of_peer']):>12}"
+        text = (f"  {line['row']:{width}}{figures}  {line['peer'][:18]:18} {ratio:>6} {line['budget'] or '':>8}  {met:3}  "
+                f"{peak:>11}")
         print(text.rstrip(), file=out)
 
 

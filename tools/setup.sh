@@ -9,7 +9,7 @@ packages=(
   qemu-user  # 12 MB: other processors, for tests of what a program does on an older one
   libxtensor-dev libxsimd-dev xtl-dev zlib1g-dev                                                 # the library
   doctest-dev libcli11-dev                                                                       # its tests and examples
-  libbenchmark-dev libeigen3-dev libopenblas-dev                                                 # its benchmarks
+  libbenchmark-dev libeigen3-dev libopenblas-dev libdnnl-dev                                     # its benchmarks
 )
 
 is_installed() {

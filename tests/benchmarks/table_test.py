@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests of benchmarks/table.py and benchmarks/pictures.py on results that stand here."""
+import contextlib
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import pictures  # noqa: E402
+import rows  # noqa: E402
+import table  # noqa: E402
+
+
+def repetitions(name, **counters):
+    """One benchmark as Google Benchmark writes it; each counter is a list of its repetitions."""
+    count = len(next(iter(counters.values())))
+    return [{"name": name, "run_name": name, "run_type": "iteration", "repetition_index": i, "iterations": 10,
+             "real_time": counters.get("real_time", [2.0] * count)[i],
+             "cpu_time": counters.get("cpu_time", [1.0] * count)[i], "time_unit": "us", **{counter: values[i] for counter, values in counters.items()}} for i in range(count)]
+
+
+def results(*benchmarks):
+    return {"context": {"date": "2000-01-01"}, "benchmarks": [entry for entries in benchmarks for entry in entries]}
+
+
+TRAINING = "mlp/rmsprop/batch:32/threads:1"
+CANNED = results(
+    repetitions("fma_peak", **{"FLOP/s": [100e9, 90e9, 110e9]}),
+    # The median, 150, is 1.5 times the better peer's, 100; its own kernels and an aggregate do not count.
+    repetitions(f"{TRAINING}/stagecraft", **{"samples/s": [150.0, 10.0, 900.0], "FLOP/s": [50e9] * 3,
+                                             "allocations/step": [0.0] * 3}),
+    repetitions(f"{TRAINING}/onednn", **{"samples/s": [90.0] * 3}),
+    repetitions(f"{TRAINING}/eigen", **{"samples/s": [100.0] * 3}),
+    repetitions(f"{TRAINING}/kernels", **{"samples/s": [1000.0] * 3}),
+    [{"name": f"{TRAINING}/stagecraft_mean", "run_name": f"{TRAINING}/stagecraft", "run_type": "aggregate",
+      "aggregate_name": "mean", "samples/s": 353.0}],
+    # Latency: less is better, and a failed repetition does not count.
+    repetitions("mlp/predict/batch:1/threads:1/stagecraft", cpu_time=[9.5, 9.5], **{"samples/s": [1.0, 1.0]}),
+    repetitions("mlp/predict/batch:1/threads:1/openblas", cpu_time=[10.0, 10.0], **{"samples/s": [1.0, 1.0]}),
+    repetitions("mlp/predict/batch:1/threads:1/eigen", cpu_time=[30.0, 30.0], **{"samples/s": [1.0, 1.0]}),
+    # The clock counts for two threads; one thread is the peer of the scaling.
+    repetitions("mlp/rmsprop/batch:128/threads:2/stagecraft/real_time", **{"samples/s": [190.0], "FLOP/s": [50e9]}),
+    repetitions("mlp/rmsprop/batch:128/threads:2/one_thread/real_time", **{"samples/s": [100.0]}),
+    # Fractions of the peak; OpenBLAS is the peer of one row, the best of all that of another.
+    repetitions("forward/64x64x64/stagecraft", **{"FLOP/s": [80e9], "FLOP/byte": [10.7]}),
+    repetitions("forward/64x64x64/openblas", **{"FLOP/s": [60e9], "FLOP/byte": [10.7]}),
+    repetitions("forward/64x64x64/onednn", **{"FLOP/s": [70e9], "FLOP/byte": [10.7]}),
+    # 0.996 is printed, and held against the budget, as 1.00.
+    repetitions("relu/16K/stagecraft", **{"bytes/s": [99.6e9]}),
+    repetitions("relu/16K/eigen", **{"bytes/s": [100e9]}),
+    repetitions("something new/stagecraft", **{"bytes/s": [3e9]}),
+    repetitions("something new/eigen", **{"bytes/s": [1e9]}),
+    repetitions("cnn/rmsprop/batch:32/threads:1/onednn", **{"samples/s": [1.0]}),
+    [{"name": f"compile/01_mnist/gcc/{whose}", "run_name": f"compile/01_mnist/gcc/{whose}", "run_type": "iteration",
+      "repetition_index": 0, "seconds": seconds, "MB": 500.0}
+     for whose, seconds in (("stagecraft", 6.0), ("eigen", 5.0))],
+    repetitions("read/L1", **{"bytes/s": [400e9]}),
+)
+
+
+class Table(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name, "results.json")
+        self.path.write_text(json.dumps(CANNED), encoding="utf-8")
+
+    def make(self, *options):
+        """Exit code, printed text, and table.json by row."""
+        output = pathlib.Path(self.folder.name, "table.json")
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            code = table.main([str(self.path), "--output", str(output), *options])
+        content = json.loads(output.read_text(encoding="utf-8"))
+        return code, text.getvalue(), content
+
+    def row(self, *parts):
+        """The one row whose name, unit and peer hold all the parts."""
+        found = [row for row in self.make()[2]
+                 if all(part in f"{row['row']} {row['unit']} {row['peer']}" for part in parts)]
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def test_keys(self):
+        for row in self.make()[2]:
+            self.assertEqual(set(row), {"row", "value", "unit", "peer", "budget", "met"})
+
+    def test_median_over_the_best_peer(self):
+        self.assertEqual(self.row("Training: ", "RMSprop, batch 32"),
+                         {"row": "Training: MLP 784-256-128-10, RMSprop, batch 32, 1 thread", "value": 1.5,
+                          "unit": "x the peer's samples/s", "peer": "Eigen", "budget": ">= 1.4", "met": True})
+
+    def test_a_missed_budget_is_a_no(self):
+        row = self.row("Inference: ", "batch 1,")
+        self.assertEqual((row["value"], row["peer"], row["budget"], row["met"]), (0.95, "OpenBLAS", "<= 0.9", False))
+        code, text, _ = self.make()
+        self.assertEqual(code, 0)
+        line = next(line for line in text.splitlines() if "batch 1, 1 thread" in line)
+        self.assertRegex(line, r"9\.5 us +10\.0 us +OpenBLAS +0\.95 +<= 0\.9 +no\b")
+        self.assertIn("missed: Inference: MLP 784-256-128-10, batch 1, 1 thread: 0.95, budget <= 0.9", text)
+
+    def test_check_fails_if_a_budget_is_missed(self):
+        self.assertEqual(self.make("--check")[0], 1)
+        kept = results(*(([entry] for entry in CANNED["benchmarks"] if TRAINING in entry["name"])))
+        self.path.write_text(json.dumps(kept), encoding="utf-8")
+        self.assertEqual(self.make("--check")[0], 0)
+
+    def test_two_threads(self):
+        row = self.row("Two threads over one", "batch 128")
+        self.assertEqual((row["value"], row["peer"], row["met"]), (1.9, "one thread", True))
+        text = self.make()[1]
+        # 50 of twice 100 GFLOP/s
+        self.assertRegex(text, r"training, RMSprop, batch 128 .* yes +25%")
+
+    def test_fraction_of_the_peak(self):
+        row = self.row("matmul 64x64x64", "FMA peak")
+        self.assertEqual((row["value"], row["budget"], row["met"]), (0.8, ">= 0.83", False))
+        self.assertEqual(self.row("matmul 64x64x64", "OpenBLAS")["value"], 1.33)
+        self.assertEqual(self.row("matmul 64x64x64, all peers")["peer"], "oneDNN")
+        self.assertIn("100 GFLOP/s", self.make()[1])
+
+    def test_rounding_comes_before_the_budget(self):
+        row = self.row("relu, 16K floats")
+        self.assertEqual((row["value"], row["met"]), (1.0, True))
+
+    def test_rows_without_a_budget(self):
+        row = self.row("something new")
+        self.assertEqual((row["value"], row["budget"], row["met"]), (3.0, None, None))
+
+    def test_allocations_and_compiling(self):
+        self.assertTrue(self.row("Allocations", "MLP")["met"])
+        self.assertFalse(self.row("MNIST training program, time")["met"])
+        self.assertTrue(self.row("MNIST training program, memory")["met"])
+
+    def test_nothing_is_said_of_what_was_not_measured(self):
+        self.assertFalse([row for row in self.make()[2] if "CNN" in row["row"]])
+
+    def test_budgets_can_be_read(self):
+        for row in rows.ROWS:
+            if row.budget:
+                self.assertIn(table.meets(1.0, row.budget), (True, False))
+
+    def test_pictures(self):
+        folder = pathlib.Path(self.folder.name)
+        pictures.main([str(self.path), "--output", str(folder), "--note", "a <machine>"])
+        for name, text in (("speed.svg", "1.50"), ("roofline.svg", "matmul 64x64x64")):
+            root = xml.etree.ElementTree.parse(folder / name).getroot()
+            self.assertTrue(root.tag.endswith("svg"))
+            self.assertIn(text, "".join(root.itertext()))
+
+
+if __name__ == "__main__":
+    unittest.main()
