@@ -107,8 +107,8 @@ def print_table(lines, out):
         ratio = f"{line['value']:.2f}" if line["of_peer"] else ""
         counter = line["counter"]
         figures = f"{quantity(counter, line['figure']):>12} {quantity(counter, line['of_peer']):>12}"
-        text = (f"  {line['row']:{width}}{figures}  {line['peer'][:18]:18} {ratio:>6} {line['budget'] or '':>8}  {met:3}  "
-                f"{peak:>11}")
+        verdict = f"{ratio:>6} {line['budget'] or '':>8}  {met:3}  {peak:>11}"
+        text = f"  {line['row']:{width}}{figures}  {line['peer'][:18]:18} {verdict}"
         print(text.rstrip(), file=out)
 
 

@@ -21,7 +21,8 @@ def repetitions(name, **counters):
     count = len(next(iter(counters.values())))
     return [{"name": name, "run_name": name, "run_type": "iteration", "repetition_index": i, "iterations": 10,
              "real_time": counters.get("real_time", [2.0] * count)[i],
-             "cpu_time": counters.get("cpu_time", [1.0] * count)[i], "time_unit": "us", **{counter: values[i] for counter, values in counters.items()}} for i in range(count)]
+             "cpu_time": counters.get("cpu_time", [1.0] * count)[i], "time_unit": "us",
+             **{counter: values[i] for counter, values in counters.items()}} for i in range(count)]
 
 
 def results(*benchmarks):
