@@ -49,41 +49,41 @@ constexpr call_needs needs_of_sums(activation function, long long outputs, execu
           .applies_activation = true};
 }
 
-constexpr call_needs needs_of(layers::dense const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
-}
-
 namespace detail {
 
 template <class L>
-constexpr call_needs needs_of_convolution(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  auto needs = needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
-  needs.applies_activation = false;
-  return needs;
+constexpr call_needs needs_of_kernel(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
 }
 /// A separable convolution also keeps what its first step gives; in inference, its second step needs it.
 template <class L>
 constexpr call_needs needs_of_separable(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  auto needs = needs_of_convolution(layer, in, batch, mode);
+  auto needs = needs_of_kernel(layer, in, batch, mode);
   needs.saved = layer.kept_floats(in[0], batch, needs.saved > 0);
+  needs.applies_activation = false;
   return needs;
 }
 
 }  // namespace detail
 
+constexpr call_needs needs_of(layers::dense const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return detail::needs_of_kernel(layer, in, batch, mode);
+}
 constexpr call_needs needs_of(layers::conv1d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_convolution(layer, in, batch, mode);
+  return detail::needs_of_kernel(layer, in, batch, mode);
 }
 constexpr call_needs needs_of(layers::conv2d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_convolution(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::depthwise_conv2d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_convolution(layer, in, batch, mode);
+  return detail::needs_of_kernel(layer, in, batch, mode);
 }
 constexpr call_needs needs_of(layers::conv2d_transpose const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
-  return needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
+  return detail::needs_of_kernel(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::depthwise_conv2d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  auto needs = detail::needs_of_kernel(layer, in, batch, mode);
+  needs.applies_activation = false;
+  return needs;
 }
 constexpr call_needs needs_of(layers::separable_conv1d const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
@@ -125,6 +125,35 @@ constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_in
   auto const floats = static_cast<long long>(batch) * in[0].size();
   int const columns = layer.normalized_shape(in[0]).size();
   return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
+}
+
+constexpr call_needs needs_of(layers::spatial_dropout1d const& layer, layer_inputs const&, int, execution_mode mode) {
+  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
+}
+constexpr call_needs needs_of(layers::spatial_dropout2d const& layer, layer_inputs const&, int, execution_mode mode) {
+  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
+}
+
+namespace detail {
+
+constexpr call_needs needs_of_activation(activation function) {
+  bool const needs_input = function.gradient_needs_input();
+  return {.input = needs_input, .output = !needs_input};
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::re_lu const& layer, layer_inputs const&, int, execution_mode) {
+  return detail::needs_of_activation(layer.function());
+}
+constexpr call_needs needs_of(layers::leaky_re_lu const& layer, layer_inputs const&, int, execution_mode) {
+  return detail::needs_of_activation(layer.function());
+}
+constexpr call_needs needs_of(layers::elu_layer const& layer, layer_inputs const&, int, execution_mode) {
+  return detail::needs_of_activation(layer.function());
+}
+constexpr call_needs needs_of(layers::thresholded_re_lu const& layer, layer_inputs const&, int, execution_mode) {
+  return detail::needs_of_activation(layer.function());
 }
 
 namespace detail {

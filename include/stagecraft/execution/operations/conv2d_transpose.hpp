@@ -6,14 +6,12 @@
 #include <stagecraft/execution/operation.hpp>
 #include <stagecraft/execution/operations/activation_epilogue.hpp>
 #include <stagecraft/execution/operations/convolution_shapes.hpp>
-#include <stagecraft/kernels/apply_epilogue.hpp>
 #include <stagecraft/kernels/convolution.hpp>
 #include <stagecraft/kernels/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/matmul_gradient.hpp>
 #include <stagecraft/layers/conv2d_transpose.hpp>
 #include <algorithm>
-#include <type_traits>
 
 namespace stagecraft {
 
@@ -47,13 +45,9 @@ struct operation<layers::conv2d_transpose> {
     using arch = typename s::arch;
     float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
     float* const before = detail::keeps_sums<Call> ? call.saved() : nullptr;
-    s::epilogue::forward(call, bias, before, call.output(), [&]<class Epilogue>(float* y, Epilogue const& epilogue) {
-      kernels::convolution_input_gradient<Call::batch, s::back, false, arch>(call.input(0), call.weight(0),
-                                                                             call.memory.workspace, y, call.share());
-      if constexpr (!std::is_same_v<Epilogue, kernels::no_epilogue>) {
-        call.synchronize();
-        kernels::apply_epilogue<s::rows, s::filters, arch>(y, epilogue, call.share());
-      }
+    s::epilogue::forward(call, bias, before, call.output(), [&](float* y, auto const& epilogue) {
+      kernels::convolution_input_gradient<Call::batch, s::back, false, arch>(
+          call.input(0), call.weight(0), call.memory.workspace, y, epilogue, call.share());
     });
   }
 
@@ -64,16 +58,9 @@ struct operation<layers::conv2d_transpose> {
     float* const dy = call.output_gradient();
     float* const workspace = call.memory.workspace;
     s::epilogue::backward(call);
-    if constexpr (Call::wants_input_gradient(0)) {
-      float* const dx = call.input_gradient(0);
-      auto const gradient = [&](auto const& epilogue) {
-        kernels::convolution<Call::batch, s::back, arch>(dy, call.weight(0), workspace, dx, epilogue, call.share());
-      };
-      if constexpr (Call::adds_input_gradient(0))
-        gradient(kernels::residual_epilogue{dx});
-      else
-        gradient(detail::input_gradient_epilogue(call));
-    }
+    if constexpr (Call::wants_input_gradient(0))
+      kernels::convolution<Call::batch, s::back, Call::adds_input_gradient(0), arch>(
+          dy, call.weight(0), workspace, call.input_gradient(0), detail::input_gradient_epilogue(call), call.share());
     kernels::convolution_filter_gradient<Call::batch, s::back, Call::adds_parameter_gradient, arch>(
         dy, call.input(0), workspace, call.parameter_gradient(0), call.share());
     if constexpr (Call::layer.use_bias)

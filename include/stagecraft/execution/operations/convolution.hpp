@@ -60,7 +60,7 @@ struct convolution_operation {
     s::epilogue::backward(call);
     if constexpr (Call::wants_input_gradient(0))
       kernels::convolution_input_gradient<s::batch, s::convolution, Call::adds_input_gradient(0), arch>(
-          dy, call.weight(0), workspace, call.input_gradient(0), call.share());
+          dy, call.weight(0), workspace, call.input_gradient(0), input_gradient_epilogue(call), call.share());
     kernels::convolution_filter_gradient<s::batch, s::convolution, Call::adds_parameter_gradient, arch>(
         call.input(0), dy, workspace, call.parameter_gradient(0), call.share());
     if constexpr (Call::layer.use_bias)
