@@ -93,7 +93,7 @@ def draw_column(drawing, column, left, top, label, scale, row):
 def roofline_points(measured):
     """(name, colour, FLOP/byte, FLOP/s of stagecraft, FLOP/s of the best peer or None)"""
     kinds = [(r"forward/(.*)", r"matmul \1", PRODUCT), (r"weight_gradient/(.*)", r"weight gradient \1", GRADIENT),
-             (r"input_gradient/(.*)", r"input gradient \1", GRADIENT), (r"(.*conv.*)", r"\1", CONVOLUTION)]
+             (r"input_gradient/(.*)", r"input gradient \1", GRADIENT), (r"(\w*conv2d\w*)/(.*)/batch:(\d+)", r"\1 \2, \3", CONVOLUTION)]
     streams = {"relu/16K": 1 / 8, "relu/1M": 1 / 8, "sum/16K": 1 / 4, "sum/1M": 1 / 4}
     points = []
     for group, programs in measured.groups.items():
@@ -109,7 +109,8 @@ def roofline_points(measured):
             match = re.fullmatch(pattern, group)
             if match:
                 best = max((peer["FLOP/s"] for peer in peers if "FLOP/s" in peer), default=0)
-                points.append((match.expand(title), color, own["FLOP/byte"], own["FLOP/s"], best or None))
+                name = match.expand(title).replace("_", " ").replace("gradient", "grad.")
+                points.append((name, color, own["FLOP/byte"], own["FLOP/s"], best or None))
     return sorted(points, key=lambda point: point[2])
 
 

@@ -78,6 +78,10 @@ ROWS = [
     Row(PRODUCTS, r"weight_gradient/(.*)", r"weight gradient \1", "FLOP/s"),
     Row(PRODUCTS, r"input_gradient/(.*)", r"input gradient \1", "FLOP/s"),
 
+    Row(CONVOLUTIONS, r"((?:depthwise_)?conv2d)/(.*)/batch:(\d+)", r"\1 \2, batch \3", "FLOP/s"),
+    Row(CONVOLUTIONS, r"((?:depthwise_)?conv2d)_(\w+)_gradient/(.*)/batch:(\d+)",
+        r"\1 \2 gradient \3, batch \4", "FLOP/s"),
+
     Row(ELEMENTWISE, r"(relu|exp|tanh|gelu|sum)/(16K|1M)", r"\1, \2 floats", "bytes/s", ">= 1"),
     Row(ELEMENTWISE, r"(softmax|layer_normalization)_(10|1024)/(16K|1M)", r"\1, rows of \2, \3 floats", "bytes/s",
         ">= 1"),
