@@ -48,6 +48,27 @@ struct activation_function {
       return at_most(at_least(x / value(5.0F) + value(0.5F), value(0.0F)), value(1.0F));
   }
 
+  /// `forward` of several registers at once, in place.
+  template <int Count>
+  static void forward_each(value (&x)[Count]) {
+    constexpr activation_kind kind = Act.kind;
+    if constexpr (kind == activation_kind::exponential) return exp_each(x);
+    if constexpr (kind == activation_kind::gelu) return gelu_each(x);
+    if constexpr (kind == activation_kind::sigmoid) return sigmoid_each(x);
+    if constexpr (kind == activation_kind::tanh) return tanh_each(x);
+    if constexpr (kind == activation_kind::gelu_tanh || kind == activation_kind::swish) {
+      value gate[Count];
+      for (int i = 0; i < Count; ++i) gate[i] = x[i];
+      if constexpr (kind == activation_kind::gelu_tanh)
+        detail::gelu_tanh_gate_each<Arch>(gate);
+      else
+        sigmoid_each(gate);
+      for (int i = 0; i < Count; ++i) x[i] = x[i] * gate[i];
+    } else {
+      for (int i = 0; i < Count; ++i) x[i] = forward(x[i]);
+    }
+  }
+
   [[nodiscard]] static value gradient([[maybe_unused]] value const& saved, value const& dy) {
     constexpr activation_kind kind = Act.kind;
     if constexpr (kind == activation_kind::linear) return dy;
@@ -139,7 +160,7 @@ inline void activation_forward(float const* x, float* y, std::int64_t n) {
   if constexpr (Act.kind == activation_kind::linear) {
     if (x != y) std::memmove(y, x, static_cast<std::size_t>(n) * sizeof(float));
   } else {
-    transform<Arch>(n, [](batch<Arch> const& value) { return activation_function<Act, Arch>::forward(value); }, y, x);
+    transform_each<Arch>(n, [](auto& values) { activation_function<Act, Arch>::forward_each(values); }, x, y);
   }
 }
 

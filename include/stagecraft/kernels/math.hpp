@@ -82,48 +82,94 @@ template <class Arch>
   return logarithm_of(f, xsimd::select(small, value(0.0F), value(1.0F)));
 }
 
-/// The polynomial of the piece with that number. AVX-512 only, as the next.
-template <class Arch, int Terms>
-[[nodiscard]] inline batch<Arch> evaluate_piece(float const (&coefficient)[Terms][32],
-                                                xsimd::batch<std::uint32_t, Arch> const& piece,
-                                                xsimd::batch<float, Arch> const& x) {
-  batch<Arch> sum = look_up(coefficient[Terms - 1], piece);
+/// Each x becomes the polynomial of the piece with that number at x. AVX-512 only.
+template <class Arch, int Terms, int Count>
+inline void evaluate_pieces(float const (&coefficient)[Terms][32], integer_batch<Arch> const (&piece)[Count],
+                            batch<Arch> (&x)[Count]) {
+  batch<Arch> sum[Count];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) sum[i] = look_up(coefficient[Terms - 1], piece[i]);
 #pragma GCC unroll 8
-  for (int power = Terms - 2; power >= 0; --power) sum = fused_multiply_add(sum, x, look_up(coefficient[power], piece));
-  return sum;
+  for (int power = Terms - 2; power >= 0; --power)
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i) sum[i] = fused_multiply_add(sum[i], x[i], look_up(coefficient[power], piece[i]));
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = sum[i];
 }
 
-/// erf(x) for x in [0, 3.93].
-template <class Arch>
-[[nodiscard]] inline batch<Arch> erf_in_pieces(xsimd::batch<float, Arch> const& x) {
-  batch<Arch> const magic(0x1.8p20F);  // the sum's last bit is worth 1/8
-  batch<Arch> const shifted = x + magic;
-  return evaluate_piece<Arch>(erf_pieces, bit_cast<std::uint32_t>(shifted), x - (shifted - magic));
+/// x becomes a function of |x| with the sign of x, as its pieces say. AVX-512 only.
+template <class Arch, int Count, int Terms, class Locate>
+inline void evaluate_odd_function(float const (&coefficient)[Terms][32], float largest, Locate const& locate,
+                                  batch<Arch> (&x)[Count]) {
+  batch<Arch> distance[Count];
+  integer_batch<Arch> piece[Count];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) distance[i] = at_most(xsimd::abs(x[i]), batch<Arch>(largest));
+  locate(distance, piece);
+  evaluate_pieces<Arch>(coefficient, piece, distance);
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = copy_sign(distance[i], x[i]);
+}
+
+/// e^x for several registers, with tables. AVX-512 only.
+template <class Arch, int Count>
+inline void exponentials_with_table(batch<Arch> (&x)[Count]) {
+  using value = batch<Arch>;
+  // x = (n + i/16) ln 2 + r. The last bits of x / ln 2 + 1.5 * 2^19 are 16 n + i.
+  value const magic(0x1.8p19F);
+  value shifted[Count], n[Count], sum[Count];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) shifted[i] = fused_multiply_add(x[i], value(1.44269504F), magic);
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) n[i] = shifted[i] - magic;
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(n[i], value(ln2_high), x[i]);
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(n[i], value(ln2_low), x[i]);
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = limit_magnitude(x[i], 0.025F);  // counts where n alone decides: far outside
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) sum[i] = fused_multiply_add(x[i], value(0.16666847F), value(0.50001633F));
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) sum[i] = fused_multiply_add(sum[i], x[i], value(1.0F));
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) sum[i] = sum[i] * x[i];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) {
+    auto const index = bit_cast<std::uint32_t>(shifted[i]);
+    value const root = look_up(roots_of_two, index);
+    x[i] = root + fused_multiply_add(root, sum[i], look_up(roots_of_two_rest, index));
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = scale_by_power(x[i], n[i]);
 }
 
 }  // namespace detail
 
-/// e^x. Error: at most 0.52, 1.0, 1.5 ulp.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> exp(xsimd::batch<float, Arch> const& x) {
+// Functions that end in _each replace several registers by their results, with interleaved instructions: that keeps the
+// processor busier than one register after the other.
+
+/// `exp` of each register.
+template <class Arch, int Count>
+inline void exp_each(xsimd::batch<float, Arch> (&x)[Count]) {
   using value = batch<Arch>;
   if constexpr (has_avx512<Arch>) {
-    // x = (n + i/16) ln 2 + r. The last bits of x / ln 2 + 1.5 * 2^19 are 16 n + i.
-    value const magic(0x1.8p19F);
-    value const shifted = fused_multiply_add(x, value(1.44269504F), magic);
-    value const n = shifted - magic;
-    value r = fused_negative_multiply_add(n, value(0.693145752F), x);
-    r = fused_negative_multiply_add(n, value(1.42860677e-6F), r);
-    r = limit_magnitude(r, 0.025F);  // only counts where n alone decides: at inf and far outside
-    value const root = look_up(detail::roots_of_two, bit_cast<std::uint32_t>(shifted));
-    value const root_rest = look_up(detail::roots_of_two_rest, bit_cast<std::uint32_t>(shifted));
-    value const less_one = r * detail::polynomial(r, 1.0F, 0.50001633F, 0.16666847F);
-    return scale_by_power(root + fused_multiply_add(root, less_one, root_rest), n);
+    detail::exponentials_with_table<Arch>(x);
   } else {
-    auto const [n, r] = detail::reduce_by_ln2<Arch>(at_most(at_least(x, value(-104.0F)), value(89.0F)));
-    value const less_one = fused_multiply_add(r * r, detail::exponential_rest(r), r);
-    return scale_by_power(value(1.0F) + less_one, n);
+    for (int i = 0; i < Count; ++i) {
+      auto const [n, r] = detail::reduce_by_ln2<Arch>(at_most(at_least(x[i], value(-104.0F)), value(89.0F)));
+      value const less_one = fused_multiply_add(r * r, detail::exponential_rest(r), r);
+      x[i] = scale_by_power(value(1.0F) + less_one, n);
+    }
   }
+}
+
+/// e^x. Error: at most @exp.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> exp(xsimd::batch<float, Arch> const& x) {
+  batch<Arch> result[1] = {x};
+  exp_each(result);
+  return result[0];
 }
 
 /// e^x - 1. Error: at most 1.0, 1.0, 2.0 ulp.
@@ -171,59 +217,125 @@ template <class Arch>
   return xsimd::select((x > -one) & (x < value(inf)), result, special);
 }
 
-/// 1 / (1 + e^-x), Keras's sigmoid. Error: at most 1.5, 2.0, 2.5 ulp.
+/// `sigmoid` of each register.
+template <class Arch, int Count>
+inline void sigmoid_each(xsimd::batch<float, Arch> (&x)[Count]) {
+  using value = batch<Arch>;
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = at_most(x[i], value(30.0F));
+  exp_each(x);
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = x[i] / (value(1.0F) + x[i]);
+}
+
+/// 1 / (1 + e^-x), Keras's sigmoid. Error: at most @sigmoid.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> sigmoid(xsimd::batch<float, Arch> const& x) {
-  using value = batch<Arch>;
-  value const e = kernels::exp(at_most(x, value(30.0F)));
-  return e / (value(1.0F) + e);
+  batch<Arch> result[1] = {x};
+  sigmoid_each(result);
+  return result[0];
 }
 
 namespace detail {
 
-/// (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, as (1 + tanh(u)) / 2 = sigmoid(2 u).
+/// Each x becomes (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, since (1 + tanh(u)) / 2 = sigmoid(2 u).
+template <class Arch, int Count>
+inline void gelu_tanh_gate_each(batch<Arch> (&x)[Count]) {
+  using value = batch<Arch>;
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i)
+    x[i] = value(2 * 0.7978845608F) * x[i] * fused_multiply_add(value(0.044715F), x[i] * x[i], value(1.0F));
+  sigmoid_each(x);
+}
+
 template <class Arch>
 [[nodiscard]] inline batch<Arch> gelu_tanh_gate(xsimd::batch<float, Arch> const& x) {
-  using value = batch<Arch>;
-  return kernels::sigmoid<Arch>(value(2 * 0.7978845608F) * x *
-                                fused_multiply_add(value(0.044715F), x * x, value(1.0F)));
+  batch<Arch> result[1] = {x};
+  gelu_tanh_gate_each<Arch>(result);
+  return result[0];
 }
 
 }  // namespace detail
 
-/// The hyperbolic tangent. Error: at most 0.8, 2.0, 3.0 ulp.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> tanh(xsimd::batch<float, Arch> const& x) {
+/// `tanh` of each register.
+template <class Arch, int Count>
+inline void tanh_each(xsimd::batch<float, Arch> (&x)[Count]) {
   using value = batch<Arch>;
-  value const size = at_most(xsimd::abs(x), value(9.9F));
   if constexpr (has_avx512<Arch>) {
-    auto const shifted = bit_cast<std::uint32_t>(size + value(1.0F));
-    value const begin = bit_cast<float>(shifted & integer_batch<Arch>(0xFFF00000U)) - value(1.0F);
-    return copy_sign(detail::evaluate_piece<Arch>(detail::tanh_pieces, shifted >> 20, size - begin), x);
+    auto const locate = [](value(&size)[Count], integer_batch<Arch>(&piece)[Count]) {
+#pragma GCC unroll 4
+      for (int i = 0; i < Count; ++i) piece[i] = bit_cast<std::uint32_t>(size[i] + value(1.0F));
+#pragma GCC unroll 4
+      for (int i = 0; i < Count; ++i)
+        size[i] = size[i] - (bit_cast<float>(piece[i] & integer_batch<Arch>(0xFFF00000U)) - value(1.0F));
+#pragma GCC unroll 4
+      for (int i = 0; i < Count; ++i) piece[i] = piece[i] >> 20;
+    };
+    detail::evaluate_odd_function<Arch>(detail::tanh_pieces, 9.9F, locate, x);
   } else {
-    value const e = kernels::expm1(size + size);
-    return copy_sign(e / (e + value(2.0F)), x);
+    for (int i = 0; i < Count; ++i) {
+      value const size = at_most(xsimd::abs(x[i]), value(9.02F));
+      value const e = kernels::expm1(size + size);
+      x[i] = copy_sign(e / (e + value(2.0F)), x[i]);
+    }
   }
 }
 
-/// The error function. Error: at most 1.2, 1.5, 2.0 ulp.
+/// The hyperbolic tangent. Error: at most @tanh.
 template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> erf(xsimd::batch<float, Arch> const& x) {
+[[nodiscard]] inline xsimd::batch<float, Arch> tanh(xsimd::batch<float, Arch> const& x) {
+  batch<Arch> result[1] = {x};
+  tanh_each(result);
+  return result[0];
+}
+
+namespace detail {
+
+/// erf without tables.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> erf_with_exponential(xsimd::batch<float, Arch> const& x) {
   using value = batch<Arch>;
   value const size = at_most(xsimd::abs(x), value(3.93F));
+  value const low = fused_multiply_add(size,
+                                       polynomial(size * size, 0.12837917F, -0.3761263F, 0.11283624F, -0.02685556F,
+                                                  0.005191753F, -0.0008039753F, 7.9431e-05F),
+                                       size);
+  // 1 - erf(x) = exp(-x * polynomial(x))
+  value const exponent = -size * polynomial(size, 1.1286258F, 0.63524497F, 0.10607995F, -0.02362523F, 0.0035770275F,
+                                            -0.0003065437F, 9.591366e-06F);
+  value const high = value(1.0F) - kernels::exp(exponent);
+  return copy_sign(xsimd::select(size < value(0.9F), low, high), x);
+}
+
+}  // namespace detail
+
+/// `erf` of each register.
+template <class Arch, int Count>
+inline void erf_each(xsimd::batch<float, Arch> (&x)[Count]) {
+  using value = batch<Arch>;
   if constexpr (has_avx512<Arch>) {
-    return copy_sign(detail::erf_in_pieces(size), x);
+    auto const locate = [](value(&size)[Count], integer_batch<Arch>(&piece)[Count]) {
+      value const magic(0x1.8p20F);  // the last bit of the sum is worth 1/8
+      value shifted[Count];
+#pragma GCC unroll 4
+      for (int i = 0; i < Count; ++i) shifted[i] = size[i] + magic;
+#pragma GCC unroll 4
+      for (int i = 0; i < Count; ++i) size[i] = size[i] - (shifted[i] - magic);
+#pragma GCC unroll 4
+      for (int i = 0; i < Count; ++i) piece[i] = bit_cast<std::uint32_t>(shifted[i]);
+    };
+    detail::evaluate_odd_function<Arch>(detail::erf_pieces, 3.93F, locate, x);
   } else {
-    value const square = size * size;
-    value const low = fused_multiply_add(size,
-                                         detail::polynomial(square, 0.12837917F, -0.3761263F, 0.11283624F, -0.02685556F,
-                                                            0.005191753F, -0.0008039753F, 7.9431e-05F),
-                                         size);
-    value const exponent = -size * detail::polynomial(size, 1.1286258F, 0.63524497F, 0.10607995F, -0.02362523F,
-                                                      0.0035770275F, -0.0003065437F, 9.591366e-06F);
-    value const high = value(1.0F) - kernels::exp(exponent);
-    return copy_sign(xsimd::select(size < value(0.9F), low, high), x);
+    for (int i = 0; i < Count; ++i) x[i] = detail::erf_with_exponential<Arch>(x[i]);
   }
+}
+
+/// The error function. Error: at most @erf.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> erf(xsimd::batch<float, Arch> const& x) {
+  batch<Arch> result[1] = {x};
+  erf_each(result);
+  return result[0];
 }
 
 /// The normal distribution function, (1 + erf(x / sqrt 2)) / 2. Error: at most 1e-7 (absolute).
@@ -233,12 +345,27 @@ template <class Arch>
   return fused_multiply_add(value(0.5F), kernels::erf(x * value(0.70710678F)), value(0.5F));
 }
 
-/// x * normal_distribution(x), Keras's gelu. Error: at most 1e-7 |x|.
+/// `gelu` of each register.
+template <class Arch, int Count>
+inline void gelu_each(xsimd::batch<float, Arch> (&x)[Count]) {
+  using value = batch<Arch>;
+  value half[Count];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) {
+    half[i] = value(0.5F) * x[i];
+    x[i] = x[i] * value(0.70710678F);
+  }
+  erf_each(x);
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = fused_multiply_add(half[i], x[i], half[i]);
+}
+
+/// x * normal_distribution(x), Keras's gelu. Error: at most @gelu.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> gelu(xsimd::batch<float, Arch> const& x) {
-  using value = batch<Arch>;
-  value const half = value(0.5F) * x;
-  return fused_multiply_add(half, kernels::erf(x * value(0.70710678F)), half);
+  batch<Arch> result[1] = {x};
+  gelu_each(result);
+  return result[0];
 }
 
 /// x * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, Keras's gelu(approximate=True). Error: see the tests.

@@ -284,6 +284,30 @@ inline void transform(std::int64_t n, Function const& function, float* y, Inputs
     store_first<Arch>(function(load_first<Arch>(x + i, rest)...), y + i, rest);
 }
 
+/// `transform` of one array with a function that replaces the batches of an array `batch<Arch>[N]` by its results, for
+/// N = 4 and 1.
+template <class Arch, class Function>
+inline void transform_each(std::int64_t n, Function const& function, float const* x, float* y) {
+  constexpr int width = lanes<Arch>;
+  std::int64_t i = 0;
+  for (; i + 4 * width <= n; i += 4 * width) {
+    if (n >= detail::large_array)
+      for (int line = 0; line < 4 * width; line += 16) prefetch(x + i + line + detail::prefetch_distance);
+    batch<Arch> values[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) values[k] = batch<Arch>::load_unaligned(x + i + k * width);
+    function(values);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) values[k].store_unaligned(y + i + k * width);
+  }
+  for (; i < n; i += width) {
+    int const count = static_cast<int>(n - i < width ? n - i : width);
+    batch<Arch> values[1] = {load_first<Arch>(x + i, count)};
+    function(values);
+    store_first(values[0], y + i, count);
+  }
+}
+
 /// The sum of function(batch of x[0][i]...) over i in [0, n), in four partial sums. The function must give 0 where
 /// all its arguments are 0: that is what the unused lanes of the last batch hold.
 template <class Arch, class Function, std::same_as<float const*>... Inputs>
