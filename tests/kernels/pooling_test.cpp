@@ -6,16 +6,15 @@
 #include <stagecraft/kernels/reference_pooling.hpp>
 #include <doctest/doctest.h>
 
-#include "matmul_cases.hpp"
-
-#include <cmath>
-#include <cstring>
+#include "share_check.hpp"
 
 namespace {
 
 namespace kernels = stagecraft::kernels;
 using kernels::pooling_shape;
 using matmul_cases::buffer;
+using share_check::check_shares;
+using share_check::shuffled;
 
 /// Calls test.operator()<Batch, Shape>() for windows that overlap, touch or leave gaps, with and without padding, and
 /// channels around the registers' sizes.
@@ -32,13 +31,6 @@ void for_each_pooling(Test const& test) {
   test.template operator()<2, pooling_shape{8, 3, 1, 5, 1, 1, 2, 2, 0, 2, 0}>();
   test.template operator()<1, pooling_shape{17, 18, 19, 17, 17, 1, 1}>();     // positions of two bytes
   test.template operator()<1, pooling_shape{300, 301, 2, 300, 300, 1, 1}>();  // of four bytes
-}
-
-void shuffled(buffer& values, unsigned seed) {
-  for (int i = 0; i < values.size(); ++i) {
-    seed = seed * 1664525U + 1013904223U;
-    values.data()[i] = static_cast<float>(seed >> 16U) / 65536.0F - 0.5F;
-  }
 }
 
 /// One register of positions is readable behind them.
@@ -111,32 +103,12 @@ void check_average() {
     expected_dx[static_cast<std::size_t>(input)] +=
         static_cast<double>(dy.data()[output]) / counts[static_cast<std::size_t>(output)];
   });
-  auto const deviation = [](float const* found, std::vector<double> const& values, double factor) {
-    double worst = 0;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      worst = std::fmax(worst, std::fabs(static_cast<double>(found[i]) - factor * values[i]));
-    return worst;
-  };
   kernels::average_pooling<Batch, Shape, Arch>(x.data(), y.data());
-  CHECK(deviation(y.data(), expected, 1) < 1e-6);
+  CHECK(share_check::deviation(y.data(), expected) < 1e-6);
   CHECK(y.guard_is_intact());
-  kernels::average_pooling_gradient<Batch, Shape, false, Arch>(dy.data(), dx.data());
-  CHECK(deviation(dx.data(), expected_dx, 1) < 1e-6);
-  kernels::average_pooling_gradient<Batch, Shape, true, Arch>(dy.data(), dx.data());
-  CHECK(deviation(dx.data(), expected_dx, 2) < 2e-6);
-  CHECK(dx.guard_is_intact());
-}
-
-/// `work(part)` writes all of `result`, with the same bits for any number of threads.
-template <class Work>
-void check_shares(buffer& result, Work const& work) {
-  work(kernels::share{});
-  std::vector<float> const whole(result.data(), result.data() + result.size());
-  for (int const count : {2, 3, 7}) {
-    for (int i = 0; i < result.size(); ++i) result.data()[i] = -77.0F;
-    for (int index = count - 1; index >= 0; --index) work(kernels::share{index, count});
-    CHECK(std::memcmp(result.data(), whole.data(), sizeof(float) * whole.size()) == 0);
-  }
+  share_check::check_gradient(dx, expected_dx, 1e-6, [&](auto accumulate, kernels::share part) {
+    kernels::average_pooling_gradient<Batch, Shape, accumulate(), Arch>(dy.data(), dx.data(), part);
+  });
 }
 
 template <int Batch, pooling_shape Shape>
