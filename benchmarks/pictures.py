@@ -93,7 +93,7 @@ def draw_column(drawing, column, left, top, label, scale, row):
 def roofline_points(measured):
     """(name, colour, FLOP/byte, FLOP/s of stagecraft, FLOP/s of the best peer or None)"""
     kinds = [(r"forward/(.*)", r"matmul \1", PRODUCT), (r"weight_gradient/(.*)", r"weight gradient \1", GRADIENT),
-             (r"input_gradient/(.*)", r"input gradient \1", GRADIENT), (r"(\w*conv2d\w*)/(.*)/batch:(\d+)", r"\1 \2, \3", CONVOLUTION)]
+             (r"input_gradient/(.*)", r"input gradient \1", GRADIENT), (r"(\w*conv2d\w*)/(.*)/batch:(\d+)", r"\1 \2 b\3", CONVOLUTION)]
     streams = {"relu/16K": 1 / 8, "relu/1M": 1 / 8, "sum/16K": 1 / 4, "sum/1M": 1 / 4}
     points = []
     for group, programs in measured.groups.items():
@@ -109,7 +109,7 @@ def roofline_points(measured):
             match = re.fullmatch(pattern, group)
             if match:
                 best = max((peer["FLOP/s"] for peer in peers if "FLOP/s" in peer), default=0)
-                name = match.expand(title).replace("_", " ").replace("gradient", "grad.")
+                name = re.sub(" same|(?<=depthwise) conv2d", "", match.expand(title).replace("_", " "))
                 points.append((name, color, own["FLOP/byte"], own["FLOP/s"], best or None))
     return sorted(points, key=lambda point: point[2])
 
@@ -184,7 +184,7 @@ def draw_roofline(measured, note, path):
     if not points or not peak:
         return
     height = max(560, 96 + 17 * len(points) + 40)
-    drawing = svg.Drawing(1100, height, "Roofline of stagecraft's kernels")
+    drawing = svg.Drawing(1240, height, "Roofline of stagecraft's kernels")
     drawing.text(20, 30, "Roofline of one core: GFLOP/s over operations per byte of operands and results", 18,
                  weight="bold")
     drawing.colored_text(20, 50, (
@@ -214,8 +214,10 @@ def draw_roofline(measured, note, path):
         row = 84 + 17 * number
         drawing.text(828, row, str(number), 11, point[1], "end", "bold")
         drawing.text(836, row, point[0], 11)
-        drawing.text(1080, row, f"{point[3] / 1e9:.0f}", 11, svg.FAINT, "end")
-    drawing.text(1080, 84, "GFLOP/s", 11, svg.FAINT, "end")
+        drawing.text(1160, row, f"{point[3] / 1e9:.0f}", 11, anchor="end")
+        drawing.text(1220, row, f"{point[4] / 1e9:.0f}" if point[4] else "", 11, svg.FAINT, "end")
+    drawing.text(1160, 84, "GFLOP/s", 11, anchor="end")
+    drawing.text(1220, 84, "best peer", 11, svg.FAINT, "end")
     drawing.text(20, height - 14, note, 10.5, svg.FAINT)
     drawing.write(path)
 
