@@ -147,4 +147,5 @@ TEST_CASE("the gradients of a product with a packed matrix are exact for whole n
 TEST_CASE("gradients with more rows than are copied, and with more columns than are summed at once") {
   check_all_gradients<517, 9, 20, MATMUL_ARCHITECTURES>();
   check_all_gradients<3, 18, 2049, MATMUL_ARCHITECTURES>();
+  check_all_gradients<300, 37, 6, MATMUL_ARCHITECTURES>();
 }

@@ -11,6 +11,7 @@
 #include <stagecraft/kernels/transpose.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 
 namespace stagecraft::kernels {
@@ -43,6 +44,52 @@ template <int K, int N, class Arch = default_architecture>
 inline constexpr int input_gradient_workspace =
     (N + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch> * detail::transposed_columns<K, Arch>;
 
+namespace detail {
+
+/// The input gradient of a single row: transposing the weights would cost more than the products. Each element is the
+/// dot product of dy and a row of w; as many rows as a register has lanes are summed side by side.
+template <int K, int N, bool Accumulate, class Arch, class Epilogue>
+inline void row_input_gradient(float const* dy, float const* w, float* dx, Epilogue const& epilogue, share part) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int width = lanes<Arch>;
+  constexpr int vectors = (N + width - 1) / width;
+  constexpr int last_lanes = N - (vectors - 1) * width;
+  auto const rows = [&]<int Count>(int first) {
+    batch<Arch> sum[width];
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) sum[i] = batch<Arch>(0.0F);
+    for (int v = 0; v < vectors; ++v) {
+      batch<Arch> const factor =
+          v + 1 < vectors ? batch<Arch>::load_unaligned(dy + v * width) : load_lanes<last_lanes, Arch>(dy + v * width);
+      float const* const column = w + layout::index(first, v * width);
+#pragma GCC unroll 16
+      for (int i = 0; i < Count; ++i)
+        sum[i] = fused_multiply_add(factor, batch<Arch>::load_unaligned(column + i * layout::panel_columns), sum[i]);
+    }
+    alignas(64) float lane_sums[width * width];
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) sum[i].store_aligned(lane_sums + i * width);
+    alignas(64) float transposed[width * width];
+    transpose_block<Arch>(lane_sums, width, width, transposed, width);
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) sum[i] = batch<Arch>::load_aligned(transposed + i * width);
+#pragma GCC unroll 4
+    for (int distance = width / 2; distance > 0; distance /= 2)
+#pragma GCC unroll 8
+      for (int i = 0; i < distance; ++i) sum[i] = sum[i] + sum[i + distance];
+    if constexpr (Accumulate) sum[0] = sum[0] + load_lanes<Count, Arch>(dx + first);
+    store_lanes<Count>(epilogue(sum[0], first, std::int64_t{first}), dx + first);
+  };
+  auto const [first, last] = part.of((K + width - 1) / width);
+  auto block = static_cast<int>(first);
+  for (int const whole = last < K / width ? static_cast<int>(last) : K / width; block < whole; ++block)
+    rows.template operator()<width>(block * width);
+  if constexpr (K % width != 0)
+    if (block < last) rows.template operator()<K % width>(K - K % width);
+}
+
+}  // namespace detail
+
 /// dx (+)= dy * transposed(w), through the epilogue once the sums are complete. dy: M x N and dx: M x K, row by row; w:
 /// packed_matrix<K, N, Arch>. `workspace` holds `input_gradient_workspace<K, N, Arch>` floats, each thread's own: a
 /// panel of the transposed weights. A thread's share is a range of dx's columns, as far as their panels allow.
@@ -50,6 +97,8 @@ template <int M, int K, int N, bool Accumulate = false, class Arch = default_arc
   requires(!std::same_as<Epilogue, share>)
 inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx,
                                   Epilogue const& epilogue = {}, share part = {}) {
+  if constexpr (M == 1 && N > lanes<Arch>)
+    return detail::row_input_gradient<K, N, Accumulate, Arch>(dy, w, dx, epilogue, part);
   using layout = packed_matrix<K, N, Arch>;
   constexpr int width = lanes<Arch>;
   constexpr int panel = detail::transposed_columns<K, Arch>;
@@ -129,11 +178,54 @@ struct deferred_tile {
   }
 };
 
+/// Whether a gradient with so many columns is summed with its rows in the lanes: a register would be empty to a
+/// quarter.
+template <class Arch>
+[[nodiscard]] consteval bool sums_rows_in_lanes(int rows, int columns) {
+  return columns * 4 <= lanes<Arch> * 3 && columns >= 4 && rows >= lanes<Arch>;
+}
+
+/// The weight gradient with few columns: sums tiles of its transposed, and transposes them.
+template <int M, int K, int N, bool Accumulate, class Arch, class Finish>
+inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw,
+                                   Finish const& finish, share part) {
+  constexpr int width = lanes<Arch>;
+  constexpr int tile_vectors = 2 * (N + 1) < vector_registers<Arch>() ? 2 : 1;
+  alignas(64) float transposed[width * tile_vectors * width];
+  for (int i = N * tile_vectors * width; i < width * tile_vectors * width; ++i) transposed[i] = 0.0F;
+  auto const tile = [&]<int Vectors>(int k) {
+    multiply_tile<N, Vectors, 1, N, K, 0, Arch>(dy, x + k, M, [&](int i, int j, batch<Arch> const& sum) {
+      sum.store_aligned(transposed + (i * tile_vectors + j) * width);
+    });
+    for (int j = 0; j < Vectors; ++j) {
+      alignas(64) float rows[width * width];
+      transpose_block<Arch>(transposed + j * width, tile_vectors * width, width, rows, width);
+      int const first = k + j * width;
+      int const count = K - first < width ? K - first : width;
+      for (int i = 0; i < count; ++i) {
+        batch<Arch> sum = batch<Arch>::load_aligned(rows + i * width);
+        int const offset = (first + i) * width;
+        if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(dw + offset);
+        finish(sum, offset);
+      }
+    }
+  };
+  constexpr int tile_rows = tile_vectors * width;
+  constexpr int whole = K / tile_rows;
+  auto const [first, last] = part.of((K + tile_rows - 1) / tile_rows);
+  auto number = static_cast<int>(first);
+  if constexpr (whole > 0)
+    for (int const end = last < whole ? static_cast<int>(last) : whole; number < end; ++number)
+      tile.template operator()<tile_vectors>(number * tile_rows);
+  if constexpr (K % tile_rows != 0)
+    if (number < last) tile.template operator()<(K % tile_rows + width - 1) / width>(whole * tile_rows);
+}
+
 }  // namespace detail
 
 /// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
-/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind dy's
-/// end may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
+/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind their
+/// ends may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
 /// written; with a member `static constexpr bool takes_long = true`, because it divides or takes roots, it is called
 /// beside the products that follow. `dw` is read if Accumulate; else it may be null. A thread's share is a range of
 /// columns, as far as the panels of dw allow: about the same as in `matmul`.
@@ -141,6 +233,8 @@ template <int M, int K, int N, bool Accumulate, class Arch = default_architectur
   requires(!std::same_as<Finish, share>)
 inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw, Finish finish,
                                    share part = {}) {
+  if constexpr (detail::sums_rows_in_lanes<Arch>(K, N))
+    return detail::narrow_weight_gradient<M, K, N, Accumulate, Arch>(x, dy, dw, finish, part);
   using layout = packed_matrix<K, N, Arch>;
   constexpr int width = lanes<Arch>;
   constexpr int panel = layout::panel_columns;
