@@ -29,6 +29,7 @@ INCLUDE_XTENSOR = """#if __has_include(<xtensor/containers/xtensor.hpp>)
 """
 
 sys.path.insert(0, str(COMPILE_TIME))
+import instantiations  # noqa: E402
 from against_xtensor import FOR_XTENSOR  # noqa: E402
 
 
@@ -76,8 +77,21 @@ def units(compilers, flags, folder):
             yield f"compile/{name}/{kind}/stagecraft", [*command, EXAMPLES / f"{name}.cpp"]
 
 
-def measure(compilers, flags):
+def growth():
+    """What Clang makes of a chain of 64 layers and of one of 32, beyond the include: a count, the same in each run."""
+    if not shutil.which(instantiations.COMPILER):
+        return []
+    alone = instantiations.count_of_text("#include <stagecraft/pipeline.hpp>\n")
     found = []
+    for whose, source in (("stagecraft", "chain_64.cpp"), ("half", "chain_32.cpp")):
+        numbers = [number - base for number, base in zip(instantiations.count(COMPILE_TIME / source), alone)]
+        found.append({"name": f"compile/chain/clang/{whose}", "run_type": "iteration",
+                      **dict(zip(instantiations.COUNTED, numbers))})
+    return found
+
+
+def measure(compilers, flags):
+    found = growth()
     with tempfile.TemporaryDirectory() as folder:
         programs = list(units(compilers, flags, folder))
         for repetition in range(REPETITIONS):

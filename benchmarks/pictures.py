@@ -93,7 +93,8 @@ def draw_column(drawing, column, left, top, label, scale, row):
 def roofline_points(measured):
     """(name, colour, FLOP/byte, FLOP/s of stagecraft, FLOP/s of the best peer or None)"""
     kinds = [(r"forward/(.*)", r"matmul \1", PRODUCT), (r"weight_gradient/(.*)", r"weight gradient \1", GRADIENT),
-             (r"input_gradient/(.*)", r"input gradient \1", GRADIENT), (r"(\w*conv2d\w*)/(.*)/batch:(\d+)", r"\1 \2 b\3", CONVOLUTION)]
+             (r"input_gradient/(.*)", r"input gradient \1", GRADIENT),
+             (r"(\w*conv2d\w*)/(.*)/batch:(\d+)", r"\1 \2 b\3", CONVOLUTION)]
     streams = {"relu/16K": 1 / 8, "relu/1M": 1 / 8, "sum/16K": 1 / 4, "sum/1M": 1 / 4}
     points = []
     for group, programs in measured.groups.items():

@@ -16,6 +16,7 @@ NAMES = {
     "onednn_sgemm": "oneDNN sgemm",
     "xtensor": "#include <xtensor/xtensor.hpp>",
     "one_thread": "one thread",
+    "half": "half as many layers",
     "fma_peak": "FMA peak",
     "none": "",
 }
@@ -104,6 +105,8 @@ ROWS = [
 
     Row(COMPILING, r"compile/five_layers/(\w+)", r"stage check of five layers, \1", "seconds", "<= 1"),
     Row(COMPILING, r"compile/resnet50/(\w+)", r"trace and stage check of ResNet-50, \1", "seconds", "<= 2"),
+    Row(COMPILING, r"compile/chain/(\w+)", r"64 layers over 32, declarations, \1", "declarations", "<= 2.2"),
+    Row(COMPILING, r"compile/chain/(\w+)", r"64 layers over 32, expressions, \1", "expressions", "<= 2.2"),
     Row(COMPILING, r"compile/01_mnist/(\w+)", r"MNIST training program, time, \1", "seconds", "<= 1"),
     Row(COMPILING, r"compile/01_mnist/(\w+)", r"MNIST training program, memory, \1", "MB", "<= 1"),
     Row(COMPILING, r"compile/02_cnn/(\w+)", r"CNN training program, time, \1", "seconds", against="none", unit="s"),

@@ -17,7 +17,7 @@ import sys
 from measurements import Measurements
 from rows import NAMES, OWN, ROWS, Row
 
-LESS_IS_BETTER = {"time", "seconds", "MB", "allocations/step"}
+LESS_IS_BETTER = {"time", "seconds", "MB", "allocations/step", "declarations", "expressions"}
 UNITS = {"time": "time", "seconds": "time", "MB": "memory"}
 
 
