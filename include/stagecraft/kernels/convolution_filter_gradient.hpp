@@ -54,6 +54,8 @@ struct filter_correlation {
   static constexpr int block_rows = (Shape.output_height() + row_blocks - 1) / row_blocks;
   static constexpr int most_samples = outputs > block_outputs ? 1 : block_outputs / outputs;
   static constexpr int block_samples = most_samples < Batch ? most_samples : Batch;
+  /// Whether the panel's part of dy is copied first: where it lies in pieces, and is read often.
+  static constexpr bool copies = Shape.filters > 64 && Shape.steps() >= 48;
 
   /// How a panel of which so many filters count is computed: in two tiles at least, for two threads.
   template <class Arch>
@@ -84,6 +86,21 @@ struct filter_distances {
   pixel_grid x;
   pixel_grid dy;
 };
+
+/// Copies `vectors` registers of each of the block's outputs; of the last one, so many lanes.
+template <int Vectors, int LastLanes, class Arch>
+void copy_outputs(output_block const& block, pixel_grid const& distances, int width, float const* from, float* to) {
+  for (int sample = 0; sample < block.samples; ++sample)
+    for (int row = block.row; row < block.row_end; ++row)
+      for (int column = 0; column < width; ++column, to += Vectors * lanes<Arch>) {
+        float const* const pixel = from + sample * distances.sample + row * distances.row + column * distances.pixel;
+        __builtin_prefetch(pixel + 8 * distances.pixel);
+        for (int j = 0; j + 1 < Vectors; ++j)
+          batch<Arch>::load_unaligned(pixel + j * lanes<Arch>).store_aligned(to + j * lanes<Arch>);
+        load_lanes<LastLanes, Arch>(pixel + (Vectors - 1) * lanes<Arch>)
+            .store_aligned(to + (Vectors - 1) * lanes<Arch>);
+      }
+}
 
 /// Tiles [first, last) of a class of taps, summed over a block of outputs. x
 /// and dy begin with the block's first sample.
@@ -157,13 +174,19 @@ void filter_gradient_panel(correlation const& shape, filter_distances const& dis
 /// Floats of workspace that `convolution_filter_gradient` needs, for each
 /// thread.
 template <convolution_shape Shape, class Arch = default_architecture>
-inline constexpr long long convolution_filter_gradient_workspace = 0;
+inline constexpr long long convolution_filter_gradient_workspace =
+    detail::filter_correlation<detail::block_outputs, Shape>::copies
+        ? static_cast<long long>(detail::filter_correlation<detail::block_outputs, Shape>::block_samples) *
+              detail::filter_correlation<detail::block_outputs, Shape>::block_rows * Shape.output_width() *
+              packed_filter<Shape, Arch>::panel_columns
+        : 0;
 
 /// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output
 /// of the shape, channels last; up to a register behind dy's end may be read.
 /// dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-void convolution_filter_gradient(float const* x, float const* dy, float* /*workspace*/, float* dw, share part = {}) {
+void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused]] float* workspace, float* dw,
+                                 share part = {}) {
   using layout = packed_filter<Shape, Arch>;
   using shape = detail::filter_correlation<Batch, Shape>;
   constexpr int channels = Shape.group_channels();
@@ -189,9 +212,19 @@ void convolution_filter_gradient(float const* x, float const* dy, float* /*works
       std::int64_t const last = range.last - begin < tiles ? range.last - begin : tiles;
       begin += tiles;
       if (first >= last) return;
+      float const* right = dy_block + group * filters + p * panel;
+      detail::filter_distances at = distances;
+      if constexpr (shape::copies) {
+        constexpr int width = Plan.vectors * lanes<Arch>;
+        detail::copy_outputs<Plan.vectors, Plan.columns - width + lanes<Arch>, Arch>(
+            block, distances.dy, Shape.output_width(), right, workspace);
+        at.dy.pixel = width;
+        at.dy.row = Shape.output_width() * at.dy.pixel;
+        at.dy.sample = (block.row_end - block.row) * at.dy.row;
+        right = workspace - block.row * at.dy.row;
+      }
       detail::filter_gradient_panel<Plan, Arch>(
-          shape::parts[0], distances, block, x_block + group * channels, dy_block + group * filters + p * panel, first,
-          last,
+          shape::parts[0], at, block, x_block + group * channels, right, first, last,
           detail::correlation_output<no_epilogue>{dw + static_cast<std::int64_t>(group) * layout::size +
                                                       static_cast<std::int64_t>(p) * layout::panel_stride,
                                                   0,
