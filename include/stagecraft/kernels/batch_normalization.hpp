@@ -13,7 +13,8 @@
 namespace stagecraft::kernels {
 
 /// Mean and sum of squared deviations of several sets of numbers, one pair per channel, joined one set after the other
-/// (Chan's formula). Means are held as differences from the first set's, so that joining many does not round them away.
+/// (Chan's formula). Means are held as differences from the first set's base, so that joining many does not round them
+/// away.
 template <int Channels, class Arch = default_architecture>
 class joined_statistics {
  public:
@@ -28,8 +29,8 @@ class joined_statistics {
     float *const first = memory_, *const mean = first + layout::channel_floats,
                  *const squares = mean + layout::channel_floats;
     if (count_ == 0) {
-      transform<Arch>(Channels, [](value const& b, value const& o) { return b + o; }, first, base, offset);
-      std::memset(mean, 0, sizeof(float) * Channels);
+      std::memcpy(first, base, sizeof(float) * Channels);
+      std::memcpy(mean, offset, sizeof(float) * Channels);
       std::memcpy(squares, deviations, sizeof(float) * Channels);
       count_ = count;
       return;
@@ -57,10 +58,11 @@ class joined_statistics {
     count_ += count;
   }
 
-  void write_mean(float* mean) const {
+  /// Writes the mean's difference from other numbers.
+  void write_mean(float const* from, float* difference) const {
     transform<Arch>(
-        Channels, [](value const& f, value const& m) { return f + m; }, mean, static_cast<float const*>(memory_),
-        static_cast<float const*>(memory_ + layout::channel_floats));
+        Channels, [](value const& f, value const& m, value const& other) { return (f - other) + m; }, difference,
+        static_cast<float const*>(memory_), static_cast<float const*>(memory_ + layout::channel_floats), from);
   }
   [[nodiscard]] float const* deviations() const { return memory_ + 2 * layout::channel_floats; }
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -76,9 +78,9 @@ template <int Channels, class Arch = default_architecture>
 inline constexpr long long batch_normalization_workspace =
     4LL * channel_rows<Channels, Arch>::column_floats + 5LL * channel_rows<Channels, Arch>::channel_floats;
 
-/// Mean and sum of squared deviations of each item of `rows` (at most Rows) rows x, into `partial`:
-/// channel_items<Rows, Channels, Arch>::partial_floats floats. Each chunk of rows is read from memory once, and twice
-/// from the cache: for its mean, and for the deviations from that.
+/// Mean, less the first row, and sum of squared deviations of each item of `rows` (at most Rows) rows x, into
+/// `partial`: channel_items<Rows, Channels, Arch>::partial_floats floats. Each chunk of rows is read from memory once,
+/// and twice from the cache: for its mean, and for the deviations from that.
 template <int Rows, int Channels, class Arch = default_architecture>
 inline void batch_statistics(float const* x, std::int64_t rows, float* workspace, float* partial, share part = {}) {
   using items = channel_items<Rows, Channels, Arch>;
@@ -121,16 +123,16 @@ inline void batch_statistics(float const* x, std::int64_t rows, float* workspace
       joined.join(count, mean, folded, sums);
       from += count * Channels;
     }
-    joined.write_mean(result);
+    joined.write_mean(x, result);
     std::memcpy(result + layout::channel_floats, joined.deviations(), sizeof(float) * Channels);
   }
 }
 
-/// Mean and variance (that of n of n numbers) of `rows` rows, from the items' statistics. Each thread may do it for
+/// Mean and variance (that of n of n numbers) of `rows` rows x, from the items' statistics. Each thread may do it for
 /// itself: the work is small.
 template <int Rows, int Channels, class Arch = default_architecture>
-inline void join_batch_statistics(float const* partial, std::int64_t rows, float* workspace, float* mean,
-                                  float* variance) {
+inline void join_batch_statistics(float const* x, float const* partial, std::int64_t rows, float* workspace,
+                                  float* mean, float* variance) {
   using items = channel_items<Rows, Channels, Arch>;
   using layout = channel_rows<Channels, Arch>;
   using value = batch<Arch>;
@@ -138,8 +140,10 @@ inline void join_batch_statistics(float const* partial, std::int64_t rows, float
   std::memset(zeros, 0, sizeof(float) * layout::channel_floats);
   joined_statistics<Channels, Arch> joined(zeros + layout::channel_floats);
   for (std::int64_t item = 0; item < items::of_rows(rows); ++item, partial += 2 * layout::channel_floats)
-    joined.join(items::rows_of(item, rows), partial, zeros, partial + layout::channel_floats);
-  joined.write_mean(mean);
+    joined.join(items::rows_of(item, rows), zeros, partial, partial + layout::channel_floats);
+  joined.write_mean(zeros, mean);
+  transform<Arch>(
+      Channels, [](value const& m, value const& first) { return m + first; }, mean, static_cast<float const*>(mean), x);
   value const reciprocal(1.0F / static_cast<float>(rows));
   transform<Arch>(Channels, [&](value const& s) { return s * reciprocal; }, variance, joined.deviations());
 }
@@ -254,20 +258,24 @@ inline void batch_normalization_gradient(float const* x, float const* dy, std::i
   float const* const s = layout::spread(scale, columns + layout::column_floats);
   float const* const d = layout::spread(mean_gradient, columns + 2 * layout::column_floats);
   float const* const e = layout::spread(slope, columns + 3 * layout::column_floats);
-  auto const gradient = [=](int column, value const& v, value const& g) {
-    value const centred = v - value::load_unaligned(m + column);
-    return value::load_unaligned(s + column) * fused_negative_multiply_add(centred, value::load_unaligned(e + column),
-                                                                           g - value::load_unaligned(d + column));
+  auto const without_scale = [=](int column, value const& v, value const& g) {
+    return fused_negative_multiply_add(v - value::load_unaligned(m + column), value::load_unaligned(e + column),
+                                       g - value::load_unaligned(d + column));
   };
   if constexpr (Accumulate)
     layout::transform_rows(
         rows,
         [=](int column, value const& v, value const& g, value const& before) {
-          return before + gradient(column, v, g);
+          return fused_multiply_add(value::load_unaligned(s + column), without_scale(column, v, g), before);
         },
         dx, part, x, dy, static_cast<float const*>(dx));
   else
-    layout::transform_rows(rows, gradient, dx, part, x, dy);
+    layout::transform_rows(
+        rows,
+        [=](int column, value const& v, value const& g) {
+          return value::load_unaligned(s + column) * without_scale(column, v, g);
+        },
+        dx, part, x, dy);
 }
 
 }  // namespace stagecraft::kernels

@@ -69,15 +69,22 @@ struct channel_planes {
   static void gradient(float const* x, float const* dy, std::int64_t outer, int channel, float mean, float scale,
                        float mean_gradient, float slope, float* dx) {
     value const m(mean), s(scale), d(mean_gradient), e(slope);
-    auto const of = [&](value const& v, value const& g) { return s * fused_negative_multiply_add(v - m, e, g - d); };
+    auto const without_scale = [&](value const& v, value const& g) {
+      return fused_negative_multiply_add(v - m, e, g - d);
+    };
     for (std::int64_t block = 0; block < outer; ++block) {
       float* const to = at(dx, block, channel);
       if constexpr (Accumulate)
         transform<Arch>(
-            Inner, [&](value const& v, value const& g, value const& before) { return before + of(v, g); }, to,
-            at(x, block, channel), at(dy, block, channel), static_cast<float const*>(to));
+            Inner,
+            [&](value const& v, value const& g, value const& before) {
+              return fused_multiply_add(s, without_scale(v, g), before);
+            },
+            to, at(x, block, channel), at(dy, block, channel), static_cast<float const*>(to));
       else
-        transform<Arch>(Inner, of, to, at(x, block, channel), at(dy, block, channel));
+        transform<Arch>(
+            Inner, [&](value const& v, value const& g) { return s * without_scale(v, g); }, to, at(x, block, channel),
+            at(dy, block, channel));
     }
   }
 

@@ -64,28 +64,29 @@ struct channel_rows {
     }
   }
 
-  /// The sums of a group's columns, one per channel. Gives `channels`, or `columns` itself if they are the channels.
-  static float const* fold(float const* columns, float* channels) {
-    if constexpr (group == 1) return columns;
+  /// The sums of a group's columns, one per channel. Gives `channels`, or `by_column` itself if they are the channels.
+  static float const* fold(float const* by_column, float* channels) {
+    if constexpr (group == 1) return by_column;
     for (int channel = 0; channel < Channels; channel += width) {
-      batch<Arch> sum[2] = {batch<Arch>::load_unaligned(columns + channel),
-                            batch<Arch>::load_unaligned(columns + Channels + channel)};
+      batch<Arch> sum[2] = {batch<Arch>::load_unaligned(by_column + channel),
+                            batch<Arch>::load_unaligned(by_column + Channels + channel)};
       for (int row = 2; row < group; row += 2) {
-        sum[0] = sum[0] + batch<Arch>::load_unaligned(columns + row * Channels + channel);
-        sum[1] = sum[1] + batch<Arch>::load_unaligned(columns + (row + 1) * Channels + channel);
+        sum[0] = sum[0] + batch<Arch>::load_unaligned(by_column + row * Channels + channel);
+        sum[1] = sum[1] + batch<Arch>::load_unaligned(by_column + (row + 1) * Channels + channel);
       }
       (sum[0] + sum[1]).store_unaligned(channels + channel);
     }
     return channels;
   }
 
-  /// Numbers per channel, once for each row of a group. Gives `columns`, or `channels` itself if they are the columns.
-  static float const* spread(float const* channels, float* columns) {
+  /// Numbers per channel, once for each row of a group. Gives `by_column`, or `channels` itself if they are the
+  /// columns.
+  static float const* spread(float const* channels, float* by_column) {
     if constexpr (group == 1) return channels;
     for (int row = 0; row < group; ++row)
       for (int channel = 0; channel < Channels; channel += width)
-        batch<Arch>::load_unaligned(channels + channel).store_unaligned(columns + row * Channels + channel);
-    return columns;
+        batch<Arch>::load_unaligned(channels + channel).store_unaligned(by_column + row * Channels + channel);
+    return by_column;
   }
 
   /// y = function(column, batches of x...) for this thread's share of the rows. `function` reads what it needs of

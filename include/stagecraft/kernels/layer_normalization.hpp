@@ -8,7 +8,6 @@
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -63,13 +62,14 @@ struct row_registers {
   static void write(float const* x, value const& mean, value const& reciprocal, float const* gamma, float const* beta,
                     float* y) {
     for_each([&]<int Lanes>(int, int column) {
-      value result = (load<Lanes>(x + column) - mean) * reciprocal;
+      value const d = load<Lanes>(x + column) - mean;
+      value result = d * reciprocal;
       if constexpr (Scale && Center)
         result = fused_multiply_add(result, load<Lanes>(gamma + column), load<Lanes>(beta + column));
       else if constexpr (Scale)
         result = result * load<Lanes>(gamma + column);
       else if constexpr (Center)
-        result = result + load<Lanes>(beta + column);
+        result = fused_multiply_add(d, reciprocal, load<Lanes>(beta + column));
       store_lanes<Lanes>(result, y + column);
     });
   }
@@ -95,8 +95,11 @@ struct row_registers {
                              value const& sum, value const& slope, float const* gamma, float* dx) {
     for_each([&]<int Lanes>(int, int column) {
       value const g = scaled<Lanes>(dy, gamma, column);
-      value result = reciprocal * fused_negative_multiply_add(load<Lanes>(x + column) - mean, slope, g - sum);
-      if constexpr (Accumulate) result = result + load<Lanes>(dx + column);
+      value result = fused_negative_multiply_add(load<Lanes>(x + column) - mean, slope, g - sum);
+      if constexpr (Accumulate)
+        result = fused_multiply_add(reciprocal, result, load<Lanes>(dx + column));
+      else
+        result = reciprocal * result;
       store_lanes<Lanes>(result, dx + column);
     });
   }
@@ -136,17 +139,16 @@ struct row_block : row_registers<Columns, Arch> {
        });
        return sum.sum();
      })).store_aligned(offset);
-    value const variance = factor * sums(count, [&](int i) {
-                             value const m = mean_of(i);
-                             typename registers::chains sum;
-                             registers::for_each([&]<int Lanes>(int k, int column) {
-                               value const d = registers::template keep<Lanes>(
-                                   registers::template load<Lanes>(x + i * Columns + column) - m);
-                               sum.part[k] = fused_multiply_add(d, d, sum.part[k]);
-                             });
-                             return sum.sum();
-                           });
-    (value(1.0F) / xsimd::sqrt(variance + value(epsilon))).store_aligned(r);
+    value const squares = sums(count, [&](int i) {
+      value const m = mean_of(i);
+      typename registers::chains sum;
+      registers::for_each([&]<int Lanes>(int k, int column) {
+        value const d = registers::template keep<Lanes>(registers::template load<Lanes>(x + i * Columns + column) - m);
+        sum.part[k] = fused_multiply_add(d, d, sum.part[k]);
+      });
+      return sum.sum();
+    });
+    (value(1.0F) / xsimd::sqrt(fused_multiply_add(factor, squares, value(epsilon)))).store_aligned(r);
 #pragma GCC unroll 4
     for (int i = 0; i < count; ++i)
       registers::template write<Scale, Center>(x + i * Columns, mean_of(i), value(r[i]), gamma, beta, y + i * Columns);
@@ -197,11 +199,14 @@ struct long_row : row_registers<Columns, Arch> {
       square.part[k] = fused_multiply_add(d, d, square.part[k]);
     });
     // What rounding has left of the mean: a second sum finds it.
-    float const offset = horizontal_sum(rest.sum()) * registers::per_column;
-    float const variance = horizontal_sum(square.sum()) * registers::per_column - offset * offset;
-    mean = near + offset;
-    reciprocal = 1.0F / std::sqrt((variance < 0 ? 0.0F : variance) + epsilon);
-    registers::template write<Scale, Center>(x, value(mean), value(reciprocal), gamma, beta, y);
+    value const offset(horizontal_sum(rest.sum()) * registers::per_column);
+    value const variance =
+        fused_negative_multiply_add(offset, offset, value(horizontal_sum(square.sum()) * registers::per_column));
+    value const m = shift + offset;
+    value const r = value(1.0F) / xsimd::sqrt(at_least(variance, value(0.0F)) + value(epsilon));
+    store_first<Arch>(m, &mean, 1);
+    store_first<Arch>(r, &reciprocal, 1);
+    registers::template write<Scale, Center>(x, m, r, gamma, beta, y);
   }
 
   template <bool Accumulate>

@@ -100,7 +100,8 @@ struct operation<layers::batch_normalization> {
       float* const partial = call.saved() + 2 * s::array;
       kernels::batch_statistics<s::outer, s::channels, arch>(call.input(0), rows, workspace, partial, call.share());
       call.synchronize();
-      kernels::join_batch_statistics<s::outer, s::channels, arch>(partial, rows, workspace, mean, variance);
+      kernels::join_batch_statistics<s::outer, s::channels, arch>(call.input(0), partial, rows, workspace, mean,
+                                                                  variance);
       kernels::reciprocal_deviation<arch>(variance, Call::layer.epsilon, reciprocal, s::channels);
       if (call.share().is_first()) {
         std::memcpy(call.saved(), mean, sizeof(float) * s::channels);
@@ -138,8 +139,10 @@ struct operation<layers::batch_normalization> {
         float* const to = call.parameter_gradient(s::gamma);
         kernels::transform<arch>(
             s::channels,
-            [](value const& sum, value const& r, value const& before) { return add ? before + sum * r : sum * r; }, to,
-            static_cast<float const*>(sums + s::array), reciprocal, static_cast<float const*>(to));
+            [](value const& sum, value const& r, value const& before) {
+              return add ? kernels::fused_multiply_add(sum, r, before) : sum * r;
+            },
+            to, static_cast<float const*>(sums + s::array), reciprocal, static_cast<float const*>(to));
       }
     }
     if constexpr (Call::wants_input_gradient(0))
