@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Elementwise functions, reductions, softmax and layer normalization over 16 K and 1 M floats, beside Eigen's and
+// oneDNN's. One thread. Counter: bytes of input and output per second.
+//   taskset -c 0 env OMP_NUM_THREADS=1 elementwise_benchmark --benchmark_enable_random_interleaving=true
+//       --benchmark_repetitions=9 --benchmark_report_aggregates_only=true
+// Eigen's gelu is its exact form, with erf of its unsupported SpecialFunctions.
+#include <stagecraft/kernels/activation.hpp>
+#include <stagecraft/kernels/layer_normalization.hpp>
+#include <stagecraft/kernels/reduction.hpp>
+#include <stagecraft/kernels/softmax.hpp>
+#include <benchmark/benchmark.h>
+
+#include <Eigen/Core>
+#include <cmath>
+#include <string>
+#include <unsupported/Eigen/SpecialFunctions>
+
+#include "aligned_floats.hpp"
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+#include "elementwise_onednn.hpp"
+#endif
+
+namespace {
+
+namespace sc = stagecraft;
+namespace kernels = stagecraft::kernels;
+using stagecraft::benchmarks::aligned_floats;
+using row_major = Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using array = Eigen::Map<Eigen::ArrayXf, Eigen::Aligned64>;
+using unaligned_array = Eigen::Map<Eigen::ArrayXf>;
+using matrix = Eigen::Map<row_major, Eigen::Aligned64>;
+
+struct buffers {
+  explicit buffers(std::size_t n) : x(n), y(n), z(n), scale(2048, 1.0F), shift(2048, 0.0F) {
+    for (std::size_t i = 0; i < n; ++i) x.data()[i] = static_cast<float>(i * 7919 % 2048) / 256.0F - 4.0F;
+  }
+  aligned_floats x;
+  aligned_floats y;
+  aligned_floats z;
+  aligned_floats scale;
+  aligned_floats shift;
+};
+
+/// Runs what `prepare` returns for the buffers; `bytes` are what one run reads and writes.
+template <class Prepare>
+void add(std::string const& name, std::size_t n, double bytes, Prepare const& prepare) {
+  benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
+    buffers memory(n);
+    auto body = prepare(memory);
+    for (auto _ : state) {
+      body();
+      benchmark::ClobberMemory();
+    }
+    state.counters["bytes/s"] = benchmark::Counter(bytes, benchmark::Counter::kIsIterationInvariantRate);
+  });
+}
+
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+namespace onednn = stagecraft::benchmarks::onednn;
+
+template <class Make>
+void add_onednn(std::string const& name, std::size_t n, double bytes, Make const& make) {
+  add(name + "/onednn", n, bytes, [make](buffers& b) { return [runner = make(b)]() mutable { runner.run(); }; });
+}
+#endif
+
+template <sc::activation Act, class Eigen>
+void add_activation(std::string const& name, std::size_t n, Eigen const& eigen, [[maybe_unused]] int algorithm) {
+  double const bytes = 8.0 * static_cast<double>(n);
+  auto const size = static_cast<std::int64_t>(n);
+  add(name + "/stagecraft", n, bytes, [size](buffers& b) {
+    return [size, x = b.x.data(), y = b.y.data()] { kernels::activation_forward<Act>(x, y, size); };
+  });
+  add(name + "/eigen", n, bytes, [size, eigen](buffers& b) {
+    return [size, eigen, x = b.x.data(), y = b.y.data()] { eigen(array(x, size), array(y, size)); };
+  });
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  add_onednn(name, n, bytes, [size, algorithm](buffers& b) {
+    return onednn::elementwise(static_cast<dnnl::algorithm>(algorithm), b.x.data(), b.y.data(), size);
+  });
+#endif
+}
+
+void add_activations(std::string const& size, std::size_t n) {
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  using dnnl::algorithm;
+#else
+  enum class algorithm {
+    eltwise_relu,
+    eltwise_exp,
+    eltwise_tanh,
+    eltwise_logistic,
+    eltwise_gelu_erf,
+    eltwise_gelu_tanh
+  };
+#endif
+  auto const number = [](algorithm a) { return static_cast<int>(a); };
+  add_activation<sc::relu>(
+      "relu/" + size, n, [](array x, array y) { y = x.max(0.0F); }, number(algorithm::eltwise_relu));
+  add_activation<sc::exponential>(
+      "exp/" + size, n, [](array x, array y) { y = x.exp(); }, number(algorithm::eltwise_exp));
+  add_activation<sc::tanh>("tanh/" + size, n, [](array x, array y) { y = x.tanh(); }, number(algorithm::eltwise_tanh));
+  add_activation<sc::sigmoid>(
+      "sigmoid/" + size, n, [](array x, array y) { y = x.logistic(); }, number(algorithm::eltwise_logistic));
+  add_activation<sc::gelu>(
+      "gelu/" + size, n, [](array x, array y) { y = 0.5F * x * (1.0F + (x * 0.70710678F).erf()); },
+      number(algorithm::eltwise_gelu_erf));
+  add_activation<sc::activations::gelu(true)>(
+      "gelu_tanh/" + size, n,
+      [](array x, array y) { y = 0.5F * x * (1.0F + (0.79788456F * (x + 0.044715F * x * x * x)).tanh()); },
+      number(algorithm::eltwise_gelu_tanh));
+}
+
+template <int Rows, int Columns>
+void add_softmax(std::string const& size) {
+  std::size_t const n = static_cast<std::size_t>(Rows) * Columns;
+  double const bytes = 8.0 * static_cast<double>(n);
+  std::string const name = "softmax_" + std::to_string(Columns) + "/" + size;
+  add(name + "/stagecraft", n, bytes,
+      [](buffers& b) { return [x = b.x.data(), y = b.y.data()] { kernels::softmax<Rows, Columns>(x, y); }; });
+  add(name + "/eigen", n, bytes, [](buffers& b) {
+    return [x = b.x.data(), y = b.y.data()] {
+      if constexpr (Columns < 16) {
+        matrix const from(x, Rows, Columns);
+        matrix to(y, Rows, Columns);
+        to = (from.colwise() - from.rowwise().maxCoeff()).exp();
+        to.colwise() /= to.rowwise().sum().eval();
+      } else {
+        for (int row = 0; row < Rows; ++row) {
+          unaligned_array const from(x + row * Columns, Columns);
+          unaligned_array to(y + row * Columns, Columns);
+          to = (from - from.maxCoeff()).exp();
+          to *= 1.0F / to.sum();
+        }
+      }
+    };
+  });
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  add_onednn(name, n, bytes, [](buffers& b) { return onednn::softmax(b.x.data(), b.y.data(), Rows, Columns); });
+#endif
+
+  std::string const gradient = "softmax_gradient_" + std::to_string(Columns) + "/" + size;
+  double const gradient_bytes = 12.0 * static_cast<double>(n);
+  add(gradient + "/stagecraft", n, gradient_bytes, [](buffers& b) {
+    return [y = b.x.data(), dy = b.y.data(), dx = b.z.data()] { kernels::softmax_gradient<Rows, Columns>(y, dy, dx); };
+  });
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  add_onednn(gradient, n, gradient_bytes,
+             [](buffers& b) { return onednn::softmax_gradient(b.x.data(), b.y.data(), b.z.data(), Rows, Columns); });
+#endif
+}
+
+template <int Rows, int Columns>
+void add_layer_normalization(std::string const& size) {
+  std::size_t const n = static_cast<std::size_t>(Rows) * Columns;
+  double const bytes = 8.0 * static_cast<double>(n);
+  std::string const name = "layer_normalization_" + std::to_string(Columns) + "/" + size;
+  add(name + "/stagecraft", n, bytes, [](buffers& b) {
+    return [x = b.x.data(), y = b.y.data(), gamma = b.scale.data(), beta = b.shift.data()] {
+      kernels::layer_normalize<Columns>(x, Rows, 1e-3F, gamma, beta, y, nullptr, nullptr);
+    };
+  });
+  add(name + "/eigen", n, bytes, [](buffers& b) {
+    return [x = b.x.data(), y = b.y.data(), gamma = b.scale.data(), beta = b.shift.data()] {
+      array const scale(gamma, Columns);
+      array const shift(beta, Columns);
+      for (int row = 0; row < Rows; ++row) {
+        unaligned_array const from(x + row * Columns, Columns);
+        unaligned_array to(y + row * Columns, Columns);
+        to = from - from.mean();
+        float const factor = 1.0F / std::sqrt(to.square().mean() + 1e-3F);
+        to = to * (factor * scale) + shift;
+      }
+    };
+  });
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  add_onednn(name, n, bytes, [](buffers& b) {
+    return onednn::layer_normalization(b.x.data(), b.scale.data(), b.shift.data(), b.y.data(), Rows, Columns);
+  });
+#endif
+}
+
+void add_sum(std::string const& size, std::size_t n) {
+  double const bytes = 4.0 * static_cast<double>(n);
+  auto const count = static_cast<std::int64_t>(n);
+  add("sum/" + size + "/stagecraft", n, bytes,
+      [count](buffers& b) { return [count, x = b.x.data()] { benchmark::DoNotOptimize(kernels::sum(x, count)); }; });
+  add("sum/" + size + "/eigen", n, bytes,
+      [count](buffers& b) { return [count, x = b.x.data()] { benchmark::DoNotOptimize(array(x, count).sum()); }; });
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  add_onednn("sum/" + size, n, bytes, [count](buffers& b) { return onednn::sum(b.x.data(), b.y.data(), count); });
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  Eigen::setNbThreads(1);
+  benchmark::AddCustomContext("floats in a register", std::to_string(kernels::lanes<>));
+
+  add_activations("16K", 1U << 14U);
+  add_activations("1M", 1U << 20U);
+  add_sum("16K", 1U << 14U);
+  add_sum("1M", 1U << 20U);
+  add_softmax<(1 << 14) / 10, 10>("16K");
+  add_softmax<(1 << 20) / 10, 10>("1M");
+  add_softmax<(1 << 14) / 1024, 1024>("16K");
+  add_softmax<(1 << 20) / 1024, 1024>("1M");
+  add_layer_normalization<(1 << 14) / 10, 10>("16K");
+  add_layer_normalization<(1 << 20) / 10, 10>("1M");
+  add_layer_normalization<(1 << 14) / 1024, 1024>("16K");
+  add_layer_normalization<(1 << 20) / 1024, 1024>("1M");
+
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}
