@@ -3,6 +3,8 @@
 // DepthwiseConv2D. Level 4 of the house. All shapes are known at compile time; nothing is allocated.
 #pragma once
 
+#include <stagecraft/kernels/channel_tile.hpp>
+#include <stagecraft/kernels/convolution.hpp>
 #include <stagecraft/kernels/convolution_shape.hpp>
 #include <stagecraft/kernels/epilogue.hpp>
 #include <stagecraft/kernels/share.hpp>
@@ -10,41 +12,45 @@
 
 namespace stagecraft::kernels {
 
-/// Floats of workspace that `depthwise_convolution` needs, for each thread.
+/// Floats of workspace that `depthwise_convolution` needs, for each thread: a sample whose channels are repeated.
 template <convolution_shape Shape, class Arch = default_architecture>
-inline constexpr long long depthwise_convolution_workspace = 0;
+inline constexpr long long depthwise_convolution_workspace =
+    Shape.filters == Shape.channels ? 0 : static_cast<long long>(Shape.height) * Shape.width * Shape.filters + 64;
 
 /// y = epilogue(the convolution of each channel of x with `filters / channels` kernels of w). The shape has as many
 /// groups as channels. x: Batch x input and y: Batch x output of the shape, channels last, of which the multiplier
-/// counts fastest; w: (kernel_height, kernel_width, filters), row by row.
+/// counts fastest; w: (kernel_height, kernel_width, filters), row by row. Up to a register behind x's end may be read.
 template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
-void depthwise_convolution(float const* x, float const* w, float* /*workspace*/, float* y,
+void depthwise_convolution(float const* x, float const* w, [[maybe_unused]] float* workspace, float* y,
                            Epilogue const& epilogue = {}, share part = {}) {
   static_assert(Shape.groups == Shape.channels && Shape.filters % Shape.channels == 0);
-  constexpr int width = lanes<Arch>;
-  constexpr int out_h = Shape.output_height();
-  constexpr int out_w = Shape.output_width();
-  constexpr int multiplier = Shape.filters / Shape.channels;
-  share::range const pixels = part.of(static_cast<std::int64_t>(Batch) * out_h * out_w);
-  for (std::int64_t pixel = pixels.first; pixel < pixels.last; ++pixel) {
-    int const ow = static_cast<int>(pixel % out_w);
-    int const oh = static_cast<int>(pixel / out_w % out_h);
-    float const* sample = x + pixel / out_w / out_h * Shape.input_size();
-    for (int column = 0; column < Shape.filters; column += width) {
-      int const count = Shape.filters - column < width ? Shape.filters - column : width;
-      alignas(64) float sum[width] = {};
-      for (int kh = 0; kh < Shape.kernel_height; ++kh)
-        for (int kw = 0; kw < Shape.kernel_width; ++kw) {
-          int const ih = oh * Shape.stride_height + kh * Shape.dilation_height - Shape.top;
-          int const iw = ow * Shape.stride_width + kw * Shape.dilation_width - Shape.left;
-          if (ih < 0 || ih >= Shape.height || iw < 0 || iw >= Shape.width) continue;
-          float const* const from = sample + (ih * Shape.width + iw) * Shape.channels;
-          float const* const weight = w + (kh * Shape.kernel_width + kw) * Shape.filters + column;
-          for (int i = 0; i < count; ++i) sum[i] += from[(column + i) / multiplier] * weight[i];
-        }
-      std::int64_t const element = pixel * Shape.filters + column;
-      store_first(epilogue(batch<Arch>::load_aligned(sum), column, element), y + element, count);
+  constexpr detail::correlation const& shape =
+      detail::forward_correlation<1, detail::repeated_channels<Shape>>::parts[0];
+  constexpr int filters = Shape.filters;
+  constexpr std::int64_t tiles = shape.tiles(detail::channel_tile_rows);
+  share::range const range = part.of(Batch * tiles);
+  for (std::int64_t item = range.first; item < range.last;) {
+    std::int64_t const sample = item / tiles;
+    std::int64_t const begin = sample * tiles;
+    std::int64_t const last = range.last - begin < tiles ? range.last - begin : tiles;
+    float const* source = x + sample * Shape.input_size();
+    if constexpr (filters != Shape.channels) {
+      detail::repeat_channels(source, Shape.height * Shape.width, Shape.channels, filters / Shape.channels, workspace);
+      source = workspace;
     }
+    std::int64_t const first_element = sample * Shape.output_size();
+    detail::correlate_channels<Arch>(
+        shape, filters, source, {w, Shape.kernel_width * filters, filters}, item - begin, last,
+        [&](int, int channel, int count, std::int64_t element, batch<Arch> const& sum) {
+          std::int64_t const at = first_element + element;
+          batch<Arch> const value = epilogue(sum, channel, at);
+          if (count == lanes<Arch>)
+            value.store_unaligned(y + at);
+          else
+            store_first(value, y + at, count);
+        },
+        [](int, std::int64_t const*) {});
+    item = begin + last;
   }
 }
 

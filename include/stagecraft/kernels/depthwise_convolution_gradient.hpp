@@ -3,76 +3,170 @@
 // Level 4 of the house. All shapes are known at compile time; nothing is allocated.
 #pragma once
 
+#include <stagecraft/kernels/channel_tile.hpp>
+#include <stagecraft/kernels/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/convolution_shape.hpp>
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
 
 namespace stagecraft::kernels {
 
-/// Floats of workspace that `depthwise_convolution_input_gradient` needs, for each thread.
+/// Floats of workspace that `depthwise_convolution_input_gradient` needs, for each thread: a tile of gradients, one for
+/// each repetition of a channel.
 template <convolution_shape Shape, class Arch = default_architecture>
-inline constexpr long long depthwise_convolution_input_gradient_workspace = 0;
+inline constexpr long long depthwise_convolution_input_gradient_workspace =
+    Shape.filters == Shape.channels ? 0 : static_cast<long long>(detail::channel_tile_rows) * (Shape.filters + 16);
 
-/// dx (+)= the gradient of the input. Shapes and layouts as in `depthwise_convolution`.
+/// dx (+)= the gradient of the input. Shapes and layouts as in `depthwise_convolution`; up to a register behind dy's
+/// end may be read.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-void depthwise_convolution_input_gradient(float const* dy, float const* w, float* /*workspace*/, float* dx,
+void depthwise_convolution_input_gradient(float const* dy, float const* w, [[maybe_unused]] float* workspace, float* dx,
                                           share part = {}) {
-  constexpr int out_h = Shape.output_height();
-  constexpr int out_w = Shape.output_width();
-  constexpr int multiplier = Shape.filters / Shape.channels;
-  share::range const pixels = part.of(static_cast<std::int64_t>(Batch) * Shape.height * Shape.width);
-  for (std::int64_t pixel = pixels.first; pixel < pixels.last; ++pixel) {
-    int const iw = static_cast<int>(pixel % Shape.width);
-    int const ih = static_cast<int>(pixel / Shape.width % Shape.height);
-    float const* sample = dy + pixel / Shape.width / Shape.height * Shape.output_size();
-    for (int channel = 0; channel < Shape.channels; ++channel) {
-      float sum = 0.0F;
-      for (int kh = 0; kh < Shape.kernel_height; ++kh)
-        for (int kw = 0; kw < Shape.kernel_width; ++kw) {
-          int const h = ih + Shape.top - kh * Shape.dilation_height;
-          int const v = iw + Shape.left - kw * Shape.dilation_width;
-          if (h < 0 || v < 0 || h % Shape.stride_height != 0 || v % Shape.stride_width != 0) continue;
-          if (h / Shape.stride_height >= out_h || v / Shape.stride_width >= out_w) continue;
-          float const* const from = sample + (h / Shape.stride_height * out_w + v / Shape.stride_width) * Shape.filters;
-          for (int m = channel * multiplier; m < (channel + 1) * multiplier; ++m)
-            sum += from[m] * w[(kh * Shape.kernel_width + kw) * Shape.filters + m];
-        }
-      float& to = dx[pixel * Shape.channels + channel];
-      to = Accumulate ? to + sum : sum;
+  using shapes = detail::backward_correlation<1, detail::repeated_channels<Shape>>;
+  constexpr auto const& all = shapes::value;
+  constexpr int filters = Shape.filters;
+  constexpr int multiplier = filters / Shape.channels;
+  constexpr int kept_row = filters + 16;
+  constexpr std::int64_t tiles = detail::all_tiles(all.part, detail::channel_tile_rows);
+  share::range const range = part.of(Batch * tiles);
+  for (std::int64_t item = range.first; item < range.last;) {
+    std::int64_t const sample = item / tiles;
+    std::int64_t phase_begin = sample * tiles;
+    float const* const source = dy + sample * Shape.output_size();
+    float* const result = dx + sample * Shape.input_size();
+    for (int i = 0; i < shapes::phases; ++i) {
+      detail::phase_axis const& rows = all.rows[i];
+      detail::phase_axis const& columns = all.columns[i];
+      std::int64_t const phase_tiles = all.part[i].tiles(detail::channel_tile_rows);
+      std::int64_t const first = range.first > phase_begin ? range.first - phase_begin : 0;
+      std::int64_t const last = range.last - phase_begin < phase_tiles ? range.last - phase_begin : phase_tiles;
+      phase_begin += phase_tiles;
+      if (first >= last) continue;
+      int const last_row = rows.first_tap + (rows.axis.taps - 1) * rows.tap_step;
+      int const last_column = columns.first_tap + (columns.axis.taps - 1) * columns.tap_step;
+      detail::channel_kernel const kernel = {
+          w + (static_cast<std::ptrdiff_t>(last_row) * Shape.kernel_width + last_column) * filters,
+          -static_cast<std::ptrdiff_t>(rows.tap_step) * Shape.kernel_width * filters,
+          -static_cast<std::ptrdiff_t>(columns.tap_step) * filters};
+      detail::correlate_channels<Arch>(
+          all.part[i], filters, source, kernel, first, last,
+          [&](int row, int channel, int count, std::int64_t element, batch<Arch> sum) {
+            if constexpr (multiplier > 1) {
+              sum.store_unaligned(workspace + row * kept_row + channel);
+            } else if (count == lanes<Arch>) {
+              if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(result + element);
+              sum.store_unaligned(result + element);
+            } else {
+              if constexpr (Accumulate) sum = sum + load_first<Arch>(result + element, count);
+              store_first(sum, result + element, count);
+            }
+          },
+          [&]([[maybe_unused]] int pixels, [[maybe_unused]] std::int64_t const* element) {
+            if constexpr (multiplier > 1)
+              for (int pixel = 0; pixel < pixels; ++pixel)
+                for (int channel = 0; channel < Shape.channels; ++channel) {
+                  float* const to = result + element[pixel] / multiplier + channel;
+                  float const* const kept = workspace + pixel * kept_row + channel * multiplier;
+                  float sum = Accumulate ? *to : 0.0F;
+                  for (int m = 0; m < multiplier; ++m) sum += kept[m];
+                  *to = sum;
+                }
+          });
     }
+    item = (sample + 1) * tiles;
   }
 }
 
-/// Floats of workspace that `depthwise_convolution_filter_gradient` needs, for each thread.
-template <convolution_shape Shape, class Arch = default_architecture>
-inline constexpr long long depthwise_convolution_filter_gradient_workspace = 0;
+namespace detail {
 
-/// dw (+)= the gradient of the kernels. Shapes and layouts as in `depthwise_convolution`.
-template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-void depthwise_convolution_filter_gradient(float const* x, float const* dy, float* /*workspace*/, float* dw,
-                                           share part = {}) {
-  constexpr int out_h = Shape.output_height();
-  constexpr int out_w = Shape.output_width();
+/// Whether a sample is copied before the gradient of its kernels: with zeros around it, and its channels repeated.
+template <convolution_shape Shape>
+inline constexpr bool copies_channels = Shape.has_padding() || Shape.filters != Shape.channels;
+
+/// Taps of a tile: as many as have an address register.
+[[nodiscard]] consteval int taps_of_tile(int taps) {
+  int const tiles = (taps + 8) / 9;
+  return (taps + tiles - 1) / tiles;
+}
+
+/// Copies a sample, with zeros around it, and each channel repeated.
+template <convolution_shape Shape>
+void pad_and_repeat(float const* from, float* to) {
   constexpr int multiplier = Shape.filters / Shape.channels;
-  share::range const columns = part.of(Shape.filters, 16);
-  for (int kh = 0; kh < Shape.kernel_height; ++kh)
-    for (int kw = 0; kw < Shape.kernel_width; ++kw)
-      for (std::int64_t column = columns.first; column < columns.last; ++column) {
-        float sum = 0.0F;
-        for (int sample = 0; sample < Batch; ++sample)
-          for (int oh = 0; oh < out_h; ++oh)
-            for (int ow = 0; ow < out_w; ++ow) {
-              int const ih = oh * Shape.stride_height + kh * Shape.dilation_height - Shape.top;
-              int const iw = ow * Shape.stride_width + kw * Shape.dilation_width - Shape.left;
-              if (ih < 0 || ih >= Shape.height || iw < 0 || iw >= Shape.width) continue;
-              sum += x[static_cast<std::int64_t>(sample) * Shape.input_size() +
-                       (ih * Shape.width + iw) * Shape.channels + column / multiplier] *
-                     dy[static_cast<std::int64_t>(sample) * Shape.output_size() + (oh * out_w + ow) * Shape.filters +
-                        column];
-            }
-        float& to = dw[(kh * Shape.kernel_width + kw) * Shape.filters + column];
-        to = Accumulate ? to + sum : sum;
+  constexpr int row = Shape.padded_width() * Shape.filters;
+  for (int h = 0; h < Shape.padded_height(); ++h, to += row) {
+    bool const inside = h >= Shape.top && h < Shape.top + Shape.height;
+    int const begin = inside ? Shape.left * Shape.filters : row;
+    int const end = inside ? begin + Shape.width * Shape.filters : row;
+    for (int i = 0; i < begin; ++i) to[i] = 0.0F;
+    if (inside) {
+      if constexpr (multiplier == 1)
+        for (int i = 0; i < Shape.width * Shape.channels; ++i) to[begin + i] = from[i];
+      else
+        repeat_channels(from, Shape.width, Shape.channels, multiplier, to + begin);
+      from += Shape.width * Shape.channels;
+    }
+    for (int i = end; i < row; ++i) to[i] = 0.0F;
+  }
+}
+
+}  // namespace detail
+
+/// Floats of workspace that `depthwise_convolution_filter_gradient` needs, for each thread: a padded sample.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long depthwise_convolution_filter_gradient_workspace =
+    detail::copies_channels<Shape>
+        ? static_cast<long long>(Shape.padded_height()) * Shape.padded_width() * Shape.filters + 64
+        : 0;
+
+/// dw (+)= the gradient of the kernels. Shapes and layouts as in `depthwise_convolution`; up to a register behind x's
+/// and dy's ends may be read. A thread's share is a range of registers of filters.
+template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+void depthwise_convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused]] float* workspace,
+                                           float* dw, share part = {}) {
+  constexpr int filters = Shape.filters;
+  constexpr int taps = Shape.kernel_height * Shape.kernel_width;
+  constexpr int height = detail::taps_of_tile(taps);
+  constexpr bool copies = detail::copies_channels<Shape>;
+  constexpr int width = copies ? Shape.padded_width() : Shape.width;
+  share::range const range = part.of(filters, 16);
+  if (range.first >= range.last) return;
+  detail::step_runs runs;
+  runs.rows = 1;
+  runs.columns = Shape.output_height();
+  runs.steps = Shape.output_width();
+  runs.left_column = static_cast<std::ptrdiff_t>(Shape.stride_height) * width * filters;
+  runs.right_column = static_cast<std::ptrdiff_t>(Shape.output_width()) * filters;
+  runs.left_step = static_cast<std::ptrdiff_t>(Shape.stride_width) * filters;
+  runs.right_step = filters;
+  for (int sample = 0; sample < Batch; ++sample) {
+    bool const add = Accumulate || sample > 0;
+    float const* source = x + static_cast<std::int64_t>(sample) * Shape.input_size();
+    if constexpr (copies) {
+      detail::pad_and_repeat<Shape>(source, workspace);
+      source = workspace;
+    }
+    float const* const right = dy + static_cast<std::int64_t>(sample) * Shape.output_size();
+    for (int first = 0; first < taps; first += height) {
+      float const* left[height];
+      for (int i = 0; i < height; ++i) {
+        int const tap = first + i < taps ? first + i : taps - 1;
+        left[i] = source + (tap / Shape.kernel_width * Shape.dilation_height * width +
+                            tap % Shape.kernel_width * Shape.dilation_width) *
+                               filters;
       }
+      for (std::int64_t channel = range.first; channel < range.last; channel += lanes<Arch>) {
+        int const left_over = static_cast<int>(range.last - channel);
+        int const count = left_over < lanes<Arch> ? left_over : lanes<Arch>;
+        detail::channel_tile<height, true, Arch>(left, channel, right, count, runs, [&](int i, batch<Arch> sum) {
+          if (first + i >= taps) return;
+          float* const to = dw + static_cast<std::int64_t>(first + i) * filters + channel;
+          if (add) sum = sum + load_first<Arch>(to, count);
+          store_first(sum, to, count);
+        });
+      }
+    }
+  }
 }
 
 }  // namespace stagecraft::kernels
