@@ -135,38 +135,39 @@ double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / 
 }  // namespace
 
 TEST_CASE("exponentials") {
-  check({0.75, 1.02, 1.02}, measure::ulp, [](double x) { return std::exp(x); }, [](auto x) { return kernels::exp(x); });
+  check({0.77, 1.02, 1.05}, measure::ulp, [](double x) { return std::exp(x); }, [](auto x) { return kernels::exp(x); });
   check(
-      {1.45, 1.45, 1.5}, measure::ulp, [](double x) { return std::expm1(x); },
+      {1.47, 1.47, 1.6}, measure::ulp, [](double x) { return std::expm1(x); },
       [](auto x) { return kernels::expm1(x); });
 }
 
 TEST_CASE("logarithms") {
-  check({0.85, 0.85, 0.85}, measure::ulp, [](double x) { return std::log(x); }, [](auto x) { return kernels::log(x); });
+  check({0.85, 0.85, 0.9}, measure::ulp, [](double x) { return std::log(x); }, [](auto x) { return kernels::log(x); });
   check(
-      {0.85, 0.85, 0.85}, measure::ulp, [](double x) { return std::log1p(x); },
+      {0.85, 0.85, 0.9}, measure::ulp, [](double x) { return std::log1p(x); },
       [](auto x) { return kernels::log1p(x); });
 }
 
 TEST_CASE("sigmoid, tanh, softplus") {
-  check({2.25, 2.25, 2.25}, measure::ulp, sigmoid, [](auto x) { return kernels::sigmoid(x); });
-  check({1.0, 2.4, 2.4}, measure::ulp, [](double x) { return std::tanh(x); }, [](auto x) { return kernels::tanh(x); });
+  check({2.41, 2.41, 2.45}, measure::ulp, sigmoid, [](auto x) { return kernels::sigmoid(x); });
   check(
-      {1.5, 1.5, 1.5}, measure::ulp,
+      {1.03, 2.61, 2.65}, measure::ulp, [](double x) { return std::tanh(x); }, [](auto x) { return kernels::tanh(x); });
+  check(
+      {1.54, 1.64, 1.7}, measure::ulp,
       [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); },
       [](auto x) { return kernels::softplus(x); });
 }
 
 TEST_CASE("erf, the normal distribution, gelu") {
-  check({2.1, 1.1, 1.1}, measure::ulp, [](double x) { return std::erf(x); }, [](auto x) { return kernels::erf(x); });
+  check({2.46, 1.13, 1.2}, measure::ulp, [](double x) { return std::erf(x); }, [](auto x) { return kernels::erf(x); });
   check(
-      {1.1, 1.1, 1.1}, measure::absolute, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); },
+      {1.2, 1.2, 1.2}, measure::absolute, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); },
       [](auto x) { return kernels::normal_distribution(x); });
   check(
-      {1.7, 1.7, 1.7}, measure::of_argument, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); },
+      {1.35, 1.46, 1.85}, measure::of_argument, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); },
       [](auto x) { return kernels::gelu(x); });
   check(
-      {3.0, 3.0, 3.0}, measure::of_argument,
+      {2.7, 2.7, 2.7}, measure::of_argument,
       [](double x) { return x * sigmoid(2 * 0.7978845608028654 * (x + 0.044715 * x * x * x)); },
       [](auto x) { return kernels::gelu_tanh(x); });
 }

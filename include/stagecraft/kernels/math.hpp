@@ -164,7 +164,7 @@ inline void exp_each(xsimd::batch<float, Arch> (&x)[Count]) {
   }
 }
 
-/// e^x. Error: at most @exp.
+/// e^x. Error: at most 0.77, 1.02, 1.05 ulp.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> exp(xsimd::batch<float, Arch> const& x) {
   batch<Arch> result[1] = {x};
@@ -172,7 +172,7 @@ template <class Arch>
   return result[0];
 }
 
-/// e^x - 1. Error: at most 1.0, 1.0, 2.0 ulp.
+/// e^x - 1. Error: at most 1.47, 1.47, 1.6 ulp.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> expm1(xsimd::batch<float, Arch> const& x) {
   using value = batch<Arch>;
@@ -184,7 +184,7 @@ template <class Arch>
   return copy_sign(xsimd::select(xsimd::abs(x) < value(0.25F), less_one, half + half), x);
 }
 
-/// The natural logarithm; log(0) = -inf, NaN below. Error: at most 1.0, 1.0, 1.0 ulp.
+/// The natural logarithm; log(0) = -inf, NaN below. Error: at most 0.85, 0.85, 0.9 ulp.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> log(xsimd::batch<float, Arch> const& x) {
   using value = batch<Arch>;
@@ -200,7 +200,7 @@ template <class Arch>
   }
 }
 
-/// log(1 + x); -inf for -1, NaN below. Error: at most 1.0, 1.0, 1.0 ulp.
+/// log(1 + x); -inf for -1, NaN below. Error: at most 0.85, 0.85, 0.9 ulp.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> log1p(xsimd::batch<float, Arch> const& x) {
   using value = batch<Arch>;
@@ -228,7 +228,7 @@ inline void sigmoid_each(xsimd::batch<float, Arch> (&x)[Count]) {
   for (int i = 0; i < Count; ++i) x[i] = x[i] / (value(1.0F) + x[i]);
 }
 
-/// 1 / (1 + e^-x), Keras's sigmoid. Error: at most @sigmoid.
+/// 1 / (1 + e^-x), Keras's sigmoid. Error: at most 2.41, 2.41, 2.45 ulp.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> sigmoid(xsimd::batch<float, Arch> const& x) {
   batch<Arch> result[1] = {x};
@@ -281,7 +281,7 @@ inline void tanh_each(xsimd::batch<float, Arch> (&x)[Count]) {
   }
 }
 
-/// The hyperbolic tangent. Error: at most @tanh.
+/// The hyperbolic tangent. Error: at most 1.03, 2.61, 2.65 ulp.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> tanh(xsimd::batch<float, Arch> const& x) {
   batch<Arch> result[1] = {x};
@@ -330,7 +330,7 @@ inline void erf_each(xsimd::batch<float, Arch> (&x)[Count]) {
   }
 }
 
-/// The error function. Error: at most @erf.
+/// The error function. Error: at most 2.46, 1.13, 1.2 ulp.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> erf(xsimd::batch<float, Arch> const& x) {
   batch<Arch> result[1] = {x};
@@ -338,7 +338,7 @@ template <class Arch>
   return result[0];
 }
 
-/// The normal distribution function, (1 + erf(x / sqrt 2)) / 2. Error: at most 1e-7 (absolute).
+/// The normal distribution function, (1 + erf(x / sqrt 2)) / 2. Error: at most 1.2 times 2^-24.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> normal_distribution(xsimd::batch<float, Arch> const& x) {
   using value = batch<Arch>;
@@ -360,7 +360,7 @@ inline void gelu_each(xsimd::batch<float, Arch> (&x)[Count]) {
   for (int i = 0; i < Count; ++i) x[i] = fused_multiply_add(half[i], x[i], half[i]);
 }
 
-/// x * normal_distribution(x), Keras's gelu. Error: at most @gelu.
+/// x * normal_distribution(x), Keras's gelu. Error: at most 1.35, 1.46, 1.85 times 2^-24 |x|.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> gelu(xsimd::batch<float, Arch> const& x) {
   batch<Arch> result[1] = {x};
@@ -368,13 +368,14 @@ template <class Arch>
   return result[0];
 }
 
-/// x * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, Keras's gelu(approximate=True). Error: see the tests.
+/// x * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, Keras's gelu(approximate=True). Error: at most 2.7 times
+/// 2^-24 |x|.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> gelu_tanh(xsimd::batch<float, Arch> const& x) {
   return x * detail::gelu_tanh_gate(x);
 }
 
-/// log(1 + e^x). Error: at most 2.0, 2.0, 3.0 ulp.
+/// log(1 + e^x). Error: at most 1.54, 1.64, 1.7 ulp.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> softplus(xsimd::batch<float, Arch> const& x) {
   using value = batch<Arch>;
