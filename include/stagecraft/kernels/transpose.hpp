@@ -10,7 +10,7 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-#if defined(__AVX2__)
+#if defined(__AVX__)
 /// Each 128-bit part of the four rows is a 4 x 4 block; transposes every one of them.
 template <class Register, class UnpackLow, class UnpackHigh, class ShuffleLow, class ShuffleHigh>
 inline void transpose_parts(Register (&row)[4], UnpackLow low, UnpackHigh high, ShuffleLow join_low,
@@ -51,26 +51,37 @@ inline void transpose_block(float const* from, int from_stride, int rows, float*
   };
 #if defined(__AVX512F__)
   if constexpr (has_avx512<Arch>) {
-    for (int column = 0; column < 16; column += 4) {
-      __m512 row[4];
-      for (int i = 0; i < 4; ++i) {
-        __m512 part = _mm512_castps128_ps512(_mm_loadu_ps(source(i) + column));
-        part = _mm512_insertf32x4(part, _mm_loadu_ps(source(4 + i) + column), 1);
-        part = _mm512_insertf32x4(part, _mm_loadu_ps(source(8 + i) + column), 2);
-        row[i] = _mm512_insertf32x4(part, _mm_loadu_ps(source(12 + i) + column), 3);
-      }
+    // Whole rows are loaded once; then 128-bit parts change places, then floats within them.
+    __m512 row[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) row[i] = _mm512_loadu_ps(source(i));
+    __m512 part[4][4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      __m512 const a = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0x44);
+      __m512 const b = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0x44);
+      __m512 const c = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0xEE);
+      __m512 const d = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0xEE);
+      part[0][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88);
+      part[1][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD);
+      part[2][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0x88);
+      part[3][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0xDD);
+    }
+#pragma GCC unroll 4
+    for (int column = 0; column < 4; ++column) {
       detail::transpose_parts(
-          row, [](__m512 a, __m512 b) { return _mm512_maskz_unpacklo_ps(0xFFFF, a, b); },
+          part[column], [](__m512 a, __m512 b) { return _mm512_maskz_unpacklo_ps(0xFFFF, a, b); },
           [](__m512 a, __m512 b) { return _mm512_maskz_unpackhi_ps(0xFFFF, a, b); },
           [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0x44); },
           [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0xEE); });
-      for (int i = 0; i < 4; ++i) _mm512_storeu_ps(to + (column + i) * to_stride, row[i]);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) _mm512_storeu_ps(to + (column * 4 + i) * to_stride, part[column][i]);
     }
     return;
   } else
 #endif
-#if defined(__AVX2__)
-      if constexpr (has_avx2<Arch>) {
+#if defined(__AVX__)
+      if constexpr (lanes<Arch> == 8) {  // AVX without AVX2, too: xsimd 8.1's zip_lo stays within 128 bits there
     for (int column = 0; column < 8; column += 4) {
       __m256 row[4];
       for (int i = 0; i < 4; ++i)
