@@ -37,9 +37,12 @@ struct operands {
   aligned_floats x{static_cast<std::size_t>(Batch) * Shape.input_size()};
   aligned_floats w{static_cast<std::size_t>(kernels::filter_floats<Shape>)};
   aligned_floats y{static_cast<std::size_t>(Batch) * Shape.output_size()};
-  aligned_floats workspace{static_cast<std::size_t>(kernels::convolution_workspace<Shape> +
-                                                    kernels::convolution_input_gradient_workspace<Shape> +
-                                                    kernels::convolution_filter_gradient_workspace<Shape>)};
+  aligned_floats workspace{static_cast<std::size_t>(
+      Shape.groups == 1 ? kernels::convolution_workspace<Shape> + kernels::convolution_input_gradient_workspace<Shape> +
+                              kernels::convolution_filter_gradient_workspace<Shape>
+                        : kernels::depthwise_convolution_workspace<Shape> +
+                              kernels::depthwise_convolution_input_gradient_workspace<Shape> +
+                              kernels::depthwise_convolution_filter_gradient_workspace<Shape>)};
 };
 
 template <int Batch, convolution_shape Shape, class Body>
