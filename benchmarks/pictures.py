@@ -33,7 +33,7 @@ def in_picture(line):
     """The heading and the label of a line of the table, or None. One thread; products against all peers."""
     if not line["of_peer"] or line["group"].endswith("threads:2"):
         return None
-    title = line["row"].replace(", 1 thread(s)", "").replace(", 1 thread", "")
+    title = line["row"].replace(", 1 thread", "")
     if line["section"] == rows.PRODUCTS:
         return ("Matrix products", title.removesuffix(", all peers")) if title.endswith(", all peers") else None
     headings = {rows.TRAINING: "Training", rows.INFERENCE: "Inference",
