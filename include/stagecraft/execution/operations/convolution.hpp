@@ -12,6 +12,7 @@
 #include <stagecraft/layers/conv1d.hpp>
 #include <stagecraft/layers/conv2d.hpp>
 #include <algorithm>
+#include <type_traits>
 
 namespace stagecraft {
 

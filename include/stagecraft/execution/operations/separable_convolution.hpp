@@ -13,6 +13,7 @@
 #include <stagecraft/layers/separable_conv1d.hpp>
 #include <stagecraft/layers/separable_conv2d.hpp>
 #include <algorithm>
+#include <type_traits>
 
 namespace stagecraft {
 
