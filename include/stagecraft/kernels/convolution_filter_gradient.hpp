@@ -18,8 +18,14 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// About how many outputs are summed before the sums go to memory.
-inline constexpr int block_outputs = 576;
+/// About how many outputs are summed before the sums go to memory, at most.
+inline constexpr int most_block_outputs = 576;
+
+/// The same for one shape. Where a step reads much of x, a panel's part of dy should stay in the first-level cache, if
+/// the gradient is small enough to be added to so often.
+template <convolution_shape Shape>
+inline constexpr int block_outputs =
+    Shape.group_channels() >= 64 && Shape.steps() * Shape.group_filters() <= 65536 ? 128 : most_block_outputs;
 
 /// Taps by the outputs that they meet, and how the outputs are cut into blocks:
 /// some rows of a sample, or some samples.
@@ -50,9 +56,10 @@ struct filter_correlation {
       .column_class_count = column_classes.count,
   }};
   static constexpr int outputs = Shape.output_height() * Shape.output_width();
-  static constexpr int row_blocks = outputs > block_outputs ? (outputs + block_outputs / 2) / block_outputs : 1;
+  static constexpr int most = block_outputs<Shape>;
+  static constexpr int row_blocks = outputs > most ? (outputs + most / 2) / most : 1;
   static constexpr int block_rows = (Shape.output_height() + row_blocks - 1) / row_blocks;
-  static constexpr int most_samples = outputs > block_outputs ? 1 : block_outputs / outputs;
+  static constexpr int most_samples = outputs > most ? 1 : most / outputs;
   static constexpr int block_samples = most_samples < Batch ? most_samples : Batch;
   /// Whether the panel's part of dy is copied first: where it lies in pieces, and is read often.
   static constexpr bool copies = Shape.filters > 64 && Shape.steps() >= 48;
@@ -175,9 +182,9 @@ void filter_gradient_panel(correlation const& shape, filter_distances const& dis
 /// thread.
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long convolution_filter_gradient_workspace =
-    detail::filter_correlation<detail::block_outputs, Shape>::copies
-        ? static_cast<long long>(detail::filter_correlation<detail::block_outputs, Shape>::block_samples) *
-              detail::filter_correlation<detail::block_outputs, Shape>::block_rows * Shape.output_width() *
+    detail::filter_correlation<detail::most_block_outputs, Shape>::copies
+        ? static_cast<long long>(detail::filter_correlation<detail::most_block_outputs, Shape>::block_samples) *
+              detail::filter_correlation<detail::most_block_outputs, Shape>::block_rows * Shape.output_width() *
               packed_filter<Shape, Arch>::panel_columns
         : 0;
 
