@@ -29,7 +29,7 @@ struct operation<layers::activation> {
     constexpr auto function = Call::layer.function;
     using arch = typename Call::architecture;
     if constexpr (function.kind == activation_kind::softmax) {
-      if (call.share().is_first()) kernels::softmax<rows<Call>, columns<Call>, arch>(call.input(0), call.output());
+      kernels::softmax<rows<Call>, columns<Call>, arch>(call.input(0), call.output(), call.share());
     } else if constexpr (function != linear) {
       auto const [first, last] = call.elements(floats<Call>);
       kernels::activation_forward<function, arch>(call.input(0) + first, call.output() + first, last - first);
@@ -43,9 +43,8 @@ struct operation<layers::activation> {
     if constexpr (Call::wants_input_gradient(0)) {
       constexpr bool add = Call::adds_input_gradient(0);
       if constexpr (function.kind == activation_kind::softmax) {
-        if (call.share().is_first())
-          kernels::softmax_gradient<rows<Call>, columns<Call>, add, arch>(call.output(), call.output_gradient(),
-                                                                          call.input_gradient(0));
+        kernels::softmax_gradient<rows<Call>, columns<Call>, add, arch>(call.output(), call.output_gradient(),
+                                                                        call.input_gradient(0), call.share());
       } else if constexpr (function != linear) {
         auto const [first, last] = call.elements(floats<Call>);
         kernels::activation_backward<function, add, arch>(

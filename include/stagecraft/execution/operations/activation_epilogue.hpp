@@ -43,7 +43,7 @@ struct activation_epilogue {
     } else if constexpr (!in_registers) {
       product(y, with_bias(bias));
       call.synchronize();
-      if (call.share().is_first()) kernels::softmax<Rows, Columns, Arch>(y, y);
+      kernels::softmax<Rows, Columns, Arch>(y, y, call.share());
     } else if (before == nullptr) {
       product(y, kernels::epilogue_then{with_bias(bias), apply{}});
     } else {
@@ -61,7 +61,7 @@ struct activation_epilogue {
     float* const dy = call.output_gradient();
     if constexpr (Call::planned.activation_in_consumer) {
     } else if constexpr (!in_registers) {
-      if (call.share().is_first()) kernels::softmax_gradient<Rows, Columns, false, Arch>(saved, dy, dy);
+      kernels::softmax_gradient<Rows, Columns, false, Arch>(saved, dy, dy, call.share());
       call.synchronize();
     } else if constexpr (Act != linear) {
       auto const [first, last] = call.elements(floats);
