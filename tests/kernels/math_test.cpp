@@ -56,8 +56,7 @@ std::vector<float> const& samples() {
   return all;
 }
 
-/// The largest errors that math.hpp states, for AVX-512, for other instruction sets with a fused multiply-add, and
-/// without.
+/// The largest errors that math.hpp states, for AVX-512, for AVX2 with a fused multiply-add, and for the others.
 struct bound {
   double avx512;
   double fused;
@@ -66,7 +65,7 @@ struct bound {
   template <class Arch>
   [[nodiscard]] double of() const {
     if constexpr (kernels::has_avx512<Arch>) return avx512;
-    if constexpr (kernels::lanes<Arch> == 8) return fused;
+    if constexpr (kernels::has_avx2<Arch>) return fused;
     return others;
   }
 };
