@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The interface targets, each with its headers:
 #   stagecraft::pipeline    models, stages and their checks (levels 0 to 3 of the house); depends on nothing
-#   stagecraft::stagecraft  all of the library; needs xtensor and xsimd
+#   stagecraft::stagecraft  all of the library; needs xtensor, xsimd and threads
 #   stagecraft::zlib        gzipped data files (datasets/gzip.hpp); needs zlib
 
 set(stagecraft_pipeline_rooms diagnostics graph layers activations initializers regularizers losses metrics optimizers
@@ -36,12 +36,12 @@ endfunction()
 
 stagecraft_interface_target(stagecraft_pipeline pipeline "${stagecraft_headers_pipeline}")
 
-find_package(Threads QUIET)
+find_package(Threads REQUIRED)
 find_package(xtensor QUIET)
 find_package(xsimd QUIET)
 if(xtensor_FOUND AND xsimd_FOUND)
   stagecraft_interface_target(stagecraft stagecraft "${stagecraft_headers_stagecraft}")
-  target_link_libraries(stagecraft INTERFACE stagecraft_pipeline xtensor xsimd)
+  target_link_libraries(stagecraft INTERFACE stagecraft_pipeline xtensor xsimd Threads::Threads)
 
   find_package(ZLIB QUIET)
   if(ZLIB_FOUND)
