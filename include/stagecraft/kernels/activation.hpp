@@ -48,8 +48,15 @@ struct activation_function {
       return at_most(at_least(x / value(5.0F) + value(0.5F), value(0.0F)), value(1.0F));
   }
 
+  /// Whether there is `forward_each`.
+  static constexpr bool gains_by_interleaving =
+      Act.kind == activation_kind::exponential || Act.kind == activation_kind::gelu ||
+      Act.kind == activation_kind::gelu_tanh || Act.kind == activation_kind::sigmoid ||
+      Act.kind == activation_kind::swish || Act.kind == activation_kind::tanh;
+
   /// `forward` of several registers at once, in place.
   template <int Count>
+    requires gains_by_interleaving
   static void forward_each(value (&x)[Count]) {
     constexpr activation_kind kind = Act.kind;
     if constexpr (kind == activation_kind::exponential) return exp_each(x);
@@ -64,8 +71,6 @@ struct activation_function {
       else
         sigmoid_each(gate);
       for (int i = 0; i < Count; ++i) x[i] = x[i] * gate[i];
-    } else {
-      for (int i = 0; i < Count; ++i) x[i] = forward(x[i]);
     }
   }
 
@@ -160,7 +165,11 @@ inline void activation_forward(float const* x, float* y, std::int64_t n) {
   if constexpr (Act.kind == activation_kind::linear) {
     if (x != y) std::memmove(y, x, static_cast<std::size_t>(n) * sizeof(float));
   } else {
-    transform_each<Arch>(n, [](auto& values) { activation_function<Act, Arch>::forward_each(values); }, x, y);
+    using function = activation_function<Act, Arch>;
+    if constexpr (function::gains_by_interleaving)
+      transform_each<Arch>(n, [](auto& values) { function::forward_each(values); }, x, y);
+    else
+      transform<Arch>(n, [](batch<Arch> const& value) { return function::forward(value); }, y, x);
   }
 }
 
