@@ -37,9 +37,10 @@ def in_picture(line):
     if line["section"] == rows.PRODUCTS:
         return ("Matrix products", title.removesuffix(", all peers")) if title.endswith(", all peers") else None
     headings = {rows.TRAINING: "Training", rows.INFERENCE: "Inference",
-                rows.ELEMENTWISE: "Elementwise, sums, rows"}
+                rows.ELEMENTWISE: "Elementwise, sums and rows of 16K and 1M floats"}
     heading = headings.get(line["section"])
-    return (heading, title.replace("MLP 784-256-128-10", "perceptron")) if heading else None
+    title = title.replace("MLP 784-256-128-10", "perceptron").removesuffix(" floats")
+    return (heading, title) if heading else None
 
 
 def draw_bars(lines, note, path):
@@ -52,7 +53,7 @@ def draw_bars(lines, note, path):
     columns = [column for column in columns if column]
     if not columns:
         return
-    row, width, label, top = 19, 540, 205, 62
+    row, width, label, top = 19, 560, 235, 62
     extent = max(len(column) * row + len({heading for heading, _, _ in column}) * 30 for column in columns)
     drawing = svg.Drawing(width * len(columns) + 20, top + extent + 52, "Speed of stagecraft over the best peer's")
     drawing.text(20, 30, "Times as fast as the best peer, one thread", 18, weight="bold")
@@ -163,7 +164,7 @@ def draw_ceilings(axes, measured, peak):
         at = begin * 1.25
         drawing.text(axes.x(at) - 4, axes.y(at * rate) - 6, f"{where} {rate:.0f} GB/s", 11, rotate=round(slope, 1))
     drawing.line(axes.x(min(knees)), axes.y(peak), axes.right, axes.y(peak), svg.INK, 1.5)
-    drawing.text(axes.x(min(knees)) + 4, axes.y(peak) - 6, f"fused multiply-adds: {peak:.0f} GFLOP/s", 11)
+    drawing.text(axes.x(min(knees)) + 4, axes.y(peak) - 6, f"FMA {peak:.0f} GFLOP/s", 11)
 
 
 def place_label(taken, x, y, bounds):

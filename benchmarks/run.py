@@ -58,7 +58,8 @@ def processor():
 
 def note(given, cores):
     return (f"{processor()}, {cores} cores; {compile_cost.version(given.compiler)} {given.flags}; "
-            f"{datetime.date.today().isoformat()}; medians of {given.repetitions} interleaved repetitions")
+            f"{datetime.date.today().isoformat()}; medians of {given.repetitions} interleaved repetitions; "
+            f"load before the run {os.getloadavg()[0]:.1f}")
 
 
 def main():
@@ -72,9 +73,10 @@ def main():
     given = parser.parse_args()
 
     begin = time.monotonic()
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    context = note(given, len(cores))
     results = given.output / "results"
     results.mkdir(parents=True, exist_ok=True)
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     runs = [(program, 1, cores[-1:]) for program in given.programs]
     if len(cores) >= 2:
         runs += [(program, 2, cores[-2:]) for program in given.programs if program.name in TWO_THREADS]
@@ -87,7 +89,6 @@ def main():
     compile_cost.write(files[-1], given.compiler, given.flags)
     print(f"compile_cost: {time.monotonic() - step:.0f} s", flush=True)
 
-    context = note(given, len(cores))
     table.main([*map(str, files), "--output", str(given.output / "table.json"), "--note", context])
     pictures.main([*map(str, files), "--output", str(given.output), "--note", context])
     print(f"table.json, speed.svg and roofline.svg are in {given.output}; all took {time.monotonic() - begin:.0f} s")
