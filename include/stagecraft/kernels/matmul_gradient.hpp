@@ -103,8 +103,8 @@ inline void matmul_input_gradient(float const* dy, float const* w, float* worksp
   constexpr int width = lanes<Arch>;
   constexpr int panel = detail::transposed_columns<K, Arch>;
   auto const transpose = [&](int first, auto vectors) {
-    for (int n = 0; n < N; n += width)
-      for (int v = 0; v < vectors; ++v) {
+    for (int v = 0; v < vectors; ++v)
+      for (int n = 0; n < N; n += width) {
         int const k = first + v * width;
         transpose_block<Arch>(w + layout::index(k, n), layout::panel_columns, K - k, workspace + n * panel + v * width,
                               panel);
