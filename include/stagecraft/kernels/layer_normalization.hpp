@@ -4,9 +4,9 @@
 #pragma once
 
 #include <stagecraft/kernels/channel_rows.hpp>
-#include <stagecraft/kernels/row_sums.hpp>
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/simd_reduction.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -120,7 +120,7 @@ struct row_block : row_registers<Columns, Arch> {
 #pragma GCC unroll 4
     for (int i = 0; i < count; ++i) sum_of(i).store_aligned(partial + i * rows);
     for (int i = count; i < rows; ++i) value(0.0F).store_aligned(partial + i * rows);
-    return row_sums<Arch>(partial);
+    return horizontal_sums<Arch>(partial);
   }
 
   template <bool Scale, bool Center>
@@ -169,8 +169,8 @@ struct row_block : row_registers<Columns, Arch> {
       of_slope.sum().store_aligned(partial + (rows + i) * rows);
     }
     value const factor(registers::per_column), r = load_first<Arch>(reciprocal, count);
-    (factor * row_sums<Arch>(partial)).store_aligned(sum);
-    (factor * row_sums<Arch>(partial + rows * rows) * r * r).store_aligned(slope);
+    (factor * horizontal_sums<Arch>(partial)).store_aligned(sum);
+    (factor * horizontal_sums<Arch>(partial + rows * rows) * r * r).store_aligned(slope);
     for (int i = 0; i < count; ++i)
       registers::template write_gradient<Accumulate>(x + i * Columns, dy + i * Columns, value(mean[i]),
                                                      value(reciprocal[i]), value(sum[i]), value(slope[i]), gamma,

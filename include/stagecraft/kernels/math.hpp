@@ -5,9 +5,10 @@
 // The reductions of the argument are the classical ones (W. Cody and W. Waite, "Software manual for the elementary
 // functions", 1980; P. Tang's tables for exp, 1989); every polynomial is our own fit for the relative error, with its
 // coefficients rounded to floats one after the other. AVX-512 looks pieces up in registers instead (math_tables.hpp).
-// Errors are in units in the last place (ulp) of the correctly rounded result, the largest over all floats; where
-// three numbers are given, they are those of AVX-512, of AVX2 with FMA and of SSE2. Results below 2^-126 are rounded
-// to denormals as well. NaN gives NaN.
+// Errors are in units in the last place (ulp) of the correctly rounded result; where three numbers are given, they are
+// those of AVX-512, of AVX2 with FMA and of SSE2. They bound what was measured: on every float of [2^-25, 128) and its
+// negative with AVX-512 and AVX2 (on every 7th with SSE2), on samples of every exponent elsewhere. Results below 2^-126
+// are rounded to denormals as well. NaN gives NaN.
 #pragma once
 
 #include <stagecraft/kernels/math_tables.hpp>

@@ -64,6 +64,15 @@ template <class Arch>
   return detail::join_lanes<Arch>(rows, [](batch<Arch> const& a, batch<Arch> const& b) { return a + b; });
 }
 
+/// The same of rows in memory: `lanes` registers, aligned, one after the other.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> horizontal_sums(float const* rows) {
+  batch<Arch> loaded[lanes<Arch>];
+#pragma GCC unroll 16
+  for (int row = 0; row < lanes<Arch>; ++row) loaded[row] = batch<Arch>::load_aligned(rows + row * lanes<Arch>);
+  return horizontal_sums<Arch>(loaded);
+}
+
 /// Lane i is the largest lane of rows[i]; unspecified which if one is NaN. Overwrites the rows.
 template <class Arch>
 [[nodiscard]] inline batch<Arch> horizontal_maxima(batch<Arch> (&rows)[lanes<Arch>]) {
