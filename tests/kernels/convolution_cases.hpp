@@ -156,6 +156,17 @@ void for_each_convolution(Test const& test) {
                                                 .left = 2,
                                                 .bottom = 2,
                                                 .right = 1}>();
+  // More steps than are summed at once.
+  test.template operator()<1, convolution_shape{.height = 4,
+                                                .width = 3,
+                                                .channels = 260,
+                                                .filters = 20,
+                                                .kernel_height = 3,
+                                                .kernel_width = 3,
+                                                .top = 1,
+                                                .left = 1,
+                                                .bottom = 1,
+                                                .right = 1}>();
   // Groups, down to one channel of each.
   test.template operator()<2, convolution_shape{.height = 6,
                                                 .width = 5,

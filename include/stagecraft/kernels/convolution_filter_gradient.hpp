@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the gradient of a convolution's output means for its filters.
-// Level 4 of the house. All shapes are known at compile time; nothing is
-// allocated, nor copied.
+// What the gradient of a convolution's output means for its filters. Level 4 of the house. All shapes are known at
+// compile time; nothing is allocated, nor copied.
 //
-// It is a correlation, too, whose result's pixels are the kernel's taps and
-// whose taps are the outputs. A tile is a few (tap, channel) rows of a panel of
-// filters, summed over a block of outputs that stays in the second-level cache.
+// It is a correlation, too, whose result's pixels are the kernel's taps and whose taps are the outputs. A tile is a few
+// (tap, channel) rows of a panel of filters, summed over a block of outputs that stays in the second-level cache.
 #pragma once
 
 #include <stagecraft/kernels/convolution_shape.hpp>
@@ -27,8 +25,7 @@ template <convolution_shape Shape>
 inline constexpr int block_outputs =
     Shape.group_channels() >= 64 && Shape.steps() * Shape.group_filters() <= 65536 ? 128 : most_block_outputs;
 
-/// Taps by the outputs that they meet, and how the outputs are cut into blocks:
-/// some rows of a sample, or some samples.
+/// Taps by the outputs that they meet, and how the outputs are cut into blocks: some rows of a sample, or some samples.
 template <int Batch, convolution_shape Shape>
 struct filter_correlation {
   static constexpr convolution_axis rows = {.outputs = Shape.kernel_height,
@@ -85,8 +82,7 @@ struct output_block {
   int row_end;
 };
 
-/// The distances that the gradient of a filter's tiles follow: within x, dy and
-/// the gradient.
+/// The distances that the gradient of a filter's tiles follow: within x, dy and the gradient.
 struct filter_distances {
   int channels;
   int kernel_width;
@@ -103,14 +99,14 @@ void copy_outputs(output_block const& block, pixel_grid const& distances, int wi
         float const* const pixel = from + sample * distances.sample + row * distances.row + column * distances.pixel;
         __builtin_prefetch(pixel + 8 * distances.pixel);
         for (int j = 0; j + 1 < Vectors; ++j)
-          batch<Arch>::load_unaligned(pixel + j * lanes<Arch>).store_aligned(to + j * lanes<Arch>);
+          batch<Arch>::load_unaligned(pixel + j * lanes<Arch>).store_unaligned(to + j * lanes<Arch>);
         load_lanes<LastLanes, Arch>(pixel + (Vectors - 1) * lanes<Arch>)
-            .store_aligned(to + (Vectors - 1) * lanes<Arch>);
+            .store_unaligned(to + (Vectors - 1) * lanes<Arch>);
       }
 }
 
-/// Tiles [first, last) of a class of taps, summed over a block of outputs. x
-/// and dy begin with the block's first sample.
+/// Tiles [first, last) of a class of taps, summed over a block of outputs. x and dy begin with the block's first
+/// sample.
 template <tile_plan Plan, class Arch>
 void filter_gradient_class(correlation const& shape, filter_distances const& distances, tap_class const& row,
                            tap_class const& column, output_block const& block, float const* x, float const* dy,
@@ -178,8 +174,7 @@ void filter_gradient_panel(correlation const& shape, filter_distances const& dis
 
 }  // namespace detail
 
-/// Floats of workspace that `convolution_filter_gradient` needs, for each
-/// thread.
+/// Floats of workspace that `convolution_filter_gradient` needs, for each thread.
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long convolution_filter_gradient_workspace =
     detail::filter_correlation<detail::most_block_outputs, Shape>::copies
@@ -188,9 +183,8 @@ inline constexpr long long convolution_filter_gradient_workspace =
               packed_filter<Shape, Arch>::panel_columns
         : 0;
 
-/// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output
-/// of the shape, channels last; up to a register behind dy's end may be read.
-/// dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
+/// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output of the shape, channels last; up to a
+/// register behind dy's end may be read. dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
 void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused]] float* workspace, float* dw,
                                  share part = {}) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the gradient of a convolution's output means for its input; also the
-// forward pass of Keras's Conv2DTranspose. Level 4 of the house. All shapes are
-// known at compile time; nothing is allocated.
+// What the gradient of a convolution's output means for its input; also the forward pass of Keras's Conv2DTranspose.
+// Level 4 of the house. All shapes are known at compile time; nothing is allocated.
 //
-// Inputs whose distance is a multiple of the strides form a phase. Within a
-// phase, the gradient is a correlation of dy with the transposed filter's taps
-// that hit the phase, in reverse order. Every tap hits one phase.
+// Inputs whose distance is a multiple of the strides form a phase. Within a phase, the gradient is a correlation of dy
+// with the transposed filter's taps that hit the phase, in reverse order. Every tap hits one phase.
 #pragma once
 
 #include <stagecraft/kernels/convolution_shape.hpp>
@@ -14,6 +12,10 @@
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
 #include <stagecraft/kernels/transpose.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
 
 namespace stagecraft::kernels {
 
@@ -31,8 +33,7 @@ namespace detail {
 /// A phase along one axis.
 struct phase_axis {
   convolution_axis axis;
-  /// The first input of the phase, and the kernel's taps that hit it:
-  /// `first_tap + j * tap_step`, axis.taps of them.
+  /// The first input of the phase, and the kernel's taps that hit it: `first_tap + j * tap_step`, axis.taps of them.
   int first = 0;
   int first_tap = 0;
   int tap_step = 1;
@@ -70,8 +71,7 @@ struct column_phase {
   static constexpr auto classes = classify<most_classes(Shape.kernel_width)>(value.axis);
 };
 
-/// All phases of the gradient; number i is row phase i / stride_width, column
-/// phase i % stride_width.
+/// All phases of the gradient; number i is row phase i / stride_width, column phase i % stride_width.
 template <int Batch, convolution_shape Shape>
 struct backward_correlation {
   static constexpr int phases = Shape.stride_height * Shape.stride_width;
@@ -112,11 +112,9 @@ struct backward_correlation {
 template <convolution_shape Shape, class Arch>
 inline constexpr int transposed_panel = packed_matrix<1, Shape.group_channels(), Arch>::panel_columns;
 
-/// From the filter's taps of a phase to a panel of the transposed filter, whose
-/// rows count (tap row, tap column, filter), taps in reverse order. `w` is the
-/// group's; the panel begins at `channel`, of `channels` that remain. Returns
-/// where the next phase's panel begins; a block of rows behind it may be
-/// overwritten.
+/// From the filter's taps of a phase to a panel of the transposed filter, whose rows count (tap row, tap column,
+/// filter), taps in reverse order. `w` is the group's; the panel begins at `channel`, of `channels` that remain.
+/// Returns where the next phase's panel begins; a block of rows behind it may be overwritten.
 template <class Layout, class Arch>
 float* transpose_phase(float const* w, phase_axis const& rows, phase_axis const& columns, int kernel_width,
                        int all_channels, int filters, int channel, int vectors, int panel, float* to) {
@@ -149,8 +147,7 @@ template <int Batch, convolution_shape Shape, class Arch>
 
 }  // namespace detail
 
-/// Floats of workspace that `convolution_input_gradient` needs, for each
-/// thread: a panel of the transposed filter.
+/// Floats of workspace that `convolution_input_gradient` needs, for each thread: a panel of the transposed filter.
 template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long convolution_input_gradient_workspace =
     (static_cast<long long>(Shape.kernel_height) * Shape.kernel_width * Shape.group_filters() +

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sliding products behind convolutions and their input's gradients: every
-// pixel of a result is the sum, over the taps that meet the source, of a row of
-// channels times a packed matrix. Level 4 of the house; private to the kernels.
+// The sliding products behind convolutions and their input's gradients: every pixel of a result is the sum, over the
+// taps that meet the source, of a row of channels times a packed matrix. Level 4 of the house; private to the kernels.
 #pragma once
 
 #include <stagecraft/kernels/gathered_tile.hpp>
@@ -20,9 +19,8 @@ struct pixel_grid {
   std::int64_t pixel = 0;
 };
 
-/// One correlation of `samples` samples: the axes and their classes, and the
-/// distances in the source and the result. The filter's rows count (tap row,
-/// tap column, channel).
+/// One correlation of `samples` samples: the axes and their classes, and the distances in the source and the result.
+/// The filter's rows count (tap row, tap column, channel).
 struct correlation {
   int samples = 1;
   convolution_axis rows = {};
@@ -68,8 +66,7 @@ struct correlation {
   }
 };
 
-/// The height of the tiles: the least work, lost rows and what each tile costs
-/// beside its products included.
+/// The height of the tiles: the least work, lost rows and what each tile costs beside its products included.
 template <class Arch, int Count>
 [[nodiscard]] consteval int tile_height(correlation const (&parts)[Count], int vectors) {
   if (vectors == 0) return 1;
@@ -93,8 +90,8 @@ template <int Count>
   return sum;
 }
 
-/// The most steps whose products are summed before the sums go to memory: what
-/// a panel of the filter may take of the second-level cache.
+/// The most steps whose products are summed before the sums go to memory: what a panel of the filter may take of the
+/// second-level cache.
 inline constexpr int most_correlation_steps = 2048;
 
 /// The pixels of one class, one after the other: where the first tap, which may lie outside, would meet the source, and

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The micro-kernel of the convolutions: like that of the matrix products, a
-// tile of the result that stays in registers, but the rows of the left factor
-// lie anywhere and its steps come in runs. Level 4 of the house; private to the
+// The micro-kernel of the convolutions: like that of the matrix products, a tile of the result that stays in registers,
+// but the rows of the left factor lie anywhere and its steps come in runs. Level 4 of the house; private to the
 // kernels.
 #pragma once
 
@@ -14,9 +13,8 @@
 
 namespace stagecraft::kernels::detail {
 
-/// The steps of a tile: `rows` times `columns` runs of `steps` steps, and how
-/// far the factors move from a row of runs to the next, from a run to the next,
-/// and from a step to the next.
+/// The steps of a tile: `rows` times `columns` runs of `steps` steps, and how far the factors move from a row of runs
+/// to the next, from a run to the next, and from a step to the next.
 struct step_runs {
   int rows = 0;
   int columns = 1;
@@ -29,16 +27,14 @@ struct step_runs {
   std::ptrdiff_t right_step = 1;
 };
 
-/// The value as the compiler must take it: one register, and no relation to
-/// what it was before.
+/// The value as the compiler must take it: one register, and no relation to what it was before.
 inline void keep_in_register([[maybe_unused]] std::ptrdiff_t& value) {
 #if defined(__GNUC__)
   asm("" : "+r"(value));
 #endif
 }
 
-/// The most rows of a gathered tile that is so many registers wide: each row's
-/// address takes a general register.
+/// The most rows of a gathered tile that is so many registers wide: each row's address takes a general register.
 template <class Arch>
 [[nodiscard]] consteval int most_gathered_rows(int vectors) {
   int const rows = (vector_registers<Arch>() - vectors - scratch_registers<Arch>()) / vectors;
@@ -57,9 +53,9 @@ template <int Rows, int Vectors, class Visit>
 }
 
 /// Calls finish(i, j, sum) with, for every i in [0, Rows) and j in [0, Vectors), the sum over all steps of
-/// left[i][where the step's left factor lies] * right[where its right factor lies + j * lanes...].
-/// With LeftStep or RightStep that is not 0, it is the distance between steps, known at compile time.
-/// A function of its own: then GCC keeps all sums in registers.
+/// left[i][where the step's left factor lies] * right[where its right factor lies + j * lanes...]. With LeftStep or
+/// RightStep that is not 0, it is the distance between steps, known at compile time. A function of its own: then GCC
+/// keeps all sums in registers.
 template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Finish>
 [[gnu::noinline]] void gathered_tile(float const* const* left, float const* right, step_runs const& runs,
                                      Finish finish) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which outputs of a convolution see which part of its kernel: found at compile
-// time, so that no zeros are copied around an input, and none are multiplied.
-// Level 4 of the house; private to the kernels.
+// Which outputs of a convolution see which part of its kernel: found at compile time, so that no zeros are copied
+// around an input, and none are multiplied. Level 4 of the house; private to the kernels.
 #pragma once
 
 #include <cstdint>
 
 namespace stagecraft::kernels::detail {
 
-/// One axis of a convolution: output o and tap t meet the source at `o * stride
-/// + origin + t * dilation`, where it is within [0, extent).
+/// One axis of a convolution: output o and tap t meet the source at `o * stride + origin + t * dilation`, where it is
+/// within [0, extent).
 struct convolution_axis {
   int outputs = 1;
   int extent = 1;
@@ -19,8 +18,7 @@ struct convolution_axis {
   int dilation = 1;
 };
 
-/// Neighbouring outputs [first, first + count) that see the same taps [tap, tap
-/// + taps), and no others.
+/// Neighbouring outputs [first, first + count) that see the same taps [tap, tap + taps), and no others.
 struct tap_class {
   int first = 0;
   int count = 0;
