@@ -194,6 +194,7 @@ struct long_row : row_registers<Columns, Arch> {
     float const near = horizontal_sum(part.sum()) * registers::per_column;
     value const shift(near);
     registers::for_each([&]<int Lanes>(int k, int column) {
+      prefetch(x + Columns + column);  // the next row
       value const d = registers::template keep<Lanes>(registers::template load<Lanes>(x + column) - shift);
       rest.part[k] = rest.part[k] + d;
       square.part[k] = fused_multiply_add(d, d, square.part[k]);
