@@ -73,7 +73,7 @@ void check_up_sampling() {
   buffer x(inputs), y(outputs), dy(outputs), dx(inputs);
   shuffled(x, 1);
   shuffled(dy, 2);
-  // Weights are computed in float32, as in TensorFlow: 4e-6 from the exact ones in the largest case.
+  // Weights are computed in float32, as in TensorFlow: up to 1e-6 from the exact ones in the largest case.
   for (bool const bilinear : {false, true}) {
     CAPTURE(bilinear);
     std::vector<double> expected(outputs), expected_dx(inputs);
@@ -90,8 +90,8 @@ void check_up_sampling() {
       else
         kernels::up_sampling_nearest<Batch, Shape, Arch>(x.data(), y.data(), part);
     });
-    CHECK(deviation(y.data(), expected) < 2e-6);
-    check_gradient(dx, expected_dx, 3e-5, [&](auto accumulate, kernels::share part) {
+    CHECK(deviation(y.data(), expected) < 3e-6);
+    check_gradient(dx, expected_dx, 1e-5, [&](auto accumulate, kernels::share part) {
       if (bilinear)
         kernels::up_sampling_bilinear_gradient<Batch, Shape, accumulate(), Arch>(dy.data(), dx.data(), part);
       else
@@ -125,5 +125,5 @@ TEST_CASE("images become larger") {
   check_up_samplings<1, up_sampling_shape{5, 1, 33, 1, 4}, MATMUL_ARCHITECTURES>();
   check_up_samplings<3, up_sampling_shape{1, 6, 3, 5, 3}, MATMUL_ARCHITECTURES>();
   check_up_samplings<1, up_sampling_shape{2, 2, 70, 2, 2}, MATMUL_ARCHITECTURES>();
-  check_up_samplings<1, up_sampling_shape{50, 41, 1, 7, 6}, MATMUL_ARCHITECTURES>();
+  check_up_samplings<1, up_sampling_shape{10, 9, 1, 7, 6}, MATMUL_ARCHITECTURES>();
 }
