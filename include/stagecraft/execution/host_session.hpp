@@ -5,6 +5,7 @@
 
 #include <stagecraft/execution/host.hpp>
 #include <stagecraft/execution/host_memory.hpp>
+#include <stagecraft/execution/host_threads.hpp>
 #include <stagecraft/execution/operations/operations.hpp>
 #include <stagecraft/kernels/initial_values.hpp>
 #include <stagecraft/kernels/loss.hpp>
@@ -16,7 +17,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 namespace stagecraft {
@@ -52,7 +52,6 @@ class host_session {
                .seed = seed,
                .learning_rate = training_plan::training.optimizer.learning_rate,
                .valid_samples = batch};
-    if constexpr (threads > 1) team_ = std::make_unique<thread_team>(threads);
     initialize(seed);
   }
 
@@ -104,14 +103,14 @@ class host_session {
   /// The weights are updated once per accumulation.
   template <class Look>
   void train_step(Look&& look) {
-    on_all_threads([this, &look](host_memory const& memory) {
+    threads_.run(memory_, workspace_floats(), [this, &look](host_memory const& memory) {
       run_forward<training_plan>(memory);
       if constexpr (accumulation_steps > 1) begin_micro_batch(memory);
       if (memory.share.is_first()) {
         run_losses<training_plan>(std::make_index_sequence<output_count>{});
         look();
       }
-      synchronize(memory);
+      host_threads<threads>::synchronize(memory);
       run_backward(memory);
       if (micro_batch_ + 1 == accumulation_steps) run_updates(memory, std::make_index_sequence<storage.count>{});
     });
@@ -133,7 +132,7 @@ class host_session {
 
   /// Forward step alone.
   void predict_step() {
-    on_all_threads([](host_memory const& memory) { run_forward<inference_plan>(memory); });
+    threads_.run(memory_, workspace_floats(), [](host_memory const& memory) { run_forward<inference_plan>(memory); });
   }
 
   [[nodiscard]] float learning_rate() const { return memory_.learning_rate; }
@@ -194,29 +193,6 @@ class host_session {
     return offset;
   }
 
-  template <class Work>
-  void on_all_threads(Work&& work) {
-    if constexpr (threads == 1) {
-      work(memory_);
-    } else {
-      auto on_thread = [this, &work](int thread) {
-        host_memory memory = memory_;
-        memory.workspace += thread * workspace_floats();
-        memory.share = {thread, threads};
-        memory.team = team_.get();
-        work(memory);
-      };
-      team_->run(on_thread);
-    }
-  }
-  /// False if a step has failed, on the first thread.
-  static bool synchronize([[maybe_unused]] host_memory const& memory) {
-    if constexpr (threads > 1)
-      return memory.team->synchronize();
-    else
-      return true;
-  }
-
   template <class Plan, std::size_t Call>
   static void forward_step(host_memory const& memory) {
     using steps = operation<layer_t<M, static_cast<int>(Call)>>;
@@ -246,7 +222,7 @@ class host_session {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (Plan::program.calls[i].needs.view || graph.calls[i].is_input) continue;
       steps[i](memory);
-      if (!synchronize(memory)) return;
+      if (!host_threads<threads>::synchronize(memory)) return;
     }
   }
 
@@ -256,7 +232,7 @@ class host_session {
       auto const& planned = training_plan::program.calls[i];
       if (!planned.needs_gradient || planned.needs.view) continue;
       steps[i](memory);
-      if (!synchronize(memory)) return;
+      if (!host_threads<threads>::synchronize(memory)) return;
     }
   }
 
@@ -388,7 +364,7 @@ class host_session {
 
   aligned_block block_, weights_, gradients_, slots_, workspace_, targets_, scales_;
   host_memory memory_;
-  std::unique_ptr<thread_team> team_;
+  host_threads<threads> threads_;
   std::array<float, output_count> losses_{};
   float total_loss_ = 0;
   float gradient_factor_ = 1;
