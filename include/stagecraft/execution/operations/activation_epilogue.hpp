@@ -34,17 +34,18 @@ struct activation_epilogue {
     }
   };
 
-  /// `product(y, epilogue)` writes this thread's share of the sums, each through the epilogue. If `before` is not null,
-  /// sums + bias are kept there. `bias` is read if UseBias.
+  /// `product(y, epilogue)` writes this thread's share of the sums, each through the epilogue. While training, sums +
+  /// bias are kept in `before` if the activation's gradient needs them. `bias` is read if UseBias.
   template <class Call, class Product>
-  static void forward(Call const& call, float const* bias, float* before, float* y, Product const& product) {
+  static void forward(Call const& call, float const* bias, [[maybe_unused]] float* before, float* y,
+                      Product const& product) {
     if constexpr (Act == linear) {
       product(y, with_bias(bias));
     } else if constexpr (!in_registers) {
       product(y, with_bias(bias));
       call.synchronize();
       kernels::softmax<Rows, Columns, Arch>(y, y, call.share());
-    } else if (before == nullptr) {
+    } else if constexpr (!Call::plan::trains || !Act.gradient_needs_input()) {
       product(y, kernels::epilogue_then{with_bias(bias), apply{}});
     } else {
       product(before, with_bias(bias));
