@@ -85,21 +85,23 @@ struct thrower : sc::layer<thrower> {
   }
 };
 
-using throwing = sc::sequential<input{5}, dense{8, sc::relu}, thrower{}, dense{8, sc::relu}, dense{3}>;
+using throwing = sc::sequential<input{5}, dense{80, sc::relu}, thrower{}, dense{8, sc::relu}, dense{3}>;
 
 }  // namespace
 
-TEST_CASE("an exception of a layer or of who looks leaves the threads ready") {
+TEST_CASE("an exception of a layer or of who looks leaves the threads ready and the weights as they are") {
   constexpr auto losses = training<1>;
   sc::host_session<throwing, losses, sc::host<2>> s(5);
   data::fill(s, 0);
   for (int round = 0; round < 20; ++round) {
     thrower::left = 2;
     s.train_step([] {});
+    auto const before = data::weights(s);
     CHECK_THROWS_WITH_AS(s.train_step([] {}), "thrown by a layer", std::runtime_error);
     thrower::left = 0;
     CHECK_THROWS_WITH_AS(s.train_step([] { throw std::runtime_error("thrown by a look"); }), "thrown by a look",
                          std::runtime_error);
+    CHECK(data::weights(s) == before);  // no thread has gone on to the update
     s.predict_step();
   }
 }

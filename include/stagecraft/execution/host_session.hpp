@@ -100,18 +100,18 @@ class host_session {
   [[nodiscard]] float total_loss() const { return total_loss_; }
 
   /// Forward step and losses with dropout and the like; `look` sees the predictions before the backward steps run.
-  /// The weights are updated once per accumulation.
+  /// The weights are updated once per accumulation. What a layer's `forward` or `look` throws comes out, and no trained
+  /// weight has changed.
   template <class Look>
   void train_step(Look&& look) {
     threads_.run(memory_, workspace_floats(), [this, &look](host_memory const& memory) {
-      run_forward<training_plan>(memory);
+      if (!run_forward<training_plan>(memory)) return;
       if constexpr (accumulation_steps > 1) begin_micro_batch(memory);
       if (memory.share.is_first()) {
         run_losses<training_plan>(std::make_index_sequence<output_count>{});
         look();
       }
-      host_threads<threads>::synchronize(memory);
-      run_backward(memory);
+      if (!host_threads<threads>::synchronize(memory) || !run_backward(memory)) return;
       if (micro_batch_ + 1 == accumulation_steps) run_updates(memory, std::make_index_sequence<storage.count>{});
     });
     ++memory_.step;
@@ -216,24 +216,27 @@ class host_session {
   }
   using call_indices = std::make_index_sequence<graph.calls.size()>;
 
+  // False if the first thread has failed: then the others have nothing more to do.
   template <class Plan>
-  static void run_forward(host_memory const& memory) {
+  static bool run_forward(host_memory const& memory) {
     static constexpr auto steps = forward_table<Plan>(call_indices{});
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (Plan::program.calls[i].needs.view || graph.calls[i].is_input) continue;
       steps[i](memory);
-      if (!host_threads<threads>::synchronize(memory)) return;
+      if (!host_threads<threads>::synchronize(memory)) return false;
     }
+    return true;
   }
 
-  static void run_backward(host_memory const& memory) {
+  static bool run_backward(host_memory const& memory) {
     static constexpr auto steps = backward_table(call_indices{});
     for (std::size_t i = steps.size(); i-- > 0;) {
       auto const& planned = training_plan::program.calls[i];
       if (!planned.needs_gradient || planned.needs.view) continue;
       steps[i](memory);
-      if (!host_threads<threads>::synchronize(memory)) return;
+      if (!host_threads<threads>::synchronize(memory)) return false;
     }
+    return true;
   }
 
   template <class Plan, std::size_t... Output>
