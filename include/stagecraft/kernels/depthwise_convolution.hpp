@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/kernels/channel_tile.hpp>
-#include <stagecraft/kernels/convolution.hpp>
 #include <stagecraft/kernels/convolution_shape.hpp>
+#include <stagecraft/kernels/depthwise_window.hpp>
 #include <stagecraft/kernels/epilogue.hpp>
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
@@ -24,34 +24,28 @@ template <int Batch, convolution_shape Shape, class Arch = default_architecture,
 void depthwise_convolution(float const* x, float const* w, [[maybe_unused]] float* workspace, float* y,
                            Epilogue const& epilogue = {}, share part = {}) {
   static_assert(Shape.groups == Shape.channels && Shape.filters % Shape.channels == 0);
-  constexpr detail::correlation const& shape =
-      detail::forward_correlation<1, detail::repeated_channels<Shape>>::parts[0];
   constexpr int filters = Shape.filters;
-  constexpr std::int64_t tiles = shape.tiles(detail::channel_tile_rows);
-  share::range const range = part.of(Batch * tiles);
-  for (std::int64_t item = range.first; item < range.last;) {
-    std::int64_t const sample = item / tiles;
-    std::int64_t const begin = sample * tiles;
-    std::int64_t const last = range.last - begin < tiles ? range.last - begin : tiles;
-    float const* source = x + sample * Shape.input_size();
-    if constexpr (filters != Shape.channels) {
-      detail::repeat_channels(source, Shape.height * Shape.width, Shape.channels, filters / Shape.channels, workspace);
-      source = workspace;
-    }
-    std::int64_t const first_element = sample * Shape.output_size();
-    detail::correlate_channels<Arch>(
-        shape, filters, source, {w, Shape.kernel_width * filters, filters}, item - begin, last,
-        [&](int, int channel, int count, std::int64_t element, batch<Arch> const& sum) {
-          std::int64_t const at = first_element + element;
-          batch<Arch> const value = epilogue(sum, channel, at);
-          if (count == lanes<Arch>)
-            value.store_unaligned(y + at);
-          else
-            store_first(value, y + at, count);
-        },
-        [](int, std::int64_t const*) {});
-    item = begin + last;
-  }
+  constexpr detail::window_axis rows = detail::forward_rows<Shape>;
+  constexpr detail::window_cut columns =
+      detail::cut_window(detail::forward_columns<Shape>, detail::most_window_results<Arch>(Shape.kernel_width));
+  share::range const range = part.of(Batch * detail::window_items(rows, columns, filters));
+  detail::slide_windows<rows, columns, filters, Arch>(
+      w, range.first, range.last,
+      [&](std::int64_t sample) {
+        float const* const source = x + sample * Shape.input_size();
+        if constexpr (filters == Shape.channels) {
+          return source;
+        } else {
+          detail::repeat_channels(source, Shape.height * Shape.width, Shape.channels, filters / Shape.channels,
+                                  workspace);
+          return static_cast<float const*>(workspace);
+        }
+      },
+      [&](float const* sums, int results, std::int64_t sample, std::int64_t pixel, int channel, auto count) {
+        std::int64_t at = sample * Shape.output_size() + pixel * filters + channel;
+        for (int o = 0; o < results; ++o, at += filters)
+          store_lanes<count>(epilogue(batch<Arch>::load_aligned(sums + o * lanes<Arch>), channel, at), y + at);
+      });
 }
 
 }  // namespace stagecraft::kernels
