@@ -56,8 +56,10 @@ inline int first_difference(float const* a, float const* b, int size) {
   return -1;
 }
 
-/// The instruction sets that this translation unit's flags allow.
-#if defined(__AVX512BW__)
+/// The instruction sets that this translation unit's flags allow, or the best of them.
+#if defined(STAGECRAFT_TEST_ONE_ARCHITECTURE)
+#define MATMUL_ARCHITECTURES kernels::default_architecture
+#elif defined(__AVX512BW__)
 #define MATMUL_ARCHITECTURES xsimd::sse2, xsimd::fma3<xsimd::avx2>, xsimd::avx512bw
 #elif defined(__AVX2__) && defined(__FMA__)
 #define MATMUL_ARCHITECTURES xsimd::sse2, xsimd::avx2, xsimd::fma3<xsimd::avx2>

@@ -278,4 +278,18 @@ inline void batch_normalization_gradient(float const* x, float const* dy, std::i
         dx, part, x, dy);
 }
 
+/// dgamma (or dgamma +=, if Accumulate) = sums * reciprocal, channel by channel, where `sums` holds each channel's sum
+/// of dy * (x - mean) and `reciprocal` the reciprocal deviations.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void batch_normalization_scale_gradient(float const* sums, float const* reciprocal, float* dgamma,
+                                               std::int64_t channels) {
+  using value = batch<Arch>;
+  transform<Arch>(
+      channels,
+      [](value const& sum, value const& r, value const& before) {
+        return Accumulate ? fused_multiply_add(sum, r, before) : sum * r;
+      },
+      dgamma, sums, reciprocal, static_cast<float const*>(dgamma));
+}
+
 }  // namespace stagecraft::kernels

@@ -131,19 +131,12 @@ struct operation<layers::batch_normalization> {
     call.synchronize();
     kernels::add_item_sums<s::outer, s::channels, arch>(partial, rows, sums);
     if (call.share().is_first()) {
-      using value = kernels::batch<arch>;
       constexpr bool add = Call::adds_parameter_gradient;
       if constexpr (Call::layer.center)
         kernels::scaled_add<add, arch>(1.0F, sums, call.parameter_gradient(s::beta), s::channels);
-      if constexpr (Call::layer.scale) {
-        float* const to = call.parameter_gradient(s::gamma);
-        kernels::transform<arch>(
-            s::channels,
-            [](value const& sum, value const& r, value const& before) {
-              return add ? kernels::fused_multiply_add(sum, r, before) : sum * r;
-            },
-            to, static_cast<float const*>(sums + s::array), reciprocal, static_cast<float const*>(to));
-      }
+      if constexpr (Call::layer.scale)
+        kernels::batch_normalization_scale_gradient<add, arch>(sums + s::array, reciprocal,
+                                                               call.parameter_gradient(s::gamma), s::channels);
     }
     if constexpr (Call::wants_input_gradient(0))
       kernels::batch_normalization_gradient<s::channels, Call::adds_input_gradient(0), arch>(
