@@ -13228,6 +13228,20 @@ inline void batch_normalization_gradient(float const* x, float const* dy, std::i
         dx, part, x, dy);
 }
 
+/// dgamma (or dgamma +=, if Accumulate) = sums * reciprocal, channel by channel, where `sums` holds each channel's sum
+/// of dy * (x - mean) and `reciprocal` the reciprocal deviations.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void batch_normalization_scale_gradient(float const* sums, float const* reciprocal, float* dgamma,
+                                               std::int64_t channels) {
+  using value = batch<Arch>;
+  transform<Arch>(
+      channels,
+      [](value const& sum, value const& r, value const& before) {
+        return Accumulate ? fused_multiply_add(sum, r, before) : sum * r;
+      },
+      dgamma, sums, reciprocal, static_cast<float const*>(dgamma));
+}
+
 }  // namespace stagecraft::kernels
 
 // ---- stagecraft/kernels/batch_normalization_planes.hpp
@@ -13624,19 +13638,12 @@ struct operation<layers::batch_normalization> {
     call.synchronize();
     kernels::add_item_sums<s::outer, s::channels, arch>(partial, rows, sums);
     if (call.share().is_first()) {
-      using value = kernels::batch<arch>;
       constexpr bool add = Call::adds_parameter_gradient;
       if constexpr (Call::layer.center)
         kernels::scaled_add<add, arch>(1.0F, sums, call.parameter_gradient(s::beta), s::channels);
-      if constexpr (Call::layer.scale) {
-        float* const to = call.parameter_gradient(s::gamma);
-        kernels::transform<arch>(
-            s::channels,
-            [](value const& sum, value const& r, value const& before) {
-              return add ? kernels::fused_multiply_add(sum, r, before) : sum * r;
-            },
-            to, static_cast<float const*>(sums + s::array), reciprocal, static_cast<float const*>(to));
-      }
+      if constexpr (Call::layer.scale)
+        kernels::batch_normalization_scale_gradient<add, arch>(sums + s::array, reciprocal,
+                                                               call.parameter_gradient(s::gamma), s::channels);
     }
     if constexpr (Call::wants_input_gradient(0))
       kernels::batch_normalization_gradient<s::channels, Call::adds_input_gradient(0), arch>(
@@ -13991,17 +13998,18 @@ struct activation_epilogue {
     }
   };
 
-  /// `product(y, epilogue)` writes this thread's share of the sums, each through the epilogue. If `before` is not null,
-  /// sums + bias are kept there. `bias` is read if UseBias.
+  /// `product(y, epilogue)` writes this thread's share of the sums, each through the epilogue. While training, sums +
+  /// bias are kept in `before` if the activation's gradient needs them. `bias` is read if UseBias.
   template <class Call, class Product>
-  static void forward(Call const& call, float const* bias, float* before, float* y, Product const& product) {
+  static void forward(Call const& call, float const* bias, [[maybe_unused]] float* before, float* y,
+                      Product const& product) {
     if constexpr (Act == linear) {
       product(y, with_bias(bias));
     } else if constexpr (!in_registers) {
       product(y, with_bias(bias));
       call.synchronize();
       kernels::softmax<Rows, Columns, Arch>(y, y, call.share());
-    } else if (before == nullptr) {
+    } else if constexpr (!Call::plan::trains || !Act.gradient_needs_input()) {
       product(y, kernels::epilogue_then{with_bias(bias), apply{}});
     } else {
       product(before, with_bias(bias));
@@ -16194,6 +16202,317 @@ void correlate_channels(correlation const& shape, int channels, float const* sou
 
 }  // namespace stagecraft::kernels::detail
 
+// ---- stagecraft/kernels/depthwise_window.hpp
+// The micro-kernels of the depthwise convolutions: a register of channels of neighbouring pixels in a row, over which
+// a kernel slides. Which pixels meet which taps, at the borders too, is known at compile time, so that a pixel is read
+// once for all taps of a kernel's row. Level 4 of the house; private to the kernels.
+
+namespace stagecraft::kernels::detail {
+
+/// One axis. Result o and tap t meet the source at `o * stride + t * dilation - before`; if it is transposed (the
+/// gradient of such an axis), at `(o + before - t * dilation) / stride` where that leaves no remainder.
+struct window_axis {
+  int results = 1;
+  int extent = 1;
+  int taps = 1;
+  int stride = 1;
+  int dilation = 1;
+  int before = 0;
+  bool transposed = false;
+
+  static constexpr int nowhere = -(1 << 30);
+
+  /// Where result o meets tap t, or nowhere; beyond the borders, too.
+  [[nodiscard]] constexpr int source(int o, int t) const {
+    if (!transposed) return o * stride + t * dilation - before;
+    int const at = o + before - t * dilation;
+    return at % stride == 0 ? at / stride : nowhere;
+  }
+  /// How far the source moves along `o` results, which are a multiple of the stride if it is transposed.
+  [[nodiscard]] constexpr int moved(int o) const { return transposed ? o / stride : o * stride; }
+};
+
+/// The axes of a convolution.
+template <convolution_shape Shape>
+inline constexpr window_axis forward_rows{Shape.output_height(), Shape.height,          Shape.kernel_height,
+                                          Shape.stride_height,   Shape.dilation_height, Shape.top};
+template <convolution_shape Shape>
+inline constexpr window_axis forward_columns{Shape.output_width(), Shape.width,          Shape.kernel_width,
+                                             Shape.stride_width,   Shape.dilation_width, Shape.left};
+
+/// Neighbouring results, and which pixels of the source, counted from `moved(first result)`, they meet.
+struct window_tile {
+  int results = 0;
+  int first = 0;
+  int last = 0;
+
+  friend constexpr bool operator==(window_tile const&, window_tile const&) = default;
+};
+
+/// How an axis is cut into tiles of `width` results; the last one may have fewer.
+struct window_cut {
+  window_axis axis = {};
+  int width = 1;
+
+  [[nodiscard]] constexpr int tiles() const { return (axis.results + width - 1) / width; }
+  [[nodiscard]] constexpr window_tile tile(int number) const {
+    int const left = axis.results - number * width;
+    window_tile found{left < width ? left : width, axis.extent, -axis.extent};
+    int const base = axis.moved(number * width);
+    for (int o = 0; o < found.results; ++o)
+      for (int t = 0; t < axis.taps; ++t) {
+        int const at = axis.source(o, t);
+        if (at == window_axis::nowhere || at + base < 0 || at + base >= axis.extent) continue;
+        if (at < found.first) found.first = at;
+        if (at >= found.last) found.last = at + 1;
+      }
+    if (found.first >= found.last) found.first = found.last = 0;
+    return found;
+  }
+  /// Tiles from `number` on that are alike end here.
+  [[nodiscard]] constexpr int run_end(int number) const {
+    int end = number + 1;
+    while (end < tiles() && tile(end) == tile(number)) ++end;
+    return end;
+  }
+};
+
+/// Tiles of about `most` results, as equal as can be.
+[[nodiscard]] consteval window_cut cut_window(window_axis const& axis, int most) {
+  int const step = axis.transposed ? axis.stride : 1;
+  int const tiles = (axis.results + most - 1) / most;
+  int const width = (axis.results + tiles - 1) / tiles;
+  return {axis, (width + step - 1) / step * step};
+}
+
+/// A tile of an axis, as a type: GCC 12 cannot use such values in lambdas.
+template <window_axis Axis, window_tile Tile>
+struct window {
+  static constexpr int taps = Axis.taps;
+  static constexpr int extent = Axis.extent;
+  static constexpr int all_results = Axis.results;
+  static constexpr int results = Tile.results;
+  static constexpr int first = Tile.first;
+  static constexpr int last = Tile.last;
+
+  /// Which of the tile's results meets the tap at this pixel, or -1.
+  [[nodiscard]] static constexpr int result(int pixel, int tap) {
+    int const moved = tap * Axis.dilation - Axis.before;
+    int const o = Axis.transposed ? pixel * Axis.stride + moved : (pixel - moved) / Axis.stride;
+    return o >= 0 && o < results && Axis.source(o, tap) == pixel ? o : -1;
+  }
+};
+
+/// Calls visit(window<...>()) for a tile.
+template <window_cut Cut, int Number = 0, class Visit>
+[[gnu::always_inline]] inline void with_window(int number, Visit const& visit) {
+  constexpr int end = Cut.run_end(Number);
+  if constexpr (end < Cut.tiles()) {
+    if (number >= end) return with_window<Cut, end>(number, visit);
+  }
+  visit(window<Cut.axis, Cut.tile(Number)>());
+}
+
+/// Calls visit(constant) for the constants from First to Last - 1.
+template <int First, int Last, class Visit>
+[[gnu::always_inline]] inline void for_constants(Visit const& visit) {
+  [&]<int... Index>(std::integer_sequence<int, Index...>) __attribute__((always_inline)) {
+    (visit(std::integral_constant<int, First + Index>()), ...);
+  }(std::make_integer_sequence<int, Last - First>());
+}
+
+/// Where a row of the source lies that a row of results meets, and the first tap of the kernel's row.
+struct window_row {
+  std::ptrdiff_t source = 0;
+  std::ptrdiff_t tap = 0;
+};
+
+/// All of them.
+template <int Most>
+struct window_rows {
+  int count = 0;
+  window_row row[Most] = {};
+
+  window_rows(window_axis const& axis, int result, std::ptrdiff_t source_row, int taps) {
+    for (int t = 0; t < axis.taps; ++t)
+      if (int const at = axis.source(result, t); at >= 0 && at < axis.extent)
+        row[count++] = {at * source_row, std::ptrdiff_t{t} * taps};
+  }
+};
+
+/// How many results' sums stay in registers, beside the taps of a kernel's row.
+template <class Arch>
+[[nodiscard]] consteval int most_window_results(int taps) {
+  int const registers = vector_registers<Arch>() - scratch_registers<Arch>() - 1;
+  int const beside = registers - (taps < registers / 3 ? taps : registers / 3);
+  int const most = beside < 14 ? beside : 14;
+  return most * taps <= 98 ? most : taps < 98 / 2 ? 98 / taps : 2;
+}
+
+/// sums[o * lanes + lane] = the sum over all rows and taps of the source times the kernel, for the results of a tile.
+/// `source` is the tile's register of channels, where column `moved(first result)` would lie in row 0; `Pixel` and
+/// `tap` are the floats between columns and taps.
+template <class Window, int Pixel, class Arch>
+[[gnu::noinline]] void slide_window(float const* source, float const* kernel, std::ptrdiff_t tap, window_row const* row,
+                                    window_row const* end, float* sums) {
+  batch<Arch> sum[Window::results];
+#pragma GCC unroll 64
+  for (int o = 0; o < Window::results; ++o) sum[o] = batch<Arch>(0.0F);
+  for (; row != end; ++row) {
+    float const* const from = source + row->source;
+    float const* factors = kernel + row->tap * tap;
+    batch<Arch> factor[Window::taps];
+#pragma GCC unroll 64
+    for (int t = 0; t < Window::taps; ++t, factors += tap) factor[t] = load_once<Arch>(factors);
+    for_constants<Window::first, Window::last>(
+        [&]<int At>(std::integral_constant<int, At>) __attribute__((always_inline)) {
+          batch<Arch> const pixel = load_once<Arch>(from + static_cast<std::ptrdiff_t>(At) * Pixel);
+#pragma GCC unroll 64
+          for (int t = 0; t < Window::taps; ++t)
+            if (int const o = Window::result(At, t); o >= 0) sum[o] = fused_multiply_add(pixel, factor[t], sum[o]);
+        });
+  }
+  for_constants<0, Window::results>(
+      [&](auto o) __attribute__((always_inline)) { batch<Arch>(sum[o]).store_aligned(sums + o * lanes<Arch>); });
+}
+
+/// Rows of a kernel whose sums stay in registers, in its gradient: as equal in number as can be.
+template <class Arch>
+[[nodiscard]] consteval int most_group_rows(int rows, int taps) {
+  int const sums = vector_registers<Arch>() == 32 ? 15 : 9;
+  int const most = sums / taps > 0 ? sums / taps : 1;
+  int const groups = (rows + most - 1) / most;
+  return (rows + groups - 1) / groups;
+}
+
+/// Pixels of the gradient that stay in registers beside so many sums.
+template <class Arch>
+[[nodiscard]] consteval int most_group_results(int sums) {
+  int const most = vector_registers<Arch>() - scratch_registers<Arch>() - 1 - sums;
+  return most < 4 ? 4 : most < 14 ? most : 14;
+}
+
+/// Adds to sums[tap * distance + lane], for `Group` rows of taps from `tap_row` on, the sums of x times dy over rows
+/// [first, last) of a tile. `x` is the tile's register of channels, as in slide_window; dy, in row 0.
+template <class Window, window_axis Rows, int Group, int Pixel, class Arch>
+[[gnu::noinline]] void slide_products(float const* x, float const* dy, int first, int last, int tap_row, float* sums,
+                                      std::ptrdiff_t distance) {
+  constexpr int taps = Window::taps;
+  batch<Arch> sum[Group * taps];
+#pragma GCC unroll 16
+  for (int t = 0; t < Group * taps; ++t) sum[t] = batch<Arch>(0.0F);
+  constexpr int height = Rows.extent;
+  constexpr int dilation = Rows.dilation;
+  std::ptrdiff_t group = Rows.taps - tap_row < Group ? Rows.taps - tap_row : Group;
+  for (int row = first; row < last; ++row) {
+    keep_in_register(group);
+    float const* const right = dy + static_cast<std::ptrdiff_t>(row) * Window::all_results * Pixel;
+    batch<Arch> factor[Window::results];
+#pragma GCC unroll 64
+    for (int o = 0; o < Window::results; ++o) factor[o] = load_once<Arch>(right + o * Pixel);
+    int const source = Rows.source(row, tap_row);
+    for_constants<0, Group>([&]<int R>(std::integral_constant<int, R>) __attribute__((always_inline)) {
+      int const at = source + R * dilation;
+      if (R >= group || at < 0 || at >= height) return;
+      float const* const from = x + static_cast<std::ptrdiff_t>(at) * Window::extent * Pixel;
+      for_constants<Window::first, Window::last>(
+          [&]<int At>(std::integral_constant<int, At>) __attribute__((always_inline)) {
+            batch<Arch> const pixel = load_once<Arch>(from + static_cast<std::ptrdiff_t>(At) * Pixel);
+            for_constants<0, taps>([&]<int T>(std::integral_constant<int, T>) __attribute__((always_inline)) {
+              constexpr int o = Window::result(At, T);
+              if constexpr (o >= 0) sum[R * taps + T] = fused_multiply_add(pixel, factor[o], sum[R * taps + T]);
+            });
+          });
+    });
+  }
+  for_constants<0, Group * taps>([&](auto t) __attribute__((always_inline)) {
+    if (t >= group * taps) return;
+    float* const to = sums + (tap_row * taps + t) * distance;
+    (batch<Arch>::load_unaligned(to) + batch<Arch>(sum[t])).store_unaligned(to);
+  });
+}
+
+/// The kernels' last channels, where they fill no register, each tap in a register of its own, with zeros behind.
+template <int Taps, int Channels, class Arch>
+struct window_tail {
+  static constexpr int rest = Channels % lanes<Arch>;
+  alignas(64) float values[(rest > 0 ? Taps : 1) * lanes<Arch>];
+
+  explicit window_tail([[maybe_unused]] float const* kernel) {
+    if constexpr (rest > 0)
+      for (int t = 0; t < Taps; ++t)
+        load_first<Arch>(kernel + t * Channels + Channels - rest, rest).store_aligned(values + t * lanes<Arch>);
+  }
+};
+
+/// Channels that are done before the next ones: as many as let the rows that a kernel meets stay in the first-level
+/// cache.
+[[nodiscard]] consteval int window_channels(window_axis const& rows, window_cut const& columns, int channels) {
+  int const row = columns.axis.extent;
+  int const floats = (rows.transposed ? (rows.taps + rows.stride - 1) / rows.stride : rows.taps) * row;
+  int blocks = 1;
+  while (channels / blocks > 64 && floats * (channels / blocks) > 6144) ++blocks;
+  int const block = (channels + blocks - 1) / blocks;
+  return blocks == 1 ? channels : (block + 15) / 16 * 16;
+}
+
+/// Items of a sample.
+[[nodiscard]] consteval std::int64_t window_items(window_axis const& rows, window_cut const& columns, int channels) {
+  int const block = window_channels(rows, columns, channels);
+  return std::int64_t{rows.results} * columns.tiles() * ((channels + block - 1) / block);
+}
+
+/// Items [first, last) of a pass over samples of Rows.results x Columns.axis.results pixels; an item is a tile of a row
+/// of a block of channels. Calls begin_sample(sample), which gives the source, and finish(sums, results, sample, pixel
+/// of the first result in the sample, channel, lanes that count) for each register of channels.
+template <window_axis Rows, window_cut Columns, int Channels, class Arch, class BeginSample, class Finish>
+void slide_windows(float const* kernel, std::int64_t first, std::int64_t last, BeginSample const& begin_sample,
+                   Finish const& finish) {
+  constexpr int width = lanes<Arch>;
+  constexpr int whole = Channels / width * width;
+  constexpr int tiles = Columns.tiles();
+  constexpr int block = window_channels(Rows, Columns, Channels);
+  constexpr int blocks = (Channels + block - 1) / block;
+  window_tail<Rows.taps * Columns.axis.taps, Channels, Arch> const tail(kernel);
+  std::int64_t sample = -1;
+  float const* source = nullptr;
+  for (std::int64_t item = first; item < last;) {
+    std::int64_t const all_rows = item / tiles;
+    int const row = static_cast<int>(all_rows % Rows.results);
+    std::int64_t const all_blocks = all_rows / Rows.results;
+    int const first_channel = static_cast<int>(all_blocks % blocks) * block;
+    int const end_channel = first_channel + block < Channels ? first_channel + block : Channels;
+    int const whole_end = end_channel < whole ? end_channel : whole;
+    if (all_blocks / blocks != sample) {
+      sample = all_blocks / blocks;
+      source = begin_sample(sample);
+    }
+    window_rows<Rows.taps> const rows(Rows, row, std::ptrdiff_t{Columns.axis.extent} * Channels, Columns.axis.taps);
+    std::int64_t const row_end = (all_rows + 1) * tiles < last ? (all_rows + 1) * tiles : last;
+    for (; item < row_end; ++item) {
+      int const number = static_cast<int>(item - all_rows * tiles);
+      int const column = number * Columns.width;
+      float const* const from = source + static_cast<std::ptrdiff_t>(Columns.axis.moved(column)) * Channels;
+      std::int64_t const pixel = std::int64_t{row} * Columns.axis.results + column;
+      with_window<Columns>(number, [&]<class Window>(Window) __attribute__((always_inline)) {
+        alignas(64) float sums[Window::results * width];
+        for (int channel = first_channel; channel < whole_end; channel += width) {
+          slide_window<Window, Channels, Arch>(from + channel, kernel + channel, Channels, rows.row,
+                                               rows.row + rows.count, sums);
+          finish(sums, Window::results, sample, pixel, channel, std::integral_constant<int, width>());
+        }
+        if constexpr (whole < Channels) {
+          if (end_channel < Channels) return;
+          slide_window<Window, Channels, Arch>(from + whole, tail.values, width, rows.row, rows.row + rows.count, sums);
+          finish(sums, Window::results, sample, pixel, whole, std::integral_constant<int, Channels - whole>());
+        }
+      });
+    }
+  }
+}
+
+}  // namespace stagecraft::kernels::detail
+
 // ---- stagecraft/kernels/depthwise_convolution.hpp
 // The convolution of each channel with kernels of its own, bias and activation included. Keras counterpart:
 // DepthwiseConv2D. Level 4 of the house. All shapes are known at compile time; nothing is allocated.
@@ -16212,34 +16531,28 @@ template <int Batch, convolution_shape Shape, class Arch = default_architecture,
 void depthwise_convolution(float const* x, float const* w, [[maybe_unused]] float* workspace, float* y,
                            Epilogue const& epilogue = {}, share part = {}) {
   static_assert(Shape.groups == Shape.channels && Shape.filters % Shape.channels == 0);
-  constexpr detail::correlation const& shape =
-      detail::forward_correlation<1, detail::repeated_channels<Shape>>::parts[0];
   constexpr int filters = Shape.filters;
-  constexpr std::int64_t tiles = shape.tiles(detail::channel_tile_rows);
-  share::range const range = part.of(Batch * tiles);
-  for (std::int64_t item = range.first; item < range.last;) {
-    std::int64_t const sample = item / tiles;
-    std::int64_t const begin = sample * tiles;
-    std::int64_t const last = range.last - begin < tiles ? range.last - begin : tiles;
-    float const* source = x + sample * Shape.input_size();
-    if constexpr (filters != Shape.channels) {
-      detail::repeat_channels(source, Shape.height * Shape.width, Shape.channels, filters / Shape.channels, workspace);
-      source = workspace;
-    }
-    std::int64_t const first_element = sample * Shape.output_size();
-    detail::correlate_channels<Arch>(
-        shape, filters, source, {w, Shape.kernel_width * filters, filters}, item - begin, last,
-        [&](int, int channel, int count, std::int64_t element, batch<Arch> const& sum) {
-          std::int64_t const at = first_element + element;
-          batch<Arch> const value = epilogue(sum, channel, at);
-          if (count == lanes<Arch>)
-            value.store_unaligned(y + at);
-          else
-            store_first(value, y + at, count);
-        },
-        [](int, std::int64_t const*) {});
-    item = begin + last;
-  }
+  constexpr detail::window_axis rows = detail::forward_rows<Shape>;
+  constexpr detail::window_cut columns =
+      detail::cut_window(detail::forward_columns<Shape>, detail::most_window_results<Arch>(Shape.kernel_width));
+  share::range const range = part.of(Batch * detail::window_items(rows, columns, filters));
+  detail::slide_windows<rows, columns, filters, Arch>(
+      w, range.first, range.last,
+      [&](std::int64_t sample) {
+        float const* const source = x + sample * Shape.input_size();
+        if constexpr (filters == Shape.channels) {
+          return source;
+        } else {
+          detail::repeat_channels(source, Shape.height * Shape.width, Shape.channels, filters / Shape.channels,
+                                  workspace);
+          return static_cast<float const*>(workspace);
+        }
+      },
+      [&](float const* sums, int results, std::int64_t sample, std::int64_t pixel, int channel, auto count) {
+        std::int64_t at = sample * Shape.output_size() + pixel * filters + channel;
+        for (int o = 0; o < results; ++o, at += filters)
+          store_lanes<count>(epilogue(batch<Arch>::load_aligned(sums + o * lanes<Arch>), channel, at), y + at);
+      });
 }
 
 }  // namespace stagecraft::kernels
@@ -16256,71 +16569,159 @@ template <convolution_shape Shape, class Arch = default_architecture>
 inline constexpr long long depthwise_convolution_input_gradient_workspace =
     Shape.filters == Shape.channels ? 0 : static_cast<long long>(detail::channel_tile_rows) * (Shape.filters + 16);
 
+namespace detail {
+
+/// dx (+)= the gradient of the input, where there is one kernel for each channel.
+template <int Batch, convolution_shape Shape, bool Accumulate, class Arch>
+void slide_input_gradient(float const* dy, float const* w, float* dx, share part) {
+  constexpr int channels = Shape.channels;
+  constexpr window_axis rows{
+      Shape.height, Shape.output_height(), Shape.kernel_height, Shape.stride_height, Shape.dilation_height, Shape.top,
+      true};
+  constexpr window_cut columns = cut_window({Shape.width, Shape.output_width(), Shape.kernel_width, Shape.stride_width,
+                                             Shape.dilation_width, Shape.left, true},
+                                            most_window_results<Arch>(Shape.kernel_width));
+  share::range const range = part.of(Batch * window_items(rows, columns, channels));
+  slide_windows<rows, columns, channels, Arch>(
+      w, range.first, range.last, [&](std::int64_t sample) { return dy + sample * Shape.output_size(); },
+      [&](float const* sums, int results, std::int64_t sample, std::int64_t pixel, int channel, auto count) {
+        float* to = dx + sample * Shape.input_size() + pixel * channels + channel;
+        for (int o = 0; o < results; ++o, to += channels) {
+          batch<Arch> sum = batch<Arch>::load_aligned(sums + o * lanes<Arch>);
+          if constexpr (Accumulate) sum = sum + load_lanes<count, Arch>(to);
+          store_lanes<count>(sum, to);
+        }
+      });
+}
+
+}  // namespace detail
+
 /// dx (+)= the gradient of the input. Shapes and layouts as in `depthwise_convolution`; up to a register behind dy's
 /// end may be read.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
 void depthwise_convolution_input_gradient(float const* dy, float const* w, [[maybe_unused]] float* workspace, float* dx,
                                           share part = {}) {
-  using shapes = detail::backward_correlation<1, detail::repeated_channels<Shape>>;
-  constexpr auto const& all = shapes::value;
-  constexpr int filters = Shape.filters;
-  constexpr int multiplier = filters / Shape.channels;
-  constexpr int kept_row = filters + 16;
-  constexpr std::int64_t tiles = detail::all_tiles(all.part, detail::channel_tile_rows);
-  share::range const range = part.of(Batch * tiles);
-  for (std::int64_t item = range.first; item < range.last;) {
-    std::int64_t const sample = item / tiles;
-    std::int64_t phase_begin = sample * tiles;
-    float const* const source = dy + sample * Shape.output_size();
-    float* const result = dx + sample * Shape.input_size();
-    for (int i = 0; i < shapes::phases; ++i) {
-      detail::phase_axis const& rows = all.rows[i];
-      detail::phase_axis const& columns = all.columns[i];
-      std::int64_t const phase_tiles = all.part[i].tiles(detail::channel_tile_rows);
-      std::int64_t const first = range.first > phase_begin ? range.first - phase_begin : 0;
-      std::int64_t const last = range.last - phase_begin < phase_tiles ? range.last - phase_begin : phase_tiles;
-      phase_begin += phase_tiles;
-      if (first >= last) continue;
-      int const last_row = rows.first_tap + (rows.axis.taps - 1) * rows.tap_step;
-      int const last_column = columns.first_tap + (columns.axis.taps - 1) * columns.tap_step;
-      detail::channel_kernel const kernel = {
-          w + (static_cast<std::ptrdiff_t>(last_row) * Shape.kernel_width + last_column) * filters,
-          -static_cast<std::ptrdiff_t>(rows.tap_step) * Shape.kernel_width * filters,
-          -static_cast<std::ptrdiff_t>(columns.tap_step) * filters};
-      detail::correlate_channels<Arch>(
-          all.part[i], filters, source, kernel, first, last,
-          [&](int row, int channel, int count, std::int64_t element, batch<Arch> sum) {
-            if constexpr (multiplier > 1) {
-              sum.store_unaligned(workspace + row * kept_row + channel);
-            } else if (count == lanes<Arch>) {
-              if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(result + element);
-              sum.store_unaligned(result + element);
-            } else {
-              if constexpr (Accumulate) sum = sum + load_first<Arch>(result + element, count);
-              store_first(sum, result + element, count);
-            }
-          },
-          [&]([[maybe_unused]] int pixels, [[maybe_unused]] std::int64_t const* element) {
-            if constexpr (multiplier > 1)
-              for (int pixel = 0; pixel < pixels; ++pixel)
-                for (int channel = 0; channel < Shape.channels; ++channel) {
-                  float* const to = result + element[pixel] / multiplier + channel;
-                  float const* const kept = workspace + pixel * kept_row + channel * multiplier;
-                  float sum = Accumulate ? *to : 0.0F;
-                  for (int m = 0; m < multiplier; ++m) sum += kept[m];
-                  *to = sum;
-                }
-          });
+  if constexpr (Shape.filters == Shape.channels) {
+    detail::slide_input_gradient<Batch, Shape, Accumulate, Arch>(dy, w, dx, part);
+  } else {
+    using shapes = detail::backward_correlation<1, detail::repeated_channels<Shape>>;
+    constexpr auto const& all = shapes::value;
+    constexpr int filters = Shape.filters;
+    constexpr int multiplier = filters / Shape.channels;
+    constexpr int kept_row = filters + 16;
+    constexpr std::int64_t tiles = detail::all_tiles(all.part, detail::channel_tile_rows);
+    share::range const range = part.of(Batch * tiles);
+    for (std::int64_t item = range.first; item < range.last;) {
+      std::int64_t const sample = item / tiles;
+      std::int64_t phase_begin = sample * tiles;
+      float const* const source = dy + sample * Shape.output_size();
+      float* const result = dx + sample * Shape.input_size();
+      for (int i = 0; i < shapes::phases; ++i) {
+        detail::phase_axis const& rows = all.rows[i];
+        detail::phase_axis const& columns = all.columns[i];
+        std::int64_t const phase_tiles = all.part[i].tiles(detail::channel_tile_rows);
+        std::int64_t const first = range.first > phase_begin ? range.first - phase_begin : 0;
+        std::int64_t const last = range.last - phase_begin < phase_tiles ? range.last - phase_begin : phase_tiles;
+        phase_begin += phase_tiles;
+        if (first >= last) continue;
+        int const last_row = rows.first_tap + (rows.axis.taps - 1) * rows.tap_step;
+        int const last_column = columns.first_tap + (columns.axis.taps - 1) * columns.tap_step;
+        detail::channel_kernel const kernel = {
+            w + (static_cast<std::ptrdiff_t>(last_row) * Shape.kernel_width + last_column) * filters,
+            -static_cast<std::ptrdiff_t>(rows.tap_step) * Shape.kernel_width * filters,
+            -static_cast<std::ptrdiff_t>(columns.tap_step) * filters};
+        detail::correlate_channels<Arch>(
+            all.part[i], filters, source, kernel, first, last,
+            [&](int row, int channel, int count, std::int64_t element, batch<Arch> sum) {
+              if constexpr (multiplier > 1) {
+                sum.store_unaligned(workspace + row * kept_row + channel);
+              } else if (count == lanes<Arch>) {
+                if constexpr (Accumulate) sum = sum + batch<Arch>::load_unaligned(result + element);
+                sum.store_unaligned(result + element);
+              } else {
+                if constexpr (Accumulate) sum = sum + load_first<Arch>(result + element, count);
+                store_first(sum, result + element, count);
+              }
+            },
+            [&]([[maybe_unused]] int pixels, [[maybe_unused]] std::int64_t const* element) {
+              if constexpr (multiplier > 1)
+                for (int pixel = 0; pixel < pixels; ++pixel)
+                  for (int channel = 0; channel < Shape.channels; ++channel) {
+                    float* const to = result + element[pixel] / multiplier + channel;
+                    float const* const kept = workspace + pixel * kept_row + channel * multiplier;
+                    float sum = Accumulate ? *to : 0.0F;
+                    for (int m = 0; m < multiplier; ++m) sum += kept[m];
+                    *to = sum;
+                  }
+            });
+      }
+      item = (sample + 1) * tiles;
     }
-    item = (sample + 1) * tiles;
   }
 }
 
 namespace detail {
 
+/// Whether the kernels' gradient is summed by sliding over the input itself; else, where channels are repeated or the
+/// sums of a kernel's row would fill the registers, over a copy.
+template <convolution_shape Shape>
+inline constexpr bool slides_over_input = Shape.filters == Shape.channels && Shape.kernel_width <= 8;
+
 /// Whether a sample is copied before the gradient of its kernels: with zeros around it, and its channels repeated.
 template <convolution_shape Shape>
-inline constexpr bool copies_channels = Shape.has_padding() || Shape.filters != Shape.channels;
+inline constexpr bool copies_channels =
+    !slides_over_input<Shape> && (Shape.has_padding() || Shape.filters != Shape.channels);
+
+/// Rows of results that are done before the next register of channels: few, where many channels of short rows would
+/// evict each other from the first-level cache.
+template <convolution_shape Shape>
+inline constexpr int filter_gradient_rows = Shape.output_width() <= 8 && Shape.channels >= 256 ? 1 : 8;
+
+/// Channels [first, last) of the kernels' gradient, where there is one kernel for each channel.
+template <int Batch, convolution_shape Shape, bool Accumulate, class Arch>
+void slide_filter_gradient(float const* x, float const* dy, float* dw, int first, int last) {
+  constexpr int channels = Shape.channels;
+  constexpr int width = lanes<Arch>;
+  constexpr int kernel_width = Shape.kernel_width;
+  constexpr int taps = Shape.kernel_height * kernel_width;
+  constexpr int group = most_group_rows<Arch>(Shape.kernel_height, kernel_width);
+  constexpr window_axis rows = forward_rows<Shape>;
+  constexpr window_cut columns = cut_window(forward_columns<Shape>, most_group_results<Arch>(group * kernel_width));
+  constexpr int rows_at_once = filter_gradient_rows<Shape>;
+  constexpr int rest = channels % width;
+  alignas(64) float tail[(rest > 0 ? taps : 1) * width] = {};
+  if constexpr (!Accumulate)
+    for (int t = 0; t < taps; ++t)
+      for (int channel = first; channel < last; ++channel) dw[t * channels + channel] = 0.0F;
+  int const whole = last / width * width;
+  for (int sample = 0; sample < Batch; ++sample) {
+    float const* const source = x + static_cast<std::int64_t>(sample) * Shape.input_size();
+    float const* const right = dy + static_cast<std::int64_t>(sample) * Shape.output_size();
+    for (int row = 0; row < rows.results; row += rows_at_once) {
+      int const row_end = row + rows_at_once < rows.results ? row + rows_at_once : rows.results;
+      for (int number = 0; number < columns.tiles(); ++number) {
+        int const column = number * columns.width;
+        float const* const left = source + static_cast<std::ptrdiff_t>(columns.axis.moved(column)) * channels;
+        float const* const from = right + static_cast<std::ptrdiff_t>(column) * channels;
+        with_window<columns>(number, [&]<class Window>(Window) __attribute__((always_inline)) {
+          for (int channel = first; channel < last; channel += width)
+            for (int tap_row = 0; tap_row < Shape.kernel_height; tap_row += group) {
+              bool const is_whole = channel < whole;
+              float* const sums = is_whole ? dw + channel : tail;
+              slide_products<Window, rows, group, channels, Arch>(left + channel, from + channel, row, row_end, tap_row,
+                                                                  sums, is_whole ? channels : width);
+            }
+        });
+      }
+    }
+  }
+  if constexpr (rest > 0)
+    if (whole < last)
+      for (int t = 0; t < taps; ++t) {
+        float* const to = dw + t * channels + whole;
+        store_lanes<rest>(load_lanes<rest, Arch>(to) + batch<Arch>::load_aligned(tail + t * width), to);
+      }
+}
 
 /// Taps of a tile: as many as have an address register.
 [[nodiscard]] consteval int taps_of_tile(int taps) {
@@ -16364,45 +16765,50 @@ template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arc
 void depthwise_convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused]] float* workspace,
                                            float* dw, share part = {}) {
   constexpr int filters = Shape.filters;
-  constexpr int taps = Shape.kernel_height * Shape.kernel_width;
-  constexpr int height = detail::taps_of_tile(taps);
-  constexpr bool copies = detail::copies_channels<Shape>;
-  constexpr int width = copies ? Shape.padded_width() : Shape.width;
   share::range const range = part.of(filters, 16);
   if (range.first >= range.last) return;
-  detail::step_runs runs;
-  runs.rows = 1;
-  runs.columns = Shape.output_height();
-  runs.steps = Shape.output_width();
-  runs.left_column = static_cast<std::ptrdiff_t>(Shape.stride_height) * width * filters;
-  runs.right_column = static_cast<std::ptrdiff_t>(Shape.output_width()) * filters;
-  runs.left_step = static_cast<std::ptrdiff_t>(Shape.stride_width) * filters;
-  runs.right_step = filters;
-  for (int sample = 0; sample < Batch; ++sample) {
-    bool const add = Accumulate || sample > 0;
-    float const* source = x + static_cast<std::int64_t>(sample) * Shape.input_size();
-    if constexpr (copies) {
-      detail::pad_and_repeat<Shape>(source, workspace);
-      source = workspace;
-    }
-    float const* const right = dy + static_cast<std::int64_t>(sample) * Shape.output_size();
-    for (int first = 0; first < taps; first += height) {
-      float const* left[height];
-      for (int i = 0; i < height; ++i) {
-        int const tap = first + i < taps ? first + i : taps - 1;
-        left[i] = source + (tap / Shape.kernel_width * Shape.dilation_height * width +
-                            tap % Shape.kernel_width * Shape.dilation_width) *
-                               filters;
+  if constexpr (detail::slides_over_input<Shape>) {
+    detail::slide_filter_gradient<Batch, Shape, Accumulate, Arch>(x, dy, dw, static_cast<int>(range.first),
+                                                                  static_cast<int>(range.last));
+  } else {
+    constexpr int taps = Shape.kernel_height * Shape.kernel_width;
+    constexpr int height = detail::taps_of_tile(taps);
+    constexpr bool copies = detail::copies_channels<Shape>;
+    constexpr int width = copies ? Shape.padded_width() : Shape.width;
+    detail::step_runs runs;
+    runs.rows = 1;
+    runs.columns = Shape.output_height();
+    runs.steps = Shape.output_width();
+    runs.left_column = static_cast<std::ptrdiff_t>(Shape.stride_height) * width * filters;
+    runs.right_column = static_cast<std::ptrdiff_t>(Shape.output_width()) * filters;
+    runs.left_step = static_cast<std::ptrdiff_t>(Shape.stride_width) * filters;
+    runs.right_step = filters;
+    for (int sample = 0; sample < Batch; ++sample) {
+      bool const add = Accumulate || sample > 0;
+      float const* source = x + static_cast<std::int64_t>(sample) * Shape.input_size();
+      if constexpr (copies) {
+        detail::pad_and_repeat<Shape>(source, workspace);
+        source = workspace;
       }
-      for (std::int64_t channel = range.first; channel < range.last; channel += lanes<Arch>) {
-        int const left_over = static_cast<int>(range.last - channel);
-        int const count = left_over < lanes<Arch> ? left_over : lanes<Arch>;
-        detail::channel_tile<height, true, Arch>(left, channel, right, count, runs, [&](int i, batch<Arch> sum) {
-          if (first + i >= taps) return;
-          float* const to = dw + static_cast<std::int64_t>(first + i) * filters + channel;
-          if (add) sum = sum + load_first<Arch>(to, count);
-          store_first(sum, to, count);
-        });
+      float const* const right = dy + static_cast<std::int64_t>(sample) * Shape.output_size();
+      for (int first = 0; first < taps; first += height) {
+        float const* left[height];
+        for (int i = 0; i < height; ++i) {
+          int const tap = first + i < taps ? first + i : taps - 1;
+          left[i] = source + (tap / Shape.kernel_width * Shape.dilation_height * width +
+                              tap % Shape.kernel_width * Shape.dilation_width) *
+                                 filters;
+        }
+        for (std::int64_t channel = range.first; channel < range.last; channel += lanes<Arch>) {
+          int const left_over = static_cast<int>(range.last - channel);
+          int const count = left_over < lanes<Arch> ? left_over : lanes<Arch>;
+          detail::channel_tile<height, true, Arch>(left, channel, right, count, runs, [&](int i, batch<Arch> sum) {
+            if (first + i >= taps) return;
+            float* const to = dw + static_cast<std::int64_t>(first + i) * filters + channel;
+            if (add) sum = sum + load_first<Arch>(to, count);
+            store_first(sum, to, count);
+          });
+        }
       }
     }
   }
@@ -19091,18 +19497,18 @@ class host_session {
   [[nodiscard]] float total_loss() const { return total_loss_; }
 
   /// Forward step and losses with dropout and the like; `look` sees the predictions before the backward steps run.
-  /// The weights are updated once per accumulation.
+  /// The weights are updated once per accumulation. What a layer's `forward` or `look` throws comes out, and no trained
+  /// weight has changed.
   template <class Look>
   void train_step(Look&& look) {
     threads_.run(memory_, workspace_floats(), [this, &look](host_memory const& memory) {
-      run_forward<training_plan>(memory);
+      if (!run_forward<training_plan>(memory)) return;
       if constexpr (accumulation_steps > 1) begin_micro_batch(memory);
       if (memory.share.is_first()) {
         run_losses<training_plan>(std::make_index_sequence<output_count>{});
         look();
       }
-      host_threads<threads>::synchronize(memory);
-      run_backward(memory);
+      if (!host_threads<threads>::synchronize(memory) || !run_backward(memory)) return;
       if (micro_batch_ + 1 == accumulation_steps) run_updates(memory, std::make_index_sequence<storage.count>{});
     });
     ++memory_.step;
@@ -19207,24 +19613,27 @@ class host_session {
   }
   using call_indices = std::make_index_sequence<graph.calls.size()>;
 
+  // False if the first thread has failed: then the others have nothing more to do.
   template <class Plan>
-  static void run_forward(host_memory const& memory) {
+  static bool run_forward(host_memory const& memory) {
     static constexpr auto steps = forward_table<Plan>(call_indices{});
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (Plan::program.calls[i].needs.view || graph.calls[i].is_input) continue;
       steps[i](memory);
-      if (!host_threads<threads>::synchronize(memory)) return;
+      if (!host_threads<threads>::synchronize(memory)) return false;
     }
+    return true;
   }
 
-  static void run_backward(host_memory const& memory) {
+  static bool run_backward(host_memory const& memory) {
     static constexpr auto steps = backward_table(call_indices{});
     for (std::size_t i = steps.size(); i-- > 0;) {
       auto const& planned = training_plan::program.calls[i];
       if (!planned.needs_gradient || planned.needs.view) continue;
       steps[i](memory);
-      if (!host_threads<threads>::synchronize(memory)) return;
+      if (!host_threads<threads>::synchronize(memory)) return false;
     }
+    return true;
   }
 
   template <class Plan, std::size_t... Output>
