@@ -121,8 +121,10 @@ template <convolution_shape Shape>
 inline constexpr bool copies_channels =
     !slides_over_input<Shape> && (Shape.has_padding() || Shape.filters != Shape.channels);
 
-/// Rows of results that are done before the next register of channels.
-inline constexpr int filter_gradient_rows = 8;
+/// Rows of results that are done before the next register of channels: few, where many channels of short rows would
+/// evict each other from the first-level cache.
+template <convolution_shape Shape>
+inline constexpr int filter_gradient_rows = Shape.output_width() <= 8 && Shape.channels >= 256 ? 1 : 8;
 
 /// Channels [first, last) of the kernels' gradient, where there is one kernel for each channel.
 template <int Batch, convolution_shape Shape, bool Accumulate, class Arch>
@@ -134,6 +136,7 @@ void slide_filter_gradient(float const* x, float const* dy, float* dw, int first
   constexpr int group = most_group_rows<Arch>(Shape.kernel_height, kernel_width);
   constexpr window_axis rows = forward_rows<Shape>;
   constexpr window_cut columns = cut_window(forward_columns<Shape>, most_group_results<Arch>(group * kernel_width));
+  constexpr int rows_at_once = filter_gradient_rows<Shape>;
   constexpr int rest = channels % width;
   alignas(64) float tail[(rest > 0 ? taps : 1) * width] = {};
   if constexpr (!Accumulate)
@@ -143,8 +146,8 @@ void slide_filter_gradient(float const* x, float const* dy, float* dw, int first
   for (int sample = 0; sample < Batch; ++sample) {
     float const* const source = x + static_cast<std::int64_t>(sample) * Shape.input_size();
     float const* const right = dy + static_cast<std::int64_t>(sample) * Shape.output_size();
-    for (int row = 0; row < rows.results; row += filter_gradient_rows) {
-      int const row_end = row + filter_gradient_rows < rows.results ? row + filter_gradient_rows : rows.results;
+    for (int row = 0; row < rows.results; row += rows_at_once) {
+      int const row_end = row + rows_at_once < rows.results ? row + rows_at_once : rows.results;
       for (int number = 0; number < columns.tiles(); ++number) {
         int const column = number * columns.width;
         float const* const left = source + static_cast<std::ptrdiff_t>(columns.axis.moved(column)) * channels;

@@ -103,12 +103,11 @@ struct window {
   static constexpr int last = Tile.last;
 
   /// Which of the tile's results meets the tap at this pixel, or -1.
-  template <int Pixel, int Tap>
-  static constexpr int result = [](window_axis const& axis) {
-    for (int o = 0; o < results; ++o)
-      if (axis.source(o, Tap) == Pixel) return o;
-    return -1;
-  }(Axis);
+  [[nodiscard]] static constexpr int result(int pixel, int tap) {
+    int const moved = tap * Axis.dilation - Axis.before;
+    int const o = Axis.transposed ? pixel * Axis.stride + moved : (pixel - moved) / Axis.stride;
+    return o >= 0 && o < results && Axis.source(o, tap) == pixel ? o : -1;
+  }
 };
 
 /// Calls visit(window<...>()) for a tile.
@@ -129,20 +128,22 @@ template <int First, int Last, class Visit>
   }(std::make_integer_sequence<int, Last - First>());
 }
 
-/// Where the rows of the source lie that a row of results meets, and the first taps of the kernel's rows.
+/// Where a row of the source lies that a row of results meets, and the first tap of the kernel's row.
+struct window_row {
+  std::ptrdiff_t source = 0;
+  std::ptrdiff_t tap = 0;
+};
+
+/// All of them.
 template <int Most>
 struct window_rows {
   int count = 0;
-  std::ptrdiff_t source[Most] = {};
-  std::ptrdiff_t tap[Most] = {};
+  window_row row[Most] = {};
 
-  window_rows(window_axis const& axis, int row, std::ptrdiff_t source_row, int taps) {
-    for (int t = 0; t < axis.taps; ++t) {
-      int const at = axis.source(row, t);
-      if (at < 0 || at >= axis.extent) continue;
-      source[count] = at * source_row;
-      tap[count++] = std::ptrdiff_t{t} * taps;
-    }
+  window_rows(window_axis const& axis, int result, std::ptrdiff_t source_row, int taps) {
+    for (int t = 0; t < axis.taps; ++t)
+      if (int const at = axis.source(result, t); at >= 0 && at < axis.extent)
+        row[count++] = {at * source_row, std::ptrdiff_t{t} * taps};
   }
 };
 
@@ -158,25 +159,24 @@ template <class Arch>
 /// sums[o * lanes + lane] = the sum over all rows and taps of the source times the kernel, for the results of a tile.
 /// `source` is the tile's register of channels, where column `moved(first result)` would lie in row 0; `Pixel` and
 /// `tap` are the floats between columns and taps.
-template <class Window, int Pixel, class Arch, class Rows>
-[[gnu::noinline]] void slide_window(float const* source, float const* kernel, std::ptrdiff_t tap, Rows const& rows,
-                                    float* sums) {
+template <class Window, int Pixel, class Arch>
+[[gnu::noinline]] void slide_window(float const* source, float const* kernel, std::ptrdiff_t tap, window_row const* row,
+                                    window_row const* end, float* sums) {
   batch<Arch> sum[Window::results];
 #pragma GCC unroll 64
   for (int o = 0; o < Window::results; ++o) sum[o] = batch<Arch>(0.0F);
-  for (int r = 0; r < rows.count; ++r) {
-    float const* const from = source + rows.source[r];
-    float const* factors = kernel + rows.tap[r] * tap;
+  for (; row != end; ++row) {
+    float const* const from = source + row->source;
+    float const* factors = kernel + row->tap * tap;
     batch<Arch> factor[Window::taps];
 #pragma GCC unroll 64
     for (int t = 0; t < Window::taps; ++t, factors += tap) factor[t] = load_once<Arch>(factors);
     for_constants<Window::first, Window::last>(
         [&]<int At>(std::integral_constant<int, At>) __attribute__((always_inline)) {
           batch<Arch> const pixel = load_once<Arch>(from + static_cast<std::ptrdiff_t>(At) * Pixel);
-          for_constants<0, Window::taps>([&]<int T>(std::integral_constant<int, T>) __attribute__((always_inline)) {
-            constexpr int o = Window::template result<At, T>;
-            if constexpr (o >= 0) sum[o] = fused_multiply_add(pixel, factor[T], sum[o]);
-          });
+#pragma GCC unroll 64
+          for (int t = 0; t < Window::taps; ++t)
+            if (int const o = Window::result(At, t); o >= 0) sum[o] = fused_multiply_add(pixel, factor[t], sum[o]);
         });
   }
   for_constants<0, Window::results>(
@@ -210,8 +210,9 @@ template <class Window, window_axis Rows, int Group, int Pixel, class Arch>
   for (int t = 0; t < Group * taps; ++t) sum[t] = batch<Arch>(0.0F);
   constexpr int height = Rows.extent;
   constexpr int dilation = Rows.dilation;
-  int const group = Rows.taps - tap_row < Group ? Rows.taps - tap_row : Group;
+  std::ptrdiff_t group = Rows.taps - tap_row < Group ? Rows.taps - tap_row : Group;
   for (int row = first; row < last; ++row) {
+    keep_in_register(group);
     float const* const right = dy + static_cast<std::ptrdiff_t>(row) * Window::all_results * Pixel;
     batch<Arch> factor[Window::results];
 #pragma GCC unroll 64
@@ -225,7 +226,7 @@ template <class Window, window_axis Rows, int Group, int Pixel, class Arch>
           [&]<int At>(std::integral_constant<int, At>) __attribute__((always_inline)) {
             batch<Arch> const pixel = load_once<Arch>(from + static_cast<std::ptrdiff_t>(At) * Pixel);
             for_constants<0, taps>([&]<int T>(std::integral_constant<int, T>) __attribute__((always_inline)) {
-              constexpr int o = Window::template result<At, T>;
+              constexpr int o = Window::result(At, T);
               if constexpr (o >= 0) sum[R * taps + T] = fused_multiply_add(pixel, factor[o], sum[R * taps + T]);
             });
           });
@@ -293,7 +294,7 @@ void slide_windows(float const* kernel, std::int64_t first, std::int64_t last, B
       sample = all_blocks / blocks;
       source = begin_sample(sample);
     }
-    window_rows<Rows.taps> rows(Rows, row, std::ptrdiff_t{Columns.axis.extent} * Channels, Columns.axis.taps);
+    window_rows<Rows.taps> const rows(Rows, row, std::ptrdiff_t{Columns.axis.extent} * Channels, Columns.axis.taps);
     std::int64_t const row_end = (all_rows + 1) * tiles < last ? (all_rows + 1) * tiles : last;
     for (; item < row_end; ++item) {
       int const number = static_cast<int>(item - all_rows * tiles);
@@ -303,12 +304,13 @@ void slide_windows(float const* kernel, std::int64_t first, std::int64_t last, B
       with_window<Columns>(number, [&]<class Window>(Window) __attribute__((always_inline)) {
         alignas(64) float sums[Window::results * width];
         for (int channel = first_channel; channel < whole_end; channel += width) {
-          slide_window<Window, Channels, Arch>(from + channel, kernel + channel, Channels, rows, sums);
+          slide_window<Window, Channels, Arch>(from + channel, kernel + channel, Channels, rows.row,
+                                               rows.row + rows.count, sums);
           finish(sums, Window::results, sample, pixel, channel, std::integral_constant<int, width>());
         }
         if constexpr (whole < Channels) {
           if (end_channel < Channels) return;
-          slide_window<Window, Channels, Arch>(from + whole, tail.values, width, rows, sums);
+          slide_window<Window, Channels, Arch>(from + whole, tail.values, width, rows.row, rows.row + rows.count, sums);
           finish(sums, Window::results, sample, pixel, whole, std::integral_constant<int, Channels - whole>());
         }
       });
