@@ -88,7 +88,7 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     multiply_tile<Height, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(
-        left + row * LeftStride, right, steps,
+        left + std::int64_t{row} * LeftStride, right, steps,
         tile_store<Stride, vectors, last_lanes, Arch, Output>{y, std::int64_t{row} * Stride + column, column, add, last,
                                                               output});
   });

@@ -295,7 +295,7 @@ template <int M, int K, int N, bool Accumulate = false, class Arch = default_arc
 inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, share part = {}) {
   constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
   matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw}, part);
-  int from = rows;
+  std::int64_t from = rows;
   if constexpr (M >= 2 * rows)
     for (; from + rows <= M; from += rows)
       matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
