@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1019: an entry of a sequential model is neither a layer nor a model.
-// expect-error: entry 2 of a sequential model is a value of type 'activation', which is neither a layer nor a model
+// expect-error: entry 2 of a sequential model is a value of type 'activation', which is neither a layer nor a model; the
+// expect-error: layer is activation{...}, with the function in its braces
 // expect-error: [E1019]
 #include <stagecraft/pipeline.hpp>
 

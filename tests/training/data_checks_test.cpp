@@ -45,6 +45,10 @@ TEST_CASE("E4001: shapes of samples") {
       "[E4001]",
       [] { check_one("y", zeros({5}), {10}); });
   throws(
+      "y: expected samples of shape (26, 26), found (); a flatten or a global pooling before the last layers may be "
+      "missing [E4001]",
+      [] { check_one("y", zeros({5}), {26, 26}); });
+  throws(
       "y: expected samples of shape (), found (10,); one value per class needs the loss categorical_crossentropy "
       "[E4001]",
       [] { check_one("y", zeros({5, 10}), sc::shape()); });

@@ -23,6 +23,10 @@ constexpr void check_entry(diagnostic& problem, int position) {
     if constexpr (!std::same_as<Entry, layers::input> && !Layer<Entry>) {
       if (!problem.failed()) problem = check_layer<Entry>();
     }
+  } else if constexpr (std::same_as<Entry, activation>) {
+    problem.report(1019, "entry ", position,
+                   " of a sequential model is a value of type 'activation', which is neither a layer nor a model; the "
+                   "layer is activation{...}, with the function in its braces");
   } else if constexpr (!std::derived_from<Entry, callable_model<Entry>>) {
     problem.report(1019, "entry ", position, " of a sequential model is a value of type '", type_name<Entry>(),
                    "', which is neither a layer nor a model that can be called; a layer is a struct with base layer<",

@@ -87,7 +87,10 @@ inline void check_shapes(char const* argument, sample_set const& found, std::spa
     if (detail::same_but_for_a_last_one(came, wanted)) continue;
     char const* hint = "";
     if (std::string_view(argument).ends_with('y')) {
-      if (came.size() == 1 && wanted.size() > 1) hint = "; class numbers need the loss sparse_categorical_crossentropy";
+      if (came.size() == 1 && wanted.rank() > 1)
+        hint = "; a flatten or a global pooling before the last layers may be missing";
+      else if (came.size() == 1 && wanted.size() > 1)
+        hint = "; class numbers need the loss sparse_categorical_crossentropy";
       if (wanted.size() == 1 && came.size() > 1) hint = "; one value per class needs the loss categorical_crossentropy";
     }
     detail::throw_data_error("E4001", "%s: expected samples of shape %s, found %s%s",
