@@ -6697,6 +6697,10 @@ constexpr void check_entry(diagnostic& problem, int position) {
     if constexpr (!std::same_as<Entry, layers::input> && !Layer<Entry>) {
       if (!problem.failed()) problem = check_layer<Entry>();
     }
+  } else if constexpr (std::same_as<Entry, activation>) {
+    problem.report(1019, "entry ", position,
+                   " of a sequential model is a value of type 'activation', which is neither a layer nor a model; the "
+                   "layer is activation{...}, with the function in its braces");
   } else if constexpr (!std::derived_from<Entry, callable_model<Entry>>) {
     problem.report(1019, "entry ", position, " of a sequential model is a value of type '", type_name<Entry>(),
                    "', which is neither a layer nor a model that can be called; a layer is a struct with base layer<",
@@ -15363,7 +15367,7 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     multiply_tile<Height, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(
-        left + row * LeftStride, right, steps,
+        left + std::int64_t{row} * LeftStride, right, steps,
         tile_store<Stride, vectors, last_lanes, Arch, Output>{y, std::int64_t{row} * Stride + column, column, add, last,
                                                               output});
   });
@@ -15693,7 +15697,7 @@ template <int M, int K, int N, bool Accumulate = false, class Arch = default_arc
 inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, share part = {}) {
   constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
   matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw}, part);
-  int from = rows;
+  std::int64_t from = rows;
   if constexpr (M >= 2 * rows)
     for (; from + rows <= M; from += rows)
       matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
@@ -20300,7 +20304,10 @@ inline void check_shapes(char const* argument, sample_set const& found, std::spa
     if (detail::same_but_for_a_last_one(came, wanted)) continue;
     char const* hint = "";
     if (std::string_view(argument).ends_with('y')) {
-      if (came.size() == 1 && wanted.size() > 1) hint = "; class numbers need the loss sparse_categorical_crossentropy";
+      if (came.size() == 1 && wanted.rank() > 1)
+        hint = "; a flatten or a global pooling before the last layers may be missing";
+      else if (came.size() == 1 && wanted.size() > 1)
+        hint = "; class numbers need the loss sparse_categorical_crossentropy";
       if (wanted.size() == 1 && came.size() > 1) hint = "; one value per class needs the loss categorical_crossentropy";
     }
     detail::throw_data_error("E4001", "%s: expected samples of shape %s, found %s%s",
