@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Says whether kernels are compiled once per shape, not once per layer: a network with more layers of the same shapes has
-the same kernels. Compares the symbols of same_shapes.cpp with two and with four blocks.
+the same kernels. Compares the symbols of same_shapes.hpp with two and with four blocks.
 
     kernels_per_shape.py COMPILER
 """
@@ -16,8 +16,9 @@ INCLUDE = FOLDER.parents[1] / "include"
 def kernels(compiler, blocks, folder):
     """The functions of the kernels, without what only inlining keeps apart."""
     program = pathlib.Path(folder) / f"blocks_{blocks}.o"
-    command = [compiler, "-std=c++20", "-O0", f"-DBLOCKS={blocks}", f"-I{INCLUDE}", "-c", str(FOLDER / "same_shapes.cpp")]
-    subprocess.run([*command, "-o", str(program)], check=True)
+    options = ["-std=c++20", "-O0", f"-DBLOCKS={blocks}", f"-I{INCLUDE}"]
+    source = ["-x", "c++", "-c", str(FOLDER / "same_shapes.hpp")]
+    subprocess.run([compiler, *options, *source, "-o", str(program)], check=True)
     symbols = subprocess.run(["nm", "--demangle", str(program)], check=True, capture_output=True, text=True).stdout
     names = (line.split(maxsplit=2)[2] for line in symbols.splitlines() if line.split()[-2:] and " W " in line)
     return {name for name in names if "stagecraft::kernels::" in name.split("(")[0].split("<")[0]}
