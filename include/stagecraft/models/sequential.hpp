@@ -2,6 +2,7 @@
 // A linear stack of layers: tf.keras.Sequential. Level 3.
 #pragma once
 
+#include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/layer.hpp>
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/models/model_base.hpp>
