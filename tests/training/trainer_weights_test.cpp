@@ -119,3 +119,24 @@ TEST_CASE("two models in one program do not know of each other") {
   b.fit(data.x, data.y, {.verbose = 0});
   CHECK(a.get_weights() == b.get_weights());
 }
+
+TEST_CASE("views of convolution kernels have Keras's shape, with groups and without") {
+  using network = sc::sequential<input{5, 5, 4}, conv2d{18, {3, 2}, {.groups = 2, .name = "grouped"}},
+                                 conv2d{17, 1, {.name = "plain"}}, flatten{}, dense{2}>;
+  sc::trainer<network, sc::training{.batch_size = 2}> model;
+  auto const check = [&](auto kernel, std::size_t which, std::vector<int> const& shape) {
+    auto const stored = model.get_weights()[which];
+    CHECK(stored.shape == shape);
+    CHECK(std::vector<int>(kernel.shape().begin(), kernel.shape().end()) == shape);
+    CHECK(std::equal(kernel.begin(), kernel.end(), stored.values.begin(), stored.values.end()));
+  };
+  check(model.weight<"grouped/kernel">(), 0, {3, 2, 2, 18});
+  check(model.weight<"plain/kernel">(), 2, {1, 1, 18, 17});
+
+  // Written through the view: filter 9 is the first of the second group.
+  model.weight<"grouped/kernel">()(2, 1, 1, 9) = 42;
+  CHECK(model.get_weights()[0].values[((2 * 2 + 1) * 2 + 1) * 18 + 9] == 42);
+  auto const before = model.get_weights();
+  model.set_weights(before);
+  CHECK(model.get_weights() == before);
+}
