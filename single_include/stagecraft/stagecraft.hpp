@@ -10273,6 +10273,29 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
 
 namespace stagecraft::kernels {
 
+namespace detail {
+
+/// Copies to and from a layout that says `rows`, `columns`, `size` and `index(row, column)`.
+template <class Layout>
+struct row_major_copies {
+  /// From rows x columns floats, row by row, to `size` packed floats; the padding becomes 0.
+  static constexpr void pack(float const* row_major, float* packed) noexcept {
+    for (int i = 0; i < Layout::size; ++i) packed[i] = 0.0F;
+    for (int row = 0; row < Layout::rows; ++row)
+      for (int column = 0; column < Layout::columns; ++column)
+        packed[Layout::index(row, column)] = row_major[row * Layout::columns + column];
+  }
+
+  /// From `size` packed floats to rows x columns floats, row by row.
+  static constexpr void unpack(float const* packed, float* row_major) noexcept {
+    for (int row = 0; row < Layout::rows; ++row)
+      for (int column = 0; column < Layout::columns; ++column)
+        row_major[row * Layout::columns + column] = packed[Layout::index(row, column)];
+  }
+};
+
+}  // namespace detail
+
 /// The layout of a Rows x Columns matrix (a dense kernel: inputs x units) in column panels.
 ///
 /// Element (row, column) is the float at
@@ -10280,7 +10303,7 @@ namespace stagecraft::kernels {
 /// on Columns and Arch only, never on the batch size: training and inference share one layout. Lanes behind the last
 /// column and floats behind the last panel are padding. They are 0, and every kernel leaves them 0.
 template <int Rows, int Columns, class Arch = default_architecture>
-struct packed_matrix {
+struct packed_matrix : detail::row_major_copies<packed_matrix<Rows, Columns, Arch>> {
   static_assert(Rows > 0 && Columns > 0);
 
   static constexpr int rows = Rows;
@@ -10298,19 +10321,6 @@ struct packed_matrix {
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / panel_columns * panel_stride + row * panel_columns + column % panel_columns;
   }
-
-  /// From Rows x Columns floats, row by row, to `size` packed floats; the padding becomes 0.
-  static constexpr void pack(float const* row_major, float* packed) noexcept {
-    for (int i = 0; i < size; ++i) packed[i] = 0.0F;
-    for (int row = 0; row < Rows; ++row)
-      for (int column = 0; column < Columns; ++column) packed[index(row, column)] = row_major[row * Columns + column];
-  }
-
-  /// From `size` packed floats to Rows x Columns floats, row by row.
-  static constexpr void unpack(float const* packed, float* row_major) noexcept {
-    for (int row = 0; row < Rows; ++row)
-      for (int column = 0; column < Columns; ++column) row_major[row * Columns + column] = packed[index(row, column)];
-  }
 };
 
 }  // namespace stagecraft::kernels
@@ -10324,7 +10334,7 @@ namespace stagecraft::kernels {
 /// The layout of a Rows x Columns matrix whose columns are Groups matrices side by side: one `packed_matrix` after the
 /// other. Columns is a multiple of Groups.
 template <int Rows, int Columns, int Groups, class Arch = default_architecture>
-struct packed_groups {
+struct packed_groups : detail::row_major_copies<packed_groups<Rows, Columns, Groups, Arch>> {
   static_assert(Groups > 0 && Columns % Groups == 0);
 
   using matrix = packed_matrix<Rows, Columns / Groups, Arch>;
@@ -10337,19 +10347,6 @@ struct packed_groups {
   /// Where element (row, column) lies.
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / matrix::columns * matrix::size + matrix::index(row, column % matrix::columns);
-  }
-
-  /// From Rows x Columns floats, row by row, to `size` packed floats; the padding becomes 0.
-  static constexpr void pack(float const* row_major, float* packed) noexcept {
-    for (int i = 0; i < size; ++i) packed[i] = 0.0F;
-    for (int row = 0; row < Rows; ++row)
-      for (int column = 0; column < Columns; ++column) packed[index(row, column)] = row_major[row * Columns + column];
-  }
-
-  /// From `size` packed floats to Rows x Columns floats, row by row.
-  static constexpr void unpack(float const* packed, float* row_major) noexcept {
-    for (int row = 0; row < Rows; ++row)
-      for (int column = 0; column < Columns; ++column) row_major[row * Columns + column] = packed[index(row, column)];
   }
 };
 

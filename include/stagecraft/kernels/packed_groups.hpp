@@ -10,7 +10,7 @@ namespace stagecraft::kernels {
 /// The layout of a Rows x Columns matrix whose columns are Groups matrices side by side: one `packed_matrix` after the
 /// other. Columns is a multiple of Groups.
 template <int Rows, int Columns, int Groups, class Arch = default_architecture>
-struct packed_groups {
+struct packed_groups : detail::row_major_copies<packed_groups<Rows, Columns, Groups, Arch>> {
   static_assert(Groups > 0 && Columns % Groups == 0);
 
   using matrix = packed_matrix<Rows, Columns / Groups, Arch>;
@@ -23,19 +23,6 @@ struct packed_groups {
   /// Where element (row, column) lies.
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / matrix::columns * matrix::size + matrix::index(row, column % matrix::columns);
-  }
-
-  /// From Rows x Columns floats, row by row, to `size` packed floats; the padding becomes 0.
-  static constexpr void pack(float const* row_major, float* packed) noexcept {
-    for (int i = 0; i < size; ++i) packed[i] = 0.0F;
-    for (int row = 0; row < Rows; ++row)
-      for (int column = 0; column < Columns; ++column) packed[index(row, column)] = row_major[row * Columns + column];
-  }
-
-  /// From `size` packed floats to Rows x Columns floats, row by row.
-  static constexpr void unpack(float const* packed, float* row_major) noexcept {
-    for (int row = 0; row < Rows; ++row)
-      for (int column = 0; column < Columns; ++column) row_major[row * Columns + column] = packed[index(row, column)];
   }
 };
 

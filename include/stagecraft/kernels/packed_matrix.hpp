@@ -8,6 +8,29 @@
 
 namespace stagecraft::kernels {
 
+namespace detail {
+
+/// Copies to and from a layout that says `rows`, `columns`, `size` and `index(row, column)`.
+template <class Layout>
+struct row_major_copies {
+  /// From rows x columns floats, row by row, to `size` packed floats; the padding becomes 0.
+  static constexpr void pack(float const* row_major, float* packed) noexcept {
+    for (int i = 0; i < Layout::size; ++i) packed[i] = 0.0F;
+    for (int row = 0; row < Layout::rows; ++row)
+      for (int column = 0; column < Layout::columns; ++column)
+        packed[Layout::index(row, column)] = row_major[row * Layout::columns + column];
+  }
+
+  /// From `size` packed floats to rows x columns floats, row by row.
+  static constexpr void unpack(float const* packed, float* row_major) noexcept {
+    for (int row = 0; row < Layout::rows; ++row)
+      for (int column = 0; column < Layout::columns; ++column)
+        row_major[row * Layout::columns + column] = packed[Layout::index(row, column)];
+  }
+};
+
+}  // namespace detail
+
 /// The layout of a Rows x Columns matrix (a dense kernel: inputs x units) in column panels.
 ///
 /// Element (row, column) is the float at
@@ -15,7 +38,7 @@ namespace stagecraft::kernels {
 /// on Columns and Arch only, never on the batch size: training and inference share one layout. Lanes behind the last
 /// column and floats behind the last panel are padding. They are 0, and every kernel leaves them 0.
 template <int Rows, int Columns, class Arch = default_architecture>
-struct packed_matrix {
+struct packed_matrix : detail::row_major_copies<packed_matrix<Rows, Columns, Arch>> {
   static_assert(Rows > 0 && Columns > 0);
 
   static constexpr int rows = Rows;
@@ -32,19 +55,6 @@ struct packed_matrix {
   /// Where element (row, column) lies.
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / panel_columns * panel_stride + row * panel_columns + column % panel_columns;
-  }
-
-  /// From Rows x Columns floats, row by row, to `size` packed floats; the padding becomes 0.
-  static constexpr void pack(float const* row_major, float* packed) noexcept {
-    for (int i = 0; i < size; ++i) packed[i] = 0.0F;
-    for (int row = 0; row < Rows; ++row)
-      for (int column = 0; column < Columns; ++column) packed[index(row, column)] = row_major[row * Columns + column];
-  }
-
-  /// From `size` packed floats to Rows x Columns floats, row by row.
-  static constexpr void unpack(float const* packed, float* row_major) noexcept {
-    for (int row = 0; row < Rows; ++row)
-      for (int column = 0; column < Columns; ++column) row_major[row * Columns + column] = packed[index(row, column)];
   }
 };
 
