@@ -7,6 +7,9 @@
 #include <stagecraft/metrics/metrics.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <stagecraft/pipeline/options.hpp>
+#include <stagecraft/program/gradient_accumulation_options.hpp>
+#include <stagecraft/program/queue_options.hpp>
+#include <stagecraft/program/replication.hpp>
 #include <cstdint>
 
 namespace stagecraft {
@@ -46,6 +49,19 @@ struct training {
   /// Steps that run between two looks of the callbacks and of the progress bar.
   int steps_per_execution = 1;
   pipelining_options pipeline = {};
+  /// Of a model without stages. Where its steps are not set, `pipeline` says how gradients are accumulated.
+  gradient_accumulation_options gradient_accumulation = {};
+  /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
+  int num_replicas = 0;
+  /// How the gradients of the replicas become one, once per weight update.
+  stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
+  /// Which of the replicas' losses and metrics are reported.
+  stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
+      stagecraft::replicated_metric_reduction_method::none;
+  infeed_queue_options infeed_queue = {};
+  outfeed_queue_options outfeed_queue = {};
+  /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution.
+  bool asynchronous_callbacks = false;
   /// Initial weights, dropout and shuffling follow from it.
   std::uint64_t seed = 1;
 };

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which results of a training step are not sent to the host: `outfeed_mask` of `pipelining_ops.pipeline`. Level 3.
+#pragma once
+
+#include <concepts>
+
+namespace stagecraft {
+
+/// One entry per metric, in the order of the training description; true: left out. No entries: nothing is.
+///
+///     .pipeline = {.outfeed_mask = {false, true}}  // the second metric is not computed
+struct outfeed_mask {
+  static constexpr int capacity = 16;
+  bool masked[capacity]{};
+  int count = 0;
+
+  constexpr outfeed_mask() = default;
+  template <std::same_as<bool>... Masked>
+    requires(sizeof...(Masked) >= 1 && sizeof...(Masked) <= capacity)
+  constexpr outfeed_mask(Masked... mask) : masked{mask...}, count(sizeof...(Masked)) {}
+
+  [[nodiscard]] constexpr bool leaves_out(int metric) const { return metric < count && masked[metric]; }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gradient accumulation of a model without pipeline stages: Keras on IPU's set_gradient_accumulation_options. Level 4.
+#pragma once
+
+#include <stagecraft/pipeline/options.hpp>
+
+namespace stagecraft {
+
+/// Keras's keyword arguments and those of its gradient accumulation optimizer; see pipelining_options.
+struct gradient_accumulation_options {
+  /// Micro-batches per weight update; 0: not set.
+  int gradient_accumulation_steps_per_replica = 0;
+  gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
+  dtype gradient_accumulation_dtype = dtype::float32;
+  offload offload_weight_update_variables = offload::automatic;
+  bool replicated_optimizer_state_sharding = false;
+
+  [[nodiscard]] constexpr bool given() const noexcept {
+    return gradient_accumulation_steps_per_replica != 0 || offload_weight_update_variables != offload::automatic ||
+           replicated_optimizer_state_sharding;
+  }
+  /// The same as options of a pipeline with one stage.
+  [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
+    return {.gradient_accumulation_steps_per_replica = gradient_accumulation_steps_per_replica,
+            .reduction_method = reduction_method,
+            .schedule = schedule::sequential,
+            .gradient_accumulation_dtype = gradient_accumulation_dtype,
+            .offload_weight_update_variables = offload_weight_update_variables,
+            .replicated_optimizer_state_sharding = replicated_optimizer_state_sharding};
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How batches reach a program and results leave it: Keras on IPU's set_infeed_queue_options and
+// set_outfeed_queue_options. Level 4.
+#pragma once
+
+namespace stagecraft {
+
+/// Options of the queue of batches: Graphcore's IPUInfeedQueue.
+struct infeed_queue_options {
+  /// Batches that a thread of their own makes ready while the model works, 1 to 255; 0: not set, which is Graphcore's 3
+  /// for a model with stages or replicas; for another one, batches are made ready between its steps.
+  int prefetch_depth = 0;
+};
+
+/// Which results a dequeue gets: all since the last one, or the newest.
+enum class outfeed_mode : unsigned char { all, last };
+
+/// Options of the queue of results: Graphcore's IPUOutfeedQueue.
+struct outfeed_queue_options {
+  /// Results that may wait for asynchronous callbacks; a step that gives one more waits. At least 1.
+  int buffer_depth = 3;
+  /// `last`: an execution reports the values of its last step only... as in Graphcore's LAST; not with
+  /// accumulate_outfeed or asynchronous callbacks.
+  stagecraft::outfeed_mode outfeed_mode = stagecraft::outfeed_mode::all;
+};
+
+}  // namespace stagecraft
