@@ -7,6 +7,7 @@
 #include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/host_threads.hpp>
 #include <stagecraft/execution/operations/operations.hpp>
+#include <stagecraft/execution/step_view.hpp>
 #include <stagecraft/kernels/initial_values.hpp>
 #include <stagecraft/kernels/loss.hpp>
 #include <stagecraft/kernels/regularization.hpp>
@@ -35,6 +36,7 @@ class host_session {
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& outputs = outputs_of<M>;
   static constexpr std::size_t output_count = outputs.size();
+  static constexpr int replicas = 1;
 
   explicit host_session(std::uint64_t seed = training_plan::training.seed)
       : block_(std::max(training_plan::program.floats, inference_plan::program.floats)),
@@ -73,9 +75,10 @@ class host_session {
 
   /// Where the targets of an output go: class numbers (batch, rows per sample) if its loss is sparse, else floats.
   template <std::size_t Output>
-  [[nodiscard]] auto* target() {
-    using type = kernels::target_type<loss_of<Output>>;
-    return reinterpret_cast<type*>(targets_.data() + target_offset(Output));
+  using target_type = kernels::target_type<losses::loss_of_output<Output>(Training.loss)>;
+  template <std::size_t Output>
+  [[nodiscard]] target_type<Output>* target() {
+    return reinterpret_cast<target_type<Output>*>(targets_.data() + target_offset(Output));
   }
   /// The weight of each row of an output in the loss: sample weight / valid rows, 0 for rows without a sample.
   [[nodiscard]] float* scale(std::size_t output) { return scales_.data() + scale_offset(output); }
@@ -120,6 +123,37 @@ class host_session {
       micro_batch_ = 0;
     }
   }
+
+  /// One execution: `steps` micro-batches. `feed(session, 0, step)` fills inputs, targets and scales of each;
+  /// `results(view)` sees its losses and predictions, before the backward steps of training. What one of them throws
+  /// comes out.
+  template <class Feed, class Results>
+  void train(int steps, Feed const& feed, Results const& results) {
+    for (int step = 0; step < steps; ++step) {
+      feed(*this, 0, step);
+      train_step([&] { results(view(step, true)); });
+    }
+  }
+  /// The same without training.
+  template <class Feed, class Results>
+  void test(int steps, Feed const& feed, Results const& results) {
+    for (int step = 0; step < steps; ++step) {
+      feed(*this, 0, step);
+      test_step();
+      results(view(step, false));
+    }
+  }
+  /// Forward steps alone.
+  template <class Feed, class Results>
+  void predict(int steps, Feed const& feed, Results const& results) {
+    for (int step = 0; step < steps; ++step) {
+      feed(*this, 0, step);
+      predict_step();
+      results(view(step, false));
+    }
+  }
+  /// Called before the first execution of a run; a session of several replicas makes their weights the same.
+  void begin_run() {}
 
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { micro_batch_ = 0; }
@@ -171,9 +205,17 @@ class host_session {
   template <std::size_t Output>
   static constexpr auto loss_of = losses::loss_of_output<Output>(Training.loss);
 
-  using step = void (*)(host_memory const&);
+  using step_function = void (*)(host_memory const&);
 
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  [[nodiscard]] step_view<host_session> view(int step, bool training) {
+    return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      return step_view<host_session>(
+          {.step = step, .valid_samples = memory_.valid_samples, .training = training, .total_loss = total_loss_},
+          losses_, {prediction(Output, training)...}, {target<Output>()...});
+    }(std::make_index_sequence<output_count>{});
+  }
 
   [[nodiscard]] static constexpr std::size_t input_call(int index) {
     for (std::size_t i = 0; i < graph.calls.size(); ++i)
@@ -208,11 +250,11 @@ class host_session {
   // Steps stand in tables: an expression over all calls would meet the compilers' limits for large models.
   template <class Plan, std::size_t... Call>
   static constexpr auto forward_table(std::index_sequence<Call...>) {
-    return std::array<step, sizeof...(Call)>{&forward_step<Plan, Call>...};
+    return std::array<step_function, sizeof...(Call)>{&forward_step<Plan, Call>...};
   }
   template <std::size_t... Call>
   static constexpr auto backward_table(std::index_sequence<Call...>) {
-    return std::array<step, sizeof...(Call)>{&backward_step<Call>...};
+    return std::array<step_function, sizeof...(Call)>{&backward_step<Call>...};
   }
   using call_indices = std::make_index_sequence<graph.calls.size()>;
 
