@@ -22,18 +22,22 @@ inline constexpr diagnostic thread_problem = [] {
 
 /// The type behind `host<>`. The architecture is part of it, so that one program can hold translation units that are
 /// compiled for different ones.
-template <int Threads, class Arch>
+template <int Threads, class Arch, int Devices = 0>
 struct host_machine {
   static_assert(detail::report<detail::thread_problem<Threads>>());
   using architecture = Arch;
   static constexpr int threads = Threads < 1 ? 1 : Threads;
+  /// How many devices the host stands for; 0: as many as a program asks for.
+  static constexpr int devices = Devices;
 };
 
 /// The host CPU, with the kernels of the architecture that the program is compiled for. A step is divided among
 /// `Threads` threads at places that follow from shapes: results have the same bits for any number of threads. Threads
 /// are started with a session and wait between steps; a step with little work does not gain from them.
+/// The stages and replicas of a model run on devices that the host stands for: as many as they need, or at most
+/// `Devices`, on which then as many replicas are trained as fit, unless the training description says how many.
 /// Errors: E4033 unless Threads is 1 to 1024.
-template <int Threads = 1>
-using host = host_machine<Threads, kernels::default_architecture>;
+template <int Threads = 1, int Devices = 0>
+using host = host_machine<Threads, kernels::default_architecture, Devices>;
 
 }  // namespace stagecraft

@@ -15,10 +15,11 @@ struct gradient_accumulation_options {
   offload offload_weight_update_variables = offload::automatic;
   bool replicated_optimizer_state_sharding = false;
 
-  [[nodiscard]] constexpr bool given() const noexcept {
-    return gradient_accumulation_steps_per_replica != 0 || offload_weight_update_variables != offload::automatic ||
-           replicated_optimizer_state_sharding;
-  }
+  friend constexpr bool operator==(gradient_accumulation_options const&,
+                                   gradient_accumulation_options const&) = default;
+
+  /// Whether anything is set: then these options hold for a model without stages, and nothing of `pipeline` does.
+  [[nodiscard]] constexpr bool given() const noexcept { return *this != gradient_accumulation_options{}; }
   /// The same as options of a pipeline with one stage.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
     return {.gradient_accumulation_steps_per_replica = gradient_accumulation_steps_per_replica,

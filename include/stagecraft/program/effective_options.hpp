@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of a training description's options hold for a model: those of a pipeline or those without stages. Level 4.
+#pragma once
+
+#include <stagecraft/pipeline/options.hpp>
+#include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/program/gradient_accumulation_options.hpp>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// What is left of a pipeline's options without stages: one stage on one device, in which nothing waits for its
+/// backward pass. The micro-batches per weight update stay the same, and so do the results that the host sees.
+constexpr pipelining_options without_pipeline(pipelining_options options) noexcept {
+  options.schedule = schedule::sequential;
+  options.offload_activations = offload::automatic;
+  return options;
+}
+
+}  // namespace detail
+
+/// The options that hold when M is trained, evaluated or run with a training description: `pipeline` for a model with
+/// stages. For one without, `gradient_accumulation` if anything of it is given, else what `pipeline` says of more than
+/// stages; as in Keras on IPU, where either setter's options are ignored in the other case. Everything that carries out
+/// or describes a training asks this.
+template <Model M, auto Training>
+inline constexpr pipelining_options options_of =
+    is_pipelined<M>                          ? Training.pipeline
+    : Training.gradient_accumulation.given() ? Training.gradient_accumulation.as_pipelining_options()
+                                             : detail::without_pipeline(Training.pipeline);
+
+}  // namespace stagecraft
