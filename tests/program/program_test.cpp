@@ -66,10 +66,12 @@ constexpr auto edge = [](int call, int index) {
 };
 static_assert(!training<fan>.adds_gradient[edge(5, 0)] && !training<fan>.adds_gradient[edge(5, 1)]);
 static_assert(!training<fan>.adds_gradient[edge(4, 0)], "multiply is the first that writes the gradient of x");
-static_assert(training<fan>.adds_gradient[edge(4, 1)], "its second input is x again");
-static_assert(training<fan>.adds_gradient[edge(2, 0)], "shared adds to it");
+static_assert(training<fan>.own_gradient[edge(4, 1)] >= 0, "its second input is x again: written, then added");
+static_assert(training<fan>.own_gradient[edge(2, 0)] >= 0, "the same for shared");
+static_assert(!training<fan>.adds_gradient[edge(4, 1)] && !training<fan>.adds_gradient[edge(2, 0)]);
+static_assert(training<fan>.own_gradient[edge(5, 0)] == -1 && inference<fan>.own_gradient[edge(2, 0)] == -1);
 static_assert(training<fan>.calls[3].writes_parameter_gradient && !training<fan>.calls[2].writes_parameter_gradient,
-              "the last call of a layer writes its weights' gradients, the others add");
+              "the last call of a layer writes its weights' gradients; those of the others are added");
 
 static_assert(!training<frozen_start>.calls[1].needs_gradient, "nothing before it is trained");
 static_assert(!training<frozen_start>.calls[3].needs_gradient);

@@ -48,7 +48,7 @@ struct host_call {
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
   /// The same for the gradients of the weights.
-  static constexpr bool adds_parameter_gradient = Plan::accumulates_steps || !planned.writes_parameter_gradient;
+  static constexpr bool adds_parameter_gradient = Plan::accumulates_steps;
   static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
   static constexpr int parameter_count = Plan::graph.layer_of(Call).parameter_count;
   [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
@@ -59,7 +59,8 @@ struct host_call {
     return memory.block + Plan::program.calls[static_cast<std::size_t>(input_call(index))].value;
   }
   [[nodiscard]] float* input_gradient(int index) const {
-    return memory.block + Plan::program.calls[static_cast<std::size_t>(input_call(index))].gradient;
+    auto const own = Plan::program.own_gradient[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+    return memory.block + (own >= 0 ? own : Plan::program.calls[static_cast<std::size_t>(input_call(index))].gradient);
   }
   [[nodiscard]] float* output() const { return memory.block + planned.value; }
   [[nodiscard]] float* output_gradient() const { return memory.block + planned.gradient; }
@@ -67,7 +68,9 @@ struct host_call {
   [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
   /// Of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of training.
   [[nodiscard]] float* mutable_weight(int index) const { return memory.weights + weight_offset(index); }
-  [[nodiscard]] float* parameter_gradient(int index) const { return memory.gradients + weight_offset(index); }
+  [[nodiscard]] float* parameter_gradient(int index) const {
+    return memory.gradients + weight_offset(index) + Plan::gradients.shift[Call];
+  }
   /// Floats that a weight takes in its layout.
   [[nodiscard]] static constexpr long long stored_floats(int index) {
     return parameter_info(index).layout == parameter_layout::plain

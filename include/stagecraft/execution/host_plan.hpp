@@ -47,6 +47,34 @@ struct weight_storage {
 template <class M, class Arch>
 inline constexpr weight_storage<M, Arch> weight_storage_of{std::make_index_sequence<weight_storage<M, Arch>::count>{}};
 
+/// Where the gradients of the weights lie, in floats. Each call of a layer has its own, so that the sum over
+/// micro-batches does not depend on the order of calls; that of the last call stands where the weights do. Where
+/// nothing is accumulated, the other calls of a layer take turns in one place.
+template <class M, class Arch>
+struct gradient_storage {
+  std::array<long long, graph_of<M>.calls.size()> shift{};  ///< from a weight's offset to that of its gradient
+  long long floats = weight_storage_of<M, Arch>.floats;
+
+  template <class Program>
+  constexpr gradient_storage(Program const& program, bool accumulates) {
+    constexpr auto const& graph = graph_of<M>;
+    constexpr auto const& weights = weight_storage_of<M, Arch>;
+    std::array<long long, graph_of<M>.layers.size()> shared{};
+    for (std::size_t i = shift.size(); i-- > 0;) {
+      auto const& planned = program.calls[i];
+      auto const& layer = graph.layer_of(static_cast<int>(i));
+      if (!planned.needs_gradient || planned.writes_parameter_gradient || layer.parameter_count == 0) continue;
+      auto const first = static_cast<std::size_t>(layer.first_parameter);
+      auto& place = shared[static_cast<std::size_t>(graph.calls[i].layer)];
+      if (accumulates || place == 0) {
+        place = floats;
+        for (int k = 0; k < layer.parameter_count; ++k) floats += weights.size[first + static_cast<std::size_t>(k)];
+      }
+      shift[i] = place - weights.offset[first];
+    }
+  }
+};
+
 /// Everything about a step that is known at compile time.
 template <class M, auto Training, execution_mode Mode, class Machine>
 struct host_plan {
@@ -60,6 +88,8 @@ struct host_plan {
   static constexpr auto training = Training;
   static constexpr bool trains = Mode == execution_mode::training;
   static constexpr bool accumulates_steps = Training.pipeline.accumulation_steps() > 1;
+  static constexpr gradient_storage<M, architecture> gradients{
+      program_of<M, Training.batch_size, execution_mode::training>, accumulates_steps};
 
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.

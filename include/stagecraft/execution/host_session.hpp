@@ -41,7 +41,7 @@ class host_session {
   explicit host_session(std::uint64_t seed = training_plan::training.seed)
       : block_(std::max(training_plan::program.floats, inference_plan::program.floats)),
         weights_(storage.floats),
-        gradients_(storage.floats),
+        gradients_(training_plan::gradients.floats),
         slots_(storage.floats * slot_count),
         workspace_(threads * workspace_floats()),
         targets_(target_offset(output_count)),
@@ -243,8 +243,42 @@ class host_session {
   template <std::size_t Call>
   static void backward_step(host_memory const& memory) {
     using steps = operation<layer_t<M, static_cast<int>(Call)>>;
-    if constexpr (training_plan::program.calls[Call].needs_gradient)
-      if (detail::takes_part<steps>(memory)) steps::backward(host_call<training_plan, static_cast<int>(Call)>{memory});
+    if constexpr (training_plan::program.calls[Call].needs_gradient) {
+      using call = host_call<training_plan, static_cast<int>(Call)>;
+      if (detail::takes_part<steps>(memory)) steps::backward(call{memory});
+      if constexpr (adds_own_gradients(Call)) {
+        if (!host_threads<threads>::synchronize(memory)) return;
+        add_own_gradients(call{memory}, std::make_index_sequence<static_cast<std::size_t>(call::input_count)>{});
+      }
+    }
+  }
+  /// Whether gradients of a call have been written to places of their own.
+  static constexpr bool adds_own_gradients(std::size_t call) {
+    auto const& node = graph.calls[call];
+    bool result = !training_plan::accumulates_steps && !training_plan::program.calls[call].writes_parameter_gradient &&
+                  graph.layer_of(static_cast<int>(call)).parameter_count > 0;
+    for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
+      result = result || training_plan::program.own_gradient[at(edge)] >= 0;
+    return result;
+  }
+  template <class Call, std::size_t... Input>
+  static void add_own_gradients(Call const& call, std::index_sequence<Input...>) {
+    [[maybe_unused]] int const done[]{0, (add_own_gradient<static_cast<int>(Input)>(call), 0)...};
+    if constexpr (!training_plan::accumulates_steps && !Call::planned.writes_parameter_gradient)
+      for (int i = 0; i < Call::parameter_count; ++i) {
+        auto const [first, last] = call.elements(storage.size[at(Call::first_parameter + i)]);
+        kernels::scaled_add<true, architecture>(1.0F, call.parameter_gradient(i) + first,
+                                                call.memory.gradients + Call::weight_offset(i) + first, last - first);
+      }
+  }
+  template <int Input, class Call>
+  static void add_own_gradient(Call const& call) {
+    if constexpr (training_plan::program.own_gradient[at(graph.call(Call::call).first_input + Input)] >= 0) {
+      auto const [first, last] = call.elements(static_cast<long long>(batch) * Call::input_shape(Input).size());
+      auto const root = training_plan::program.calls[at(Call::input_call(Input))].gradient;
+      kernels::scaled_add<true, architecture>(1.0F, call.input_gradient(Input) + first,
+                                              call.memory.block + root + first, last - first);
+    }
   }
 
   // Steps stand in tables: an expression over all calls would meet the compilers' limits for large models.
@@ -326,7 +360,7 @@ class host_session {
       if (method == mean) gradient_factor_ = 1.0F / static_cast<float>(accumulation_steps);
       if (method == running_mean) gradient_factor_ = 1.0F / (n + 1.0F);
     }
-    auto const [first, last] = memory.share.of(storage.floats, 16);
+    auto const [first, last] = memory.share.of(training_plan::gradients.floats, 16);
     float* const gradients = memory.gradients + first;
     if (micro_batch_ == 0)
       kernels::fill<architecture>(gradients, 0.0F, last - first);
@@ -358,6 +392,10 @@ class host_session {
       auto const offset = storage.offset[Parameter] + first;
       float* const gradient = memory.gradients + offset;
       float* const values = memory.weights + offset;
+      if constexpr (training_plan::accumulates_steps)
+        for (int call = static_cast<int>(graph.calls.size()); call-- > 0;)
+          if (auto const shift = training_plan::gradients.shift[at(call)]; shift != 0 && has_parameter(call, Parameter))
+            kernels::scaled_add<true, architecture>(1.0F, gradient + shift, gradient, size);
       if constexpr (!info.regularizer.empty()) {
         // Each micro-batch's loss contains the penalty: a sum of gradients contains it as often.
         constexpr bool sum = Training.pipeline.reduction_method == gradient_accumulation_reduction_method::sum;
@@ -369,11 +407,16 @@ class host_session {
                                                         memory.slots + offset, storage.floats, size);
     }
   }
+  [[nodiscard]] static constexpr bool has_parameter(int call, std::size_t parameter) {
+    auto const& layer = graph.layer_of(call);
+    auto const index = static_cast<int>(parameter) - layer.first_parameter;
+    return index >= 0 && index < layer.parameter_count;
+  }
   [[nodiscard]] static constexpr bool updated_in_backward(std::size_t parameter) {
     for (std::size_t i = 0; i < graph.calls.size(); ++i) {
       auto const& layer = graph.layer_of(static_cast<int>(i));
       auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count)
+      if (has_parameter(static_cast<int>(i), parameter))
         return training_plan::fuses_update(static_cast<int>(i), index) && same_type(layer.type, tag_of<layers::dense>);
     }
     return false;

@@ -24,6 +24,9 @@ struct call_needs {
   bool applies_activation = false;
   /// ...and whether it looks at its own output for it, not at its input.
   bool applies_activation_to_output = false;
+  /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
+  /// bits of one that is computed first and added afterwards, whatever the order of steps.
+  bool adds_exactly = false;
 };
 
 /// A layer of the user's own reads what it says in `backward_uses_input`, `backward_uses_output` and `saved_size(in)`
@@ -186,16 +189,16 @@ constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, ex
   return {.input = false, .output = false};
 }
 constexpr call_needs needs_of(layers::add const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
+  return {.input = false, .output = false, .adds_exactly = true};
 }
 constexpr call_needs needs_of(layers::subtract const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
+  return {.input = false, .output = false, .adds_exactly = true};
 }
 constexpr call_needs needs_of(layers::average const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false};
 }
 constexpr call_needs needs_of(layers::concatenate const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
+  return {.input = false, .output = false, .adds_exactly = true};
 }
 constexpr call_needs needs_of(layers::multiply const&, layer_inputs const&, int, execution_mode) {
   return {.output = false};

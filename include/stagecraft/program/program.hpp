@@ -37,6 +37,9 @@ struct program {
   std::array<planned_call, Calls> calls{};
   /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
   std::array<bool, Edges> adds_gradient{};
+  /// Where the backward step writes the gradient of that input instead, to be added afterwards: its sum must not depend
+  /// on how the step adds up. -1 where it writes or adds to the gradient itself.
+  std::array<long long, Edges> own_gradient{};
   /// The same for the loss of each output.
   std::array<bool, Outputs> loss_adds_gradient{};
   /// Room for a loss's gradient that must be added; -1 where it is not needed.
@@ -50,9 +53,10 @@ namespace detail {
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct program_draft {
   program<Calls, Edges, Outputs> result;
-  std::array<buffer_request, 3 * Calls + 1> buffers{};
+  std::array<buffer_request, 3 * Calls + Edges + 1> buffers{};
   int buffer_count = 0;
   std::array<int, Calls> value{}, gradient{}, saved{};
+  std::array<int, Edges> own_gradient{};
   int loss_gradient = -1;
 };
 
@@ -67,6 +71,7 @@ class planner {
   }
 
   constexpr program_draft<Calls, Edges, Outputs> const& make() {
+    result_.own_gradient.fill(-1);
     find_roots_and_gradients();
     if (trains_) {
       find_first_writers();
@@ -109,8 +114,12 @@ class planner {
       if (call(i).needs.view) continue;
       auto const& node = graph_.call(i);
       for (int k = 0; k < node.input_count; ++k) {
-        auto& root = written[at(call(graph_.inputs[at(node.first_input + k)]).root)];
-        result_.adds_gradient[at(node.first_input + k)] = root != 0;
+        auto const edge = at(node.first_input + k);
+        auto const input = graph_.inputs[edge];
+        auto& root = written[at(call(input).root)];
+        bool const adds = root != 0 && call(input).needs_gradient;
+        result_.adds_gradient[edge] = adds && call(i).needs.adds_exactly;
+        result_.own_gradient[edge] = adds && !call(i).needs.adds_exactly ? 0 : -1;
         root = 1;
       }
     }
@@ -144,6 +153,7 @@ class planner {
     value.fill(-1);
     gradient.fill(-1);
     saved.fill(-1);
+    draft_.own_gradient.fill(-1);
     auto const request = [&](int& slot, int first, int last, long long size) {
       slot = draft_.buffer_count++;
       buffers[at(slot)] = {first, last, size};
@@ -169,6 +179,11 @@ class planner {
         if (own.needs.input) extend(value[at(root)], backward_step(i));
         if (gradient[at(root)] >= 0) extend(gradient[at(root)], backward_step(i));
       }
+      auto const& node = graph_.call(i);
+      for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
+        if (result_.own_gradient[at(edge)] >= 0)
+          request(draft_.own_gradient[at(edge)], backward_step(i), backward_step(i),
+                  floats_of(call(graph_.inputs[at(edge)]).root));
     }
     int const loss_step = count_;
     int largest_added_loss = -1;
@@ -245,6 +260,8 @@ constexpr auto plan_program() {
     own.gradient = offset(draft.gradient[root]);
     own.saved = offset(draft.saved[i]);
   }
+  for (std::size_t edge = 0; edge < result.own_gradient.size(); ++edge)
+    result.own_gradient[edge] = offset(draft.own_gradient[edge]);
   result.loss_gradient = offset(draft.loss_gradient);
   return result;
 }
