@@ -13,5 +13,6 @@
 #include <stagecraft/models/summary.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/summary.hpp>
+#include <stagecraft/pipeline/timetable.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <stagecraft/version.hpp>
