@@ -24,8 +24,8 @@ namespace stagecraft {
 ///                  B of them before the next begins: passes() * B * (m / B) + m % B + B * pass
 ///
 /// Within one slot a device carries out backward passes first, then forward passes, each in ascending order of stages.
-/// Nothing that a device does in a slot needs what another does in it. All questions take time in proportion to
-/// the number of stages at most; all can be asked at compile time and at run time.
+/// Nothing that a device does in a slot needs what another does in it. All questions can be asked at compile time and
+/// at run time, and take time in proportion to the number of stages at most, bubble() to its square.
 ///
 /// N is a positive multiple of overlap_length() (times B), otherwise the last block of an interleaved pipeline has
 /// gaps. Definition: Graphcore's pipelining_ops.pipeline, and the pipeline visitors of its compiler.
