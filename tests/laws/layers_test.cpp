@@ -18,3 +18,8 @@ TEST_CASE("flatten and reshape") {
   laws::check_gradients<sc::sequential<input{6}, dense{12}, reshape{3, -1}, dense{2}, flatten{}>>();
   laws::check_gradients<sc::sequential<input{6}, reshape{2, 3}, dense{2}, reshape{4}, flatten{}, dense{1}>>();
 }
+
+TEST_CASE("recomputation checkpoints") {
+  laws::check_gradients<sc::sequential<input{3}, dense{4, sc::tanh}, recomputation_checkpoint{}, dense{2}>>();
+  laws::check_gradients<sc::sequential<input{3}, recomputation_checkpoint{}, dense{2}, recomputation_checkpoint{}>>();
+}

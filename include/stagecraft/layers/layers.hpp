@@ -32,6 +32,7 @@
 #include <stagecraft/layers/multiply.hpp>
 #include <stagecraft/layers/prelu.hpp>
 #include <stagecraft/layers/re_lu.hpp>
+#include <stagecraft/layers/recomputation_checkpoint.hpp>
 #include <stagecraft/layers/reshape.hpp>
 #include <stagecraft/layers/separable_conv1d.hpp>
 #include <stagecraft/layers/separable_conv2d.hpp>
