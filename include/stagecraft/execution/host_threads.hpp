@@ -32,7 +32,7 @@ class host_threads {
     }
   }
 
-  /// Waits for the others, inside `run`. False if a step has failed, on the first thread.
+  /// Waits for the others, inside `run`. False if a step has failed, on any thread.
   static bool synchronize([[maybe_unused]] host_memory const& memory) {
     if constexpr (Threads > 1)
       return memory.team->synchronize();

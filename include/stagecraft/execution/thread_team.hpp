@@ -2,10 +2,14 @@
 // Threads that carry out one step after another together. Level 5.
 #pragma once
 
+#include <stagecraft/execution/first_failure.hpp>
+#include <stagecraft/execution/progress.hpp>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace stagecraft {
@@ -13,12 +17,13 @@ namespace stagecraft {
 /// `size` threads, the calling one included, that run the same work, each with its own number. The others are started
 /// once; between two pieces of work they wait, first in a loop, then asleep. Nothing is allocated after the start.
 ///
-/// Only the calling thread may throw while work runs: the others then leave their work at the next `synchronize`, and
-/// the exception goes on.
+/// Any of them may throw while work runs: the others then leave their work at their next `synchronize` or `await`, and
+/// the first exception goes on to the caller of `run`.
 /// Errors: std::system_error if the system gives no more threads.
 class thread_team {
  public:
-  explicit thread_team(int size) : size_(size), patience_(patience(size)) {
+  explicit thread_team(int size)
+      : size_(size), patience_(detail::patience_of(size)), asleep_(static_cast<std::size_t>(size)) {
     others_.reserve(static_cast<std::size_t>(size - 1));
     try {
       for (int thread = 1; thread < size; ++thread) others_.emplace_back([this, thread] { serve(thread); });
@@ -36,66 +41,101 @@ class thread_team {
   /// Calls work(0) here and work(1), work(2), ... on the other threads, and waits for all.
   template <class Work>
   void run(Work& work) {
+    run(work, [] {});
+  }
+
+  /// The same. `when_failed()` is called once, on the thread that throws first, and does not throw: it wakes those that
+  /// wait for something else than this team.
+  template <class Work, class WhenFailed>
+  void run(Work& work, WhenFailed const& when_failed) {
     work_ = &work;
-    call_ = [](void* what, int thread) { (*static_cast<Work*>(what))(thread); };
+    when_failed_ = &when_failed;
+    call_ = [](thread_team& team, int thread) noexcept {
+      try {
+        (*static_cast<Work*>(team.work_))(thread);
+      } catch (...) {
+        if (team.fail(std::current_exception())) (*static_cast<WhenFailed const*>(team.when_failed_))();
+      }
+    };
     left_.store(size_ - 1, std::memory_order_relaxed);
     signal(begun_);
-    try {
-      work(0);
-    } catch (...) {
-      failed_.store(true, std::memory_order_relaxed);
-      signal(passed_);
-      finish();
-      arrived_.store(0, std::memory_order_relaxed);
-      failed_.store(false, std::memory_order_relaxed);
-      throw;
-    }
+    call_(*this, 0);
     finish();
+    if (!failure_.failed()) return;
+    arrived_.store(0, std::memory_order_relaxed);
+    std::rethrow_exception(failure_.clear());
   }
 
   /// Waits until all threads have come here. False if the work has failed: then a thread has nothing more to do.
   bool synchronize() {
     auto const phase = passed_.load(std::memory_order_acquire);
-    if (failed_.load(std::memory_order_relaxed)) return false;
+    if (failure_.failed()) return false;
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
       arrived_.store(0, std::memory_order_relaxed);
       signal(passed_);
     } else {
-      await(passed_, phase);
+      wait_for_other(passed_, phase);
     }
-    return !failed_.load(std::memory_order_relaxed);
+    return !failure_.failed();
+  }
+
+  /// Waits until a count that another of these threads publishes is `at_least`; the count outlives the work. False if
+  /// the work has failed: then a thread has nothing more to do.
+  bool await(progress& count, std::int64_t at_least) {
+    auto const stopped = [this] { return failure_.failed(); };
+    if (!count.spin(at_least, stopped, patience_)) {
+      auto& place = place_to_sleep(count);
+      count.sleep(at_least, stopped);
+      place.store(nullptr, std::memory_order_release);
+    }
+    return !failure_.failed();
   }
 
  private:
   using counter = std::atomic<std::uint32_t>;
+  using sleeper = std::atomic<progress*>;
 
   static void signal(counter& number) {
     number.fetch_add(1, std::memory_order_release);
     number.notify_all();
   }
 
-  void await(counter const& number, std::uint32_t old) const {
+  void wait_for_other(counter const& number, std::uint32_t old) const {
     for (int attempt = 0; attempt < patience_; ++attempt) {
       if (number.load(std::memory_order_acquire) != old) return;
-#if defined(__x86_64__) || defined(__i386__)
-      __builtin_ia32_pause();
-#endif
+      detail::pause_in_loop();
     }
     while (number.load(std::memory_order_acquire) == old) number.wait(old, std::memory_order_acquire);
   }
 
+  // There is one for each thread.
+  sleeper& place_to_sleep(progress& count) {
+    for (std::size_t i = 0;; i = (i + 1) % asleep_.size()) {
+      progress* nobody = nullptr;
+      if (asleep_[i].compare_exchange_strong(nobody, &count, std::memory_order_seq_cst)) return asleep_[i];
+    }
+  }
+
+  bool fail(std::exception_ptr error) noexcept {
+    if (!failure_.fail(std::move(error))) return false;
+    signal(passed_);
+    for (auto const& place : asleep_)
+      if (progress* const count = place.load(std::memory_order_seq_cst)) count->wake();
+    return true;
+  }
+
   void serve(int thread) {
     for (std::uint32_t seen = 0;; ++seen) {
-      await(begun_, seen);
+      wait_for_other(begun_, seen);
       if (call_ == nullptr) return;
-      call_(work_, thread);
+      call_(*this, thread);
       if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) signal(ended_);
     }
   }
 
   void finish() {
     if (size_ == 1) return;
-    await(ended_, ended_before_);
+    wait_for_other(ended_, ended_before_);
     ++ended_before_;
   }
 
@@ -106,18 +146,14 @@ class thread_team {
     others_.clear();
   }
 
-  // Some tens of microseconds; none where threads have to take turns.
-  static int patience(int size) {
-    auto const processors = std::thread::hardware_concurrency();
-    return processors != 0 && static_cast<unsigned>(size) > processors ? 0 : 4000;
-  }
-
   int size_;
   int patience_;
   void* work_ = nullptr;
-  void (*call_)(void*, int) = nullptr;
+  void const* when_failed_ = nullptr;
+  void (*call_)(thread_team&, int) noexcept = nullptr;
   std::uint32_t ended_before_ = 0;
-  std::atomic<bool> failed_ = false;
+  first_failure failure_;
+  std::vector<sleeper> asleep_;  // what each sleeping thread waits for
   // Each in a cache line of its own: waiting for one must not slow down the others.
   alignas(64) counter begun_ = 0;
   alignas(64) counter ended_ = 0;
