@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One pass of a pipeline, a stage's forward or backward work on a micro-batch: its steps, where they find and leave
+// their tensors, what is sent to other devices, and which passes it waits for. Level 4.
+#pragma once
+
+#include <stagecraft/program/device_buffers.hpp>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+/// A layer's forward or backward step.
+struct pass_step {
+  int call = 0;
+  bool backward = false;
+};
+
+/// A copy at the end of a pass, to the ring of another device; or, with device -1, between a device's own and its
+/// remote memory, at the end of a forward pass and at the beginning of a backward pass.
+struct pass_transfer {
+  buffer_place from;
+  buffer_place to;
+  int device = -1;
+  long long floats = 0;
+};
+
+/// A gradient that is added to another one before a step of a pass.
+struct pass_addition {
+  int step = 0;
+  buffer_place from;
+  buffer_place to;
+  long long floats = 0;
+};
+
+/// A pass waits until another pass has finished with micro-batch m - lag, before it works on micro-batch m: with lag 0
+/// for what that pass hands on, else for room in a ring.
+struct pass_wait {
+  int pass = 0;
+  int lag = 0;
+};
+
+namespace detail {
+
+/// A pass in the making: everything in vectors.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct pass_places {
+  std::array<buffer_place, Calls> value{}, saved{}, gradient{};
+  std::array<buffer_place, Edges> input_gradient{};
+  std::array<bool, Edges> adds_gradient{};
+  std::array<buffer_place, Outputs> loss_gradient{};
+  buffer_place loss_scratch;
+  long long scratch_floats = 0;
+  long long remote_floats = 0;
+};
+
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct pass_draft {
+  pass_places<Calls, Edges, Outputs> places;
+  std::vector<pass_step> steps;
+  std::vector<pass_transfer> fetches, transfers;
+  std::vector<pass_addition> additions;
+  std::vector<pass_wait> waits;
+};
+
+template <class M, auto Training, execution_mode Mode>
+class pass_planner {
+ protected:
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
+                               outputs = graph.outputs_of(0).size();
+  static constexpr int last_stage = flow.stages - 1;
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool offloads =
+      trains && options_of<M, Training>.offload_activations == offload::remote && flow.stages > 1;
+  using buffers = device_buffers<calls, edges>;
+
+  constexpr pass_planner(int stage, buffers const* const* devices)
+      : stage_(stage), device_(table.device_of_stage(stage)), devices_(devices) {}
+
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr long long floats_of(std::size_t call) {
+    return static_cast<long long>(Training.batch_size) * graph.calls[call].shape.size();
+  }
+  [[nodiscard]] constexpr bool runs(std::size_t call) const {
+    return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view;
+  }
+  [[nodiscard]] constexpr buffers const& on(int device) const { return *devices_[device]; }
+  [[nodiscard]] constexpr buffers const& here() const { return on(device_); }
+  [[nodiscard]] constexpr bool offloads_stage() const { return offloads && stage_ < last_stage; }
+
+  constexpr void wait(int pass, int lag) {
+    for (auto& known : draft_.waits)
+      if (known.pass == pass) {
+        if (lag < known.lag) known.lag = lag;
+        return;
+      }
+    draft_.waits.push_back({pass, lag});
+  }
+
+  /// A buffer of this pass alone, alive from one step to another; more uses make it longer.
+  constexpr void use(int& slot, int step, long long floats) {
+    if (slot < 0) {
+      slot = static_cast<int>(requests_.size());
+      requests_.push_back({step, step, floats});
+      return;
+    }
+    auto& request = requests_[at(slot)];
+    if (request.first > step) request.first = step;
+    if (request.last < step) request.last = step;
+  }
+  constexpr void place_scratch() { draft_.places.scratch_floats = place(requests_); }
+  constexpr buffer_place scratch(int slot) const {
+    return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[at(slot)].offset};
+  }
+
+  /// What the backward pass of this stage finds in remote memory, in an order that both passes know: values and what
+  /// layers have kept.
+  template <class Each>
+  constexpr void for_each_stashed(Each each) const {
+    if (!offloads_stage()) return;
+    auto const& again = recomputations_of<M, Training>[at(stage_)].again;
+    std::array<bool, calls> value{};
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (!runs(i)) continue;
+      backward_reads const reads(program.calls[i]);
+      if (reads.output && !again[i]) value[i] = true;
+      if (!reads.inputs && !again[i]) continue;
+      for (int const input : graph.inputs_of(static_cast<int>(i)))
+        if (!(flow.stage[root(input)] == stage_ && again[root(input)])) value[root(input)] = true;
+    }
+    ring_allocator rings;
+    int const depth = table.alive(table.forward_pass(stage_), table.backward_pass(stage_));
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (value[i]) each(i, false, rings.place(depth, floats_of(i)), floats_of(i));
+      auto const& own = program.calls[i];
+      if (runs(i) && own.needs_gradient && own.needs.saved > 0 && !again[i])
+        each(i, true, rings.place(depth, own.needs.saved), own.needs.saved);
+    }
+  }
+
+  int stage_, device_;
+  buffers const* const* devices_;
+  std::vector<buffer_request> requests_;
+  pass_draft<calls, edges, outputs> draft_;
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft
