@@ -9,6 +9,7 @@
 namespace {
 
 std::atomic<long> count{0};
+std::atomic<long> given_back{0};
 
 void* take(std::size_t bytes, std::size_t alignment) noexcept {
   ++count;
@@ -22,9 +23,16 @@ void* take_or_throw(std::size_t bytes, std::size_t alignment) {
   throw std::bad_alloc();
 }
 
+void give_back(void* memory) noexcept {
+  if (memory == nullptr) return;
+  ++given_back;
+  std::free(memory);
+}
+
 }  // namespace
 
 long allocations() noexcept { return count; }
+long live_allocations() noexcept { return count - given_back; }
 
 void* operator new(std::size_t bytes) { return take_or_throw(bytes, 1); }
 void* operator new[](std::size_t bytes) { return take_or_throw(bytes, 1); }
@@ -43,15 +51,15 @@ void* operator new[](std::size_t bytes, std::align_val_t alignment, std::nothrow
   return take(bytes, static_cast<std::size_t>(alignment));
 }
 
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::nothrow_t const&) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::nothrow_t const&) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t, std::nothrow_t const&) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t, std::nothrow_t const&) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { give_back(memory); }
+void operator delete[](void* memory) noexcept { give_back(memory); }
+void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { give_back(memory); }
+void operator delete(void* memory, std::nothrow_t const&) noexcept { give_back(memory); }
+void operator delete[](void* memory, std::nothrow_t const&) noexcept { give_back(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { give_back(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
+void operator delete(void* memory, std::align_val_t, std::nothrow_t const&) noexcept { give_back(memory); }
+void operator delete[](void* memory, std::align_val_t, std::nothrow_t const&) noexcept { give_back(memory); }

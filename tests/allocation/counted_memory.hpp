@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the memory that a program takes with operator new, in all its forms.
+// Counts the memory that a program takes with operator new, in all its forms, and gives back.
 #pragma once
 
 /// How often operator new was called so far.
 [[nodiscard]] long allocations() noexcept;
+/// How much of what it gave has not been deleted yet.
+[[nodiscard]] long live_allocations() noexcept;
