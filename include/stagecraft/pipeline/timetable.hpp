@@ -49,10 +49,11 @@ class timetable {
       device_of_stage_[stage] = device_of_stage.empty() ? 0 : device_of_stage[static_cast<std::size_t>(stage)];
       if (device_of_stage_[stage] >= devices_) devices_ = device_of_stage_[stage] + 1;
     }
+    chain_stages_of_devices();
     if (schedule == stagecraft::schedule::interleaved) {
       int device_of_pass[2 * capacity]{};
       for (int pass = 0; pass < passes(); ++pass) device_of_pass[pass] = this->device_of_pass(pass);
-      rotations_ = detail::rotations(std::span<int const>(device_of_pass, static_cast<std::size_t>(passes())));
+      rotations_ = {std::span<int const>(device_of_pass, static_cast<std::size_t>(passes())), micro_batches_};
     }
   }
 
@@ -73,11 +74,14 @@ class timetable {
   [[nodiscard]] constexpr int stage_of_pass(int pass) const { return is_backward(pass) ? backward_pass(pass) : pass; }
   [[nodiscard]] constexpr int device_of_stage(int stage) const { return device_of_stage_[stage]; }
   [[nodiscard]] constexpr int device_of_pass(int pass) const { return device_of_stage_[stage_of_pass(pass)]; }
-  [[nodiscard]] constexpr bool has_stage(int device) const {
-    for (int stage = 0; stage < stages_; ++stage)
-      if (device_of_stage_[stage] == device) return true;
-    return false;
+  /// The first stage of a device, and the one after another; stages() if there is none.
+  [[nodiscard]] constexpr int first_stage_on(int device) const {
+    if (device >= 0 && device < capacity) return first_stage_[device];
+    int stage = 0;
+    while (stage < stages_ && device_of_stage_[stage] != device) ++stage;
+    return stage;
   }
+  [[nodiscard]] constexpr int next_stage_on_device(int stage) const { return next_stage_[stage]; }
   /// Whether the next pass is another device's, and needs a copy.
   [[nodiscard]] constexpr bool sends(int pass) const {
     return pass + 1 < passes() && device_of_pass(pass + 1) != device_of_pass(pass);
@@ -97,8 +101,7 @@ class timetable {
     if (from_start < 0) return -1;
     int micro_batch = from_start;
     if (schedule_ == stagecraft::schedule::interleaved) {
-      int const rotation = rotations_.with_offset(from_start % passes());
-      micro_batch = rotation < 0 ? -1 : from_start / passes() * rotations_.count() + rotation;
+      micro_batch = rotations_.started_in(from_start);
     } else if (schedule_ == stagecraft::schedule::sequential) {
       int const block = passes() * serialized_, in_block = from_start % block;
       micro_batch = in_block < serialized_ ? from_start / block * serialized_ + in_block : -1;
@@ -175,23 +178,13 @@ class timetable {
   /// in the same slot on the same device.
   [[nodiscard]] constexpr int alive(int first_pass, int last_pass) const {
     int const distance = last_pass - first_pass;
-    int depth = 1;
-    switch (schedule_) {
-      case stagecraft::schedule::grouped:
-        depth = finishes_before(last_pass, 0, first_pass, distance) ? distance : distance + 1;
-        break;
-      case stagecraft::schedule::sequential: depth = distance > 0 ? serialized_ : 1; break;
-      case stagecraft::schedule::interleaved: {
-        // Blocks are alike: what holds in the first two holds in all.
-        int const checked = micro_batches_ < 2 * rotations_.count() ? micro_batches_ : 2 * rotations_.count();
-        for (int written = 0, finished = 0; written < checked; ++written) {
-          while (finished < written && finishes_before(last_pass, finished, first_pass, written)) ++finished;
-          if (written - finished + 1 > depth) depth = written - finished + 1;
-        }
-        break;
-      }
-    }
-    return depth < 1 ? 1 : depth > micro_batches_ ? micro_batches_ : depth;
+    if (distance <= 0) return 1;
+    int depth = serialized_;
+    if (schedule_ == stagecraft::schedule::grouped)
+      depth = finishes_before(last_pass, 0, first_pass, distance) ? distance : distance + 1;
+    else if (schedule_ == stagecraft::schedule::interleaved)
+      depth = rotations_.most_started_in(distance + 1);
+    return depth < micro_batches_ ? depth : micro_batches_;
   }
   /// Whether a pass over a micro-batch comes before another pass over another one: in an earlier slot, or in the same
   /// slot, but earlier on the same device.
@@ -206,8 +199,7 @@ class timetable {
   [[nodiscard]] constexpr int start(int micro_batch) const {
     switch (schedule_) {
       case stagecraft::schedule::grouped: break;
-      case stagecraft::schedule::interleaved:
-        return micro_batch / rotations_.count() * passes() + rotations_.offset(micro_batch % rotations_.count());
+      case stagecraft::schedule::interleaved: return rotations_.start(micro_batch);
       case stagecraft::schedule::sequential:
         return micro_batch / serialized_ * passes() * serialized_ + micro_batch % serialized_;
     }
@@ -220,6 +212,21 @@ class timetable {
     return stage_of_pass(pass) + (is_backward(pass) ? 0 : stages_);
   }
 
+  constexpr void chain_stages_of_devices() {
+    for (auto& stage : first_stage_) stage = static_cast<unsigned char>(stages_);
+    for (int stage = stages_ - 1; stage >= 0; --stage) {
+      int const device = device_of_stage_[stage];
+      int next = stage + 1;
+      if (device >= 0 && device < capacity) {
+        next = first_stage_[device];
+        first_stage_[device] = static_cast<unsigned char>(stage);
+      } else {
+        while (next < stages_ && device_of_stage_[next] != device) ++next;
+      }
+      next_stage_[stage] = static_cast<unsigned char>(next);
+    }
+  }
+
   stagecraft::schedule schedule_;
   bool trains_;
   bool recomputes_;
@@ -228,6 +235,8 @@ class timetable {
   int micro_batches_ = 1;
   int serialized_ = 1;
   int device_of_stage_[capacity]{};
+  unsigned char first_stage_[capacity]{};  ///< of each device below `capacity`
+  unsigned char next_stage_[capacity]{};   ///< of the device of each stage
   detail::rotations rotations_;
 };
 

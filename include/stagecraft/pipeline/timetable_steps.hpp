@@ -26,7 +26,7 @@ template <class Timetable>
 class timetable_steps {
  public:
   constexpr timetable_steps(Timetable const& timetable, int slot, int device)
-      : timetable_(&timetable), slot_(slot), device_(device) {}
+      : timetable_(&timetable), slot_(slot), first_stage_(timetable.first_stage_on(device)) {}
 
   class iterator {
    public:
@@ -34,12 +34,17 @@ class timetable_steps {
     using difference_type = std::ptrdiff_t;
 
     constexpr iterator() = default;
-    constexpr iterator(timetable_steps const& steps, int place) : steps_(steps), place_(place) { skip(); }
-    constexpr timetable_step operator*() const { return step_; }
+    /// The first step of a device that has stages.
+    constexpr explicit iterator(timetable_steps const& steps)
+        : timetable_(steps.timetable_), slot_(steps.slot_), first_stage_(steps.first_stage_), stage_(first_stage_) {
+      part_ = first_part;
+      if (!finds_step()) ++*this;
+    }
+    constexpr timetable_step const& operator*() const { return step_; }
     constexpr timetable_step const* operator->() const { return &step_; }
     constexpr iterator& operator++() {
-      ++place_;
-      skip();
+      do go_on();
+      while (part_ != no_part && !finds_step());
       return *this;
     }
     constexpr iterator operator++(int) {
@@ -47,28 +52,70 @@ class timetable_steps {
       ++*this;
       return before;
     }
-    friend constexpr bool operator==(iterator const& a, iterator const& b) { return a.place_ == b.place_; }
-
-   private:
-    constexpr void skip() {
-      for (; place_ < steps_.places(); ++place_)
-        if (steps_.find(place_, step_)) return;
+    friend constexpr bool operator==(iterator const& a, iterator const& b) {
+      return a.part_ == b.part_ && a.stage_ == b.stage_ && a.recomputed_ == b.recomputed_;
     }
 
-    timetable_steps steps_;
-    int place_ = 0;
+   private:
+    /// The parts of a slot, in order; each goes through the device's stages.
+    enum part : unsigned char { first_part, backward, forward, send_backward, send_forward, outfeed, update, no_part };
+
+    constexpr void go_on() {
+      if (part_ == backward && !recomputed_) {
+        recomputed_ = true;
+        return;
+      }
+      recomputed_ = false;
+      stage_ = timetable_->next_stage_on_device(stage_);
+      if (stage_ < timetable_->stages()) return;
+      part_ = static_cast<part>(part_ + 1);
+      stage_ = part_ == no_part ? 0 : first_stage_;
+    }
+    constexpr bool finds_step() {
+      auto const& table = *timetable_;
+      int const last = table.stages() - 1;
+      switch (part_) {
+        case first_part: return stage_ == 0 && finds_pass(pass_kind::infeed, stage_);
+        case backward:
+          if (recomputed_) return finds_backward(pass_kind::backward);
+          return table.recomputes(stage_) && finds_backward(pass_kind::recompute);
+        case forward: return finds_pass(pass_kind::forward, stage_);
+        case send_backward: return table.sends(table.backward_pass(stage_)) && finds_backward(pass_kind::send);
+        case send_forward: return table.sends(stage_) && finds_pass(pass_kind::send, stage_);
+        case outfeed: return stage_ == last && finds_pass(pass_kind::outfeed, stage_);
+        default: step_ = {}; return slot_ == table.slots() && table.trains() && stage_ == first_stage_;
+      }
+    }
+    constexpr bool finds_backward(pass_kind kind) {
+      return timetable_->trains() && finds_pass(kind, timetable_->backward_pass(stage_));
+    }
+    constexpr bool finds_pass(pass_kind kind, int pass) {
+      int const micro_batch = timetable_->micro_batch_at(pass, slot_);
+      if (micro_batch < 0) return false;
+      step_ = {kind, pass, stage_, micro_batch};
+      return true;
+    }
+
+    Timetable const* timetable_ = nullptr;
+    int slot_ = 0;
+    int first_stage_ = 0;
+    int stage_ = 0;
+    part part_ = no_part;
+    bool recomputed_ = false;
     timetable_step step_;
   };
 
-  [[nodiscard]] constexpr iterator begin() const { return {*this, 0}; }
-  [[nodiscard]] constexpr iterator end() const { return {*this, places()}; }
+  [[nodiscard]] constexpr iterator begin() const {
+    return first_stage_ < timetable_->stages() ? iterator(*this) : iterator();
+  }
+  [[nodiscard]] constexpr iterator end() const { return {}; }
   [[nodiscard]] constexpr bool empty() const { return begin() == end(); }
   [[nodiscard]] constexpr int size() const {
     int count = 0;
     for (auto step = begin(); step != end(); ++step) ++count;
     return count;
   }
-  /// Takes time in proportion to the number of stages.
+  /// Goes through the steps before it.
   [[nodiscard]] constexpr timetable_step operator[](int index) const {
     auto step = begin();
     for (; index > 0; --index) ++step;
@@ -76,41 +123,9 @@ class timetable_steps {
   }
 
  private:
-  constexpr timetable_steps() = default;
-
-  /// Places that a step can have in a slot: infeed; recompute, backward of each stage; forward; send of each stage's
-  /// backward, then forward pass; outfeed; weight update.
-  [[nodiscard]] constexpr int places() const { return timetable_ == nullptr ? 0 : 5 * timetable_->stages() + 3; }
-
-  /// The step at a place, if there is one.
-  [[nodiscard]] constexpr bool find(int place, timetable_step& step) const {
-    auto const& table = *timetable_;
-    int const stages = table.stages(), last = stages - 1;
-    if (place == 0) return find_pass(pass_kind::infeed, 0, step);
-    if (--place < 2 * stages)
-      return place % 2 == 0 ? table.recomputes(place / 2) && find_backward(pass_kind::recompute, place / 2, step)
-                            : find_backward(pass_kind::backward, place / 2, step);
-    if ((place -= 2 * stages) < stages) return find_pass(pass_kind::forward, place, step);
-    if ((place -= stages) < stages)
-      return place > 0 && table.sends(table.backward_pass(place)) && find_backward(pass_kind::send, place, step);
-    if ((place -= stages) < stages) return table.sends(place) && find_pass(pass_kind::send, place, step);
-    if (place == stages) return find_pass(pass_kind::outfeed, last, step);
-    step = {};
-    return table.trains() && slot_ == table.slots() && table.has_stage(device_);
-  }
-  [[nodiscard]] constexpr bool find_backward(pass_kind kind, int stage, timetable_step& step) const {
-    return timetable_->trains() && find_pass(kind, timetable_->backward_pass(stage), step);
-  }
-  [[nodiscard]] constexpr bool find_pass(pass_kind kind, int pass, timetable_step& step) const {
-    if (timetable_->device_of_pass(pass) != device_) return false;
-    int const micro_batch = timetable_->micro_batch_at(pass, slot_);
-    step = {kind, pass, timetable_->stage_of_pass(pass), micro_batch};
-    return micro_batch >= 0;
-  }
-
-  Timetable const* timetable_ = nullptr;
-  int slot_ = 0;
-  int device_ = 0;
+  Timetable const* timetable_;
+  int slot_;
+  int first_stage_;
 };
 
 }  // namespace stagecraft
