@@ -24,6 +24,7 @@ struct accumulation_factors {
 /// - mean:         acc <- acc + g * (1 / count)
 /// - running mean: acc <- acc * (n / (n + 1)) + g * (1 / (n + 1))
 /// where acc is 0 at first.
+template <class Arch = default_architecture>
 [[nodiscard]] constexpr accumulation_factors accumulation_factors_of(gradient_accumulation_reduction_method method,
                                                                      int n, int count) noexcept {
   using enum gradient_accumulation_reduction_method;

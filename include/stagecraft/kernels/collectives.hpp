@@ -11,6 +11,7 @@
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -18,6 +19,7 @@ namespace stagecraft::kernels {
 
 /// The elements of n that belong to replica `replica` of `count`: whole cache lines, but for the last. Some shards are
 /// empty if n is small.
+template <class Arch = default_architecture>
 [[nodiscard]] constexpr share::range shard_of(std::int64_t n, int replica, int count) noexcept {
   return share{replica, count}.of(n, 16);
 }
@@ -96,7 +98,7 @@ inline void all_reduce(float* const* replicas, int count, share::range range) {
 template <class Arch = default_architecture>
 inline void all_gather(float* const* replicas, int count, int which, std::int64_t n) {
   for (int owner = 0; owner < count; ++owner) {
-    auto const [first, last] = shard_of(n, owner, count);
+    auto const [first, last] = shard_of<Arch>(n, owner, count);
     if (owner != which && first < last)
       std::memcpy(replicas[which] + first, replicas[owner] + first,
                   static_cast<std::size_t>(last - first) * sizeof(float));

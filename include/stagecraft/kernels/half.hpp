@@ -5,8 +5,10 @@
 
 #include <stagecraft/kernels/simd.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
