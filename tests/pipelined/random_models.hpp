@@ -118,6 +118,7 @@ struct random_model : sc::functional<random_model<Seed>> {
       if (i == 1 || (shares_far && (i == 3 || random.one_of(6)))) pool.put(shared(pool.take()));
       if (i == 1 && !shares_far) pool.put(shared(add()(pool.take(), pool.take())));
       pool.put(random_call(random, pool, block, has_block));
+      if (random.one_of(3)) pool.put(recomputation_checkpoint()(pool.take()));
     }
     auto last = dropout(0.125F)(pool.join());
     if (shares_far) last = shared(last);
@@ -159,7 +160,7 @@ struct random_model : sc::functional<random_model<Seed>> {
 /// One layer of a sequential model.
 template <int Seed, int Position>
 constexpr auto random_entry() {
-  constexpr int kind = random_numbers(static_cast<unsigned>(100 * Seed + Position)).below(9);
+  constexpr int kind = random_numbers(static_cast<unsigned>(100 * Seed + Position)).below(10);
   constexpr int width = width_of(Seed + Position / 3);
   if constexpr (kind == 0)
     return dropout{0.25F};
@@ -173,6 +174,8 @@ constexpr auto random_entry() {
     return reshape{-1};
   else if constexpr (kind == 5)
     return activation{sc::swish};
+  else if constexpr (kind == 9)
+    return recomputation_checkpoint{};
   else
     return dense{width, kind == 6 ? sc::relu : sc::tanh};
 }
