@@ -39,7 +39,7 @@ struct host_call {
   }
   /// Whether it is to be added to what is there; else what is there is not defined.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
-    return Plan::program.adds_gradient[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+    return Plan::adds_input_gradient(Plan::graph.call(Call).first_input + index);
   }
   /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
   /// `linear` if there is none. Such an input's gradient is written, not added to.
@@ -48,23 +48,22 @@ struct host_call {
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
   /// The same for the gradients of the weights.
-  static constexpr bool adds_parameter_gradient = Plan::accumulates_steps;
+  static constexpr bool adds_parameter_gradient = Plan::adds_parameter_gradients;
   static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
   static constexpr int parameter_count = Plan::graph.layer_of(Call).parameter_count;
   [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
     return Plan::graph.parameters[static_cast<std::size_t>(first_parameter + index)];
   }
 
-  [[nodiscard]] float const* input(int index) const {
-    return memory.block + Plan::program.calls[static_cast<std::size_t>(input_call(index))].value;
-  }
+  [[nodiscard]] float const* input(int index) const { return address(Plan::value(input_call(index))); }
   [[nodiscard]] float* input_gradient(int index) const {
-    auto const own = Plan::program.own_gradient[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
-    return memory.block + (own >= 0 ? own : Plan::program.calls[static_cast<std::size_t>(input_call(index))].gradient);
+    return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index));
   }
-  [[nodiscard]] float* output() const { return memory.block + planned.value; }
-  [[nodiscard]] float* output_gradient() const { return memory.block + planned.gradient; }
-  [[nodiscard]] float* saved() const { return memory.block + planned.saved; }
+  [[nodiscard]] float* output() const { return address(Plan::value(Call)); }
+  [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call)); }
+  /// What the forward step keeps for the backward step, if there is room for something.
+  static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
+  [[nodiscard]] float* saved() const { return address(Plan::saved(Call)); }
   [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
   /// Of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of training.
   [[nodiscard]] float* mutable_weight(int index) const { return memory.weights + weight_offset(index); }
@@ -100,6 +99,12 @@ struct host_call {
   }
 
   host_memory const& memory;
+
+ private:
+  template <class Place>
+  [[nodiscard]] float* address(Place const& place) const {
+    return Plan::address(memory, place);
+  }
 };
 
 }  // namespace stagecraft

@@ -3,7 +3,9 @@
 // layout of one architecture's kernels. Constants only. Level 5.
 #pragma once
 
+#include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/kernels/packed_groups.hpp>
+#include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/program.hpp>
 #include <array>
 #include <cstddef>
@@ -75,20 +77,32 @@ struct gradient_storage {
   }
 };
 
-/// Everything about a step that is known at compile time.
-template <class M, auto Training, execution_mode Mode, class Machine>
-struct host_plan {
+/// What the plans of all sessions have in common.
+template <class M, auto Training, execution_mode Mode, class Arch>
+struct host_plan_base {
   using model = M;
-  using architecture = typename Machine::architecture;
-  static constexpr int threads = Machine::threads;
+  using architecture = Arch;
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
   static constexpr auto const& weights = weight_storage_of<M, architecture>;
-  /// A copy, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
+  /// Copies, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
   static constexpr auto training = Training;
+  static constexpr pipelining_options options = options_of<M, Training>;
   static constexpr bool trains = Mode == execution_mode::training;
-  static constexpr bool accumulates_steps = Training.pipeline.accumulation_steps() > 1;
-  static constexpr gradient_storage<M, architecture> gradients{
+  /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
+  static constexpr bool accumulates_halves =
+      options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+};
+
+/// Everything about a step that is known at compile time.
+template <class M, auto Training, execution_mode Mode, class Machine>
+struct host_plan : host_plan_base<M, Training, Mode, typename Machine::architecture> {
+  using base = host_plan_base<M, Training, Mode, typename Machine::architecture>;
+  using base::graph, base::program;
+  static constexpr int threads = Machine::threads;
+  static constexpr bool accumulates_steps = base::options.accumulation_steps() > 1;
+  static constexpr bool adds_parameter_gradients = accumulates_steps && !base::accumulates_halves;
+  static constexpr gradient_storage<M, typename Machine::architecture> gradients{
       program_of<M, Training.batch_size, execution_mode::training>, accumulates_steps};
 
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
@@ -99,6 +113,24 @@ struct host_plan {
     return !accumulates_steps && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
            weight.layout == parameter_layout::matrix;
   }
+
+  // Where the tensors of the calls lie; a negative place is none.
+  [[nodiscard]] static constexpr long long value(int call) { return at(call).value; }
+  [[nodiscard]] static constexpr long long gradient(int call) { return at(call).gradient; }
+  [[nodiscard]] static constexpr long long saved(int call) { return at(call).saved; }
+  /// Where a backward step writes or adds the gradient of an input, by edges of the graph.
+  [[nodiscard]] static constexpr long long input_gradient(int edge) {
+    auto const own = program.own_gradient[static_cast<std::size_t>(edge)];
+    return own >= 0 ? own : gradient(graph.inputs[static_cast<std::size_t>(edge)]);
+  }
+  [[nodiscard]] static constexpr bool adds_input_gradient(int edge) {
+    return program.adds_gradient[static_cast<std::size_t>(edge)];
+  }
+  [[nodiscard]] static constexpr bool exists(long long place) { return place >= 0; }
+  [[nodiscard]] static float* address(host_memory const& memory, long long place) { return memory.block + place; }
+
+ private:
+  static constexpr auto const& at(int call) { return program.calls[static_cast<std::size_t>(call)]; }
 };
 
 }  // namespace stagecraft

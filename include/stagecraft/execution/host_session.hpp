@@ -6,13 +6,13 @@
 #include <stagecraft/execution/host.hpp>
 #include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/host_threads.hpp>
+#include <stagecraft/execution/loss_step.hpp>
 #include <stagecraft/execution/operations/operations.hpp>
+#include <stagecraft/execution/parameter_update.hpp>
+#include <stagecraft/execution/session_shape.hpp>
 #include <stagecraft/execution/step_view.hpp>
-#include <stagecraft/kernels/initial_values.hpp>
-#include <stagecraft/kernels/loss.hpp>
+#include <stagecraft/execution/weight_layout.hpp>
 #include <stagecraft/kernels/regularization.hpp>
-#include <stagecraft/kernels/update.hpp>
-#include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/program/training.hpp>
 #include <algorithm>
 #include <array>
@@ -25,23 +25,24 @@ namespace stagecraft {
 /// Weights, optimizer state and steps of one model. Batches are always whole: rows of a partial one that hold no sample
 /// have the scale 0, and `set_valid_samples` tells the layers that gather statistics of the batch.
 template <Model M, auto Training, class Machine>
-class host_session {
+class host_session : public session_shape<M, Training> {
+  using shape_type = session_shape<M, Training>;
+
  public:
+  using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count, shape_type::input_shape,
+      shape_type::output_shape;
   using architecture = typename Machine::architecture;
   using training_plan = host_plan<M, Training, execution_mode::training, Machine>;
   using inference_plan = host_plan<M, Training, execution_mode::inference, Machine>;
 
   static constexpr int threads = Machine::threads;
-  static constexpr int batch = Training.batch_size;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& outputs = outputs_of<M>;
-  static constexpr std::size_t output_count = outputs.size();
   static constexpr int replicas = 1;
 
   explicit host_session(std::uint64_t seed = training_plan::training.seed)
       : block_(std::max(training_plan::program.floats, inference_plan::program.floats)),
         weights_(storage.floats),
         gradients_(training_plan::gradients.floats),
+        halves_(training_plan::accumulates_halves ? (training_plan::gradients.floats + 1) / 2 : 0),
         slots_(storage.floats * slot_count),
         workspace_(threads * workspace_floats()),
         targets_(target_offset(output_count)),
@@ -49,12 +50,14 @@ class host_session {
     memory_ = {.block = block_.data(),
                .weights = weights_.data(),
                .gradients = gradients_.data(),
+               .halves = reinterpret_cast<std::uint16_t*>(halves_.data()),
                .slots = slots_.data(),
                .workspace = workspace_.data(),
                .seed = seed,
                .learning_rate = training_plan::training.optimizer.learning_rate,
                .valid_samples = batch};
-    initialize(seed);
+    // Gradients are not in use yet: their memory takes the values before they are packed.
+    layout::initialize(seed, memory_.weights, memory_.gradients);
   }
 
   /// Where the samples of an input go: (batch, shape...).
@@ -63,36 +66,14 @@ class host_session {
   }
   /// Says how many samples the batch of the next steps has, from the first row on; the other rows only fill it.
   void set_valid_samples(int count) { memory_.valid_samples = count; }
-  [[nodiscard]] static constexpr int input_count() {
-    int count = 0;
-    for (auto const& call : graph.calls) count += call.is_input ? 1 : 0;
-    return count;
-  }
-  [[nodiscard]] static constexpr shape const& input_shape(int index) { return graph.calls[input_call(index)].shape; }
-  [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) {
-    return graph.call(outputs[output]).shape;
-  }
-
   /// Where the targets of an output go: class numbers (batch, rows per sample) if its loss is sparse, else floats.
   template <std::size_t Output>
-  using target_type = kernels::target_type<losses::loss_of_output<Output>(Training.loss)>;
-  template <std::size_t Output>
-  [[nodiscard]] target_type<Output>* target() {
-    return reinterpret_cast<target_type<Output>*>(targets_.data() + target_offset(Output));
+  [[nodiscard]] auto* target() {
+    return reinterpret_cast<typename shape_type::template target_type<Output>*>(targets_.data() +
+                                                                                target_offset(Output));
   }
   /// The weight of each row of an output in the loss: sample weight / valid rows, 0 for rows without a sample.
   [[nodiscard]] float* scale(std::size_t output) { return scales_.data() + scale_offset(output); }
-  /// Rows of the last axis that one sample of an output has.
-  [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
-    return output_shape(output).size() / output_shape(output).back();
-  }
-  /// Whether the targets of an output are class numbers.
-  [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
-    return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-      bool const sparse[]{loss_of<Output>.sparse_targets...};
-      return sparse[output];
-    }(std::make_index_sequence<output_count>{});
-  }
   /// What the last forward step gave, before a later step overwrites it.
   [[nodiscard]] float const* prediction(std::size_t output, bool training) const {
     return memory_.block + (training ? training_plan::program.calls[at(outputs[output])].value
@@ -115,12 +96,12 @@ class host_session {
         look();
       }
       if (!host_threads<threads>::synchronize(memory) || !run_backward(memory)) return;
-      if (micro_batch_ + 1 == accumulation_steps) run_updates(memory, std::make_index_sequence<storage.count>{});
+      if (memory.accumulated + 1 == accumulation_steps) run_updates(memory, std::make_index_sequence<storage.count>{});
     });
     ++memory_.step;
-    if (++micro_batch_ == accumulation_steps) {
+    if (++memory_.accumulated == accumulation_steps) {
       ++memory_.update;
-      micro_batch_ = 0;
+      memory_.accumulated = 0;
     }
   }
 
@@ -156,7 +137,7 @@ class host_session {
   void begin_run() {}
 
   /// Forgets micro-batches whose weights have not been updated yet.
-  void begin_accumulation() { micro_batch_ = 0; }
+  void begin_accumulation() { memory_.accumulated = 0; }
 
   /// Forward step and losses, as in evaluation.
   void test_step() {
@@ -179,35 +160,25 @@ class host_session {
   /// Copies a parameter from or to its own, row-major shape.
   template <std::size_t Parameter>
   void read_weight(float* row_major) const {
-    if constexpr (is_packed<Parameter>)
-      packed<Parameter>::unpack(weight(Parameter), row_major);
-    else
-      std::copy_n(weight(Parameter), graph.parameters[Parameter].size(), row_major);
+    layout::template read<Parameter>(memory_.weights, row_major);
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
-    if constexpr (is_packed<Parameter>)
-      packed<Parameter>::pack(row_major, weight(Parameter));
-    else
-      std::copy_n(row_major, graph.parameters[Parameter].size(), weight(Parameter));
+    layout::template write<Parameter>(row_major, memory_.weights);
   }
-
   template <std::size_t Parameter>
-  static constexpr bool is_packed = graph.parameters[Parameter].layout == parameter_layout::matrix;
+  static constexpr bool is_packed = weight_layout<M, architecture>::template is_packed<Parameter>;
   template <std::size_t Parameter>
-  using packed = kernels::packed_groups<graph.parameters[Parameter].rows(), graph.parameters[Parameter].columns(),
-                                        graph.parameters[Parameter].groups, architecture>;
+  using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
 
  private:
   static constexpr auto const& storage = weight_storage_of<M, architecture>;
   static constexpr int slot_count = Training.optimizer.slots();
-  static constexpr int accumulation_steps = Training.pipeline.accumulation_steps();
-  template <std::size_t Output>
-  static constexpr auto loss_of = losses::loss_of_output<Output>(Training.loss);
+  static constexpr int accumulation_steps = training_plan::options.accumulation_steps();
+  using layout = weight_layout<M, architecture>;
+  using shape_type::at, shape_type::input_call, shape_type::target_offset, shape_type::scale_offset;
 
   using step_function = void (*)(host_memory const&);
-
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   [[nodiscard]] step_view<host_session> view(int step, bool training) {
     return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
@@ -215,24 +186,6 @@ class host_session {
           {.step = step, .valid_samples = memory_.valid_samples, .training = training, .total_loss = total_loss_},
           losses_, {prediction(Output, training)...}, {target<Output>()...});
     }(std::make_index_sequence<output_count>{});
-  }
-
-  [[nodiscard]] static constexpr std::size_t input_call(int index) {
-    for (std::size_t i = 0; i < graph.calls.size(); ++i)
-      if (graph.calls[i].is_input && index-- == 0) return i;
-    return 0;
-  }
-  [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
-    long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i)
-      offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
-    return offset;
-  }
-  [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
-    long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i)
-      offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
-    return offset;
   }
 
   template <class Plan, std::size_t Call>
@@ -250,7 +203,21 @@ class host_session {
         if (!host_threads<threads>::synchronize(memory)) return;
         add_own_gradients(call{memory}, std::make_index_sequence<static_cast<std::size_t>(call::input_count)>{});
       }
+      if constexpr (training_plan::accumulates_halves && call::parameter_count > 0) {
+        if (!host_threads<threads>::synchronize(memory)) return;
+        for_each_parameter<Call>([&]<std::size_t Parameter>() {
+          detail::parameter_update<training_plan, Parameter>::accumulate(memory, training_plan::gradients.shift[Call],
+                                                                         memory.share.of(storage.size[Parameter], 16));
+        });
+      }
     }
+  }
+  template <std::size_t Call, class Each>
+  static void for_each_parameter(Each const& each) {
+    constexpr auto const& layer = graph.layer_of(static_cast<int>(Call));
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (each.template operator()<at(layer.first_parameter) + Index>(), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(layer.parameter_count)>{});
   }
   /// Whether gradients of a call have been written to places of their own.
   static constexpr bool adds_own_gradients(std::size_t call) {
@@ -325,47 +292,40 @@ class host_session {
   template <class Plan, std::size_t Output>
   void run_loss() {
     constexpr int call = outputs[Output];
-    constexpr int columns = output_shape(Output).back();
-    constexpr int rows = batch * rows_per_sample(Output);
     constexpr float output_weight = Training.loss_weights.values[Output];
-    constexpr auto const& planned = Plan::program.calls[at(call)];
-    constexpr bool wants_gradient = Plan::trains && planned.needs_gradient;
-    constexpr bool adds = wants_gradient && Plan::program.loss_adds_gradient[Output];
-    float* gradient = nullptr;
-    if constexpr (adds)
-      gradient = memory_.block + Plan::program.loss_gradient;
-    else if constexpr (wants_gradient)
-      gradient = memory_.block + planned.gradient;
-
-    losses_[Output] = kernels::loss<loss_of<Output>, rows, columns, architecture>(
-        target<Output>(), memory_.block + planned.value, scale(Output), gradient);
-    total_loss_ += output_weight * losses_[Output];
+    constexpr bool wants_gradient = Plan::trains && Plan::program.calls[at(call)].needs_gradient;
+    detail::loss_gradient gradient;
+    float factor = output_weight;
     if constexpr (wants_gradient) {
-      float const factor = output_weight * gradient_factor_;
-      if (factor != 1.0F)
-        kernels::scaled_add<false, architecture>(factor, gradient, gradient, static_cast<std::int64_t>(rows) * columns);
-      if constexpr (adds)
-        kernels::scaled_add<true, architecture>(1.0F, gradient, memory_.block + planned.gradient,
-                                                static_cast<std::int64_t>(rows) * columns);
+      gradient.to = memory_.block + Plan::gradient(call);
+      if constexpr (Plan::program.loss_adds_gradient[Output])
+        gradient.scratch = memory_.block + Plan::program.loss_gradient;
+      factor *= detail::gradient_factor<Plan>(memory_.accumulated);
     }
+    losses_[Output] = detail::loss_step<shape_type, Training, Output, architecture>(
+        memory_.block + Plan::value(call), target<Output>(), scale(Output), gradient, factor);
+    total_loss_ += output_weight * losses_[Output];
   }
 
-  // Sum: gradients are added. Mean: each is divided by their number first. Running mean: what has been gathered is
-  // scaled down before each one is added (keras.ipu GradientAccumulationReductionMethod).
-  void begin_micro_batch(host_memory const& memory) {
-    using enum gradient_accumulation_reduction_method;
-    constexpr auto method = Training.pipeline.reduction_method;
-    auto const n = static_cast<float>(micro_batch_);
-    if (memory.share.is_first()) {
-      if (method == mean) gradient_factor_ = 1.0F / static_cast<float>(accumulation_steps);
-      if (method == running_mean) gradient_factor_ = 1.0F / (n + 1.0F);
-    }
-    auto const [first, last] = memory.share.of(training_plan::gradients.floats, 16);
-    float* const gradients = memory.gradients + first;
-    if (micro_batch_ == 0)
-      kernels::fill<architecture>(gradients, 0.0F, last - first);
-    else if (method == running_mean)
-      kernels::scaled_add<false, architecture>(n / (n + 1.0F), gradients, gradients, last - first);
+  static void begin_micro_batch(host_memory const& memory) {
+    for_each_call_of_gradients([&]<std::size_t Call>() {
+      for_each_parameter<Call>([&]<std::size_t Parameter>() {
+        detail::parameter_update<training_plan, Parameter>::begin(memory, training_plan::gradients.shift[Call],
+                                                                  memory.share.of(storage.size[Parameter], 16));
+      });
+    });
+  }
+  template <class Each>
+  static void for_each_call_of_gradients(Each const& each) {
+    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+      [[maybe_unused]] int const done[]{0, (visit_gradients<Call>(each), 0)...};
+    }(call_indices{});
+  }
+  template <std::size_t Call, class Each>
+  static void visit_gradients(Each const& each) {
+    if constexpr (training_plan::program.calls[Call].needs_gradient &&
+                  graph.layer_of(static_cast<int>(Call)).parameter_count > 0)
+      each.template operator()<Call>();
   }
 
   template <std::size_t... Parameter>
@@ -385,38 +345,18 @@ class host_session {
   }
   template <std::size_t Parameter>
   static void run_update(host_memory const& memory) {
-    constexpr auto const& info = graph.parameters[Parameter];
-    if constexpr (info.trainable && !updated_in_backward(Parameter)) {
-      auto const [first, last] = memory.share.of(storage.size[Parameter], 16);
-      auto const size = last - first;
-      auto const offset = storage.offset[Parameter] + first;
-      float* const gradient = memory.gradients + offset;
-      float* const values = memory.weights + offset;
-      if constexpr (training_plan::accumulates_steps)
-        for (int call = static_cast<int>(graph.calls.size()); call-- > 0;)
-          if (auto const shift = training_plan::gradients.shift[at(call)]; shift != 0 && has_parameter(call, Parameter))
-            kernels::scaled_add<true, architecture>(1.0F, gradient + shift, gradient, size);
-      if constexpr (!info.regularizer.empty()) {
-        // Each micro-batch's loss contains the penalty: a sum of gradients contains it as often.
-        constexpr bool sum = Training.pipeline.reduction_method == gradient_accumulation_reduction_method::sum;
-        constexpr auto times = static_cast<float>(sum ? accumulation_steps : 1);
-        constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
-        kernels::add_regularization_gradient<architecture>(penalty, values, gradient, size);
-      }
-      kernels::update<Training.optimizer, architecture>(memory.learning_rate, memory.update, values, gradient,
-                                                        memory.slots + offset, storage.floats, size);
+    if constexpr (graph.parameters[Parameter].trainable && !updated_in_backward(Parameter)) {
+      using update = detail::parameter_update<training_plan, Parameter>;
+      auto const elements = memory.share.of(storage.size[Parameter], 16);
+      if constexpr (training_plan::accumulates_steps) update::sum_calls(memory, elements);
+      update::apply(memory, {memory.slots + storage.offset[Parameter] + elements.first, storage.floats}, elements);
     }
-  }
-  [[nodiscard]] static constexpr bool has_parameter(int call, std::size_t parameter) {
-    auto const& layer = graph.layer_of(call);
-    auto const index = static_cast<int>(parameter) - layer.first_parameter;
-    return index >= 0 && index < layer.parameter_count;
   }
   [[nodiscard]] static constexpr bool updated_in_backward(std::size_t parameter) {
     for (std::size_t i = 0; i < graph.calls.size(); ++i) {
       auto const& layer = graph.layer_of(static_cast<int>(i));
       auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (has_parameter(static_cast<int>(i), parameter))
+      if (index >= 0 && index < layer.parameter_count)
         return training_plan::fuses_update(static_cast<int>(i), index) && same_type(layer.type, tag_of<layers::dense>);
     }
     return false;
@@ -435,28 +375,11 @@ class host_session {
     return (largest_workspace<training_plan>(call_indices{}) + 15) / 16 * 16;
   }
 
-  void initialize(std::uint64_t seed) {
-    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (initialize_weight<Parameter>(seed), 0)...};
-    }(std::make_index_sequence<storage.count>{});
-  }
-  // Gradients are not in use yet: their memory takes the values before they are packed.
-  template <std::size_t Parameter>
-  void initialize_weight(std::uint64_t seed) {
-    constexpr auto const& info = graph.parameters[Parameter];
-    kernels::initialize(info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter,
-                        memory_.gradients);
-    write_weight<Parameter>(memory_.gradients);
-    std::fill_n(memory_.gradients, info.size(), 0.0F);
-  }
-
-  aligned_block block_, weights_, gradients_, slots_, workspace_, targets_, scales_;
+  aligned_block block_, weights_, gradients_, halves_, slots_, workspace_, targets_, scales_;
   host_memory memory_;
   host_threads<threads> threads_;
   std::array<float, output_count> losses_{};
   float total_loss_ = 0;
-  float gradient_factor_ = 1;
-  int micro_batch_ = 0;
 };
 
 }  // namespace stagecraft

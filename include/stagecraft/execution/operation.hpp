@@ -39,7 +39,7 @@ class layer_call {
   }
   /// `saved_size` floats per sample that `forward` keeps for `backward`; only while training.
   [[nodiscard]] std::span<float> saved() const {
-    return {call_.saved(), Call::planned.saved < 0 ? 0 : static_cast<std::size_t>(Call::planned.needs.saved)};
+    return {call_.saved(), !Call::has_saved ? 0 : static_cast<std::size_t>(Call::planned.needs.saved)};
   }
   /// Whether the model is being trained.
   static constexpr bool training = Call::plan::trains;

@@ -34,7 +34,7 @@ struct operation<layers::dense> {
   static void forward(Call const& call) {
     using s = shapes<Call>;
     float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
-    float* const before = Call::planned.saved >= 0 ? call.saved() : nullptr;
+    float* const before = Call::has_saved ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [&](float* y, auto const& epilogue) {
       kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(call.input(0), call.weight(0), y,
                                                                                  epilogue, call.share());

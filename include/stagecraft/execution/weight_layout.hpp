@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the layout in which the host keeps weights to row-major arrays and back. Level 5.
+#pragma once
+
+#include <stagecraft/execution/host_plan.hpp>
+#include <stagecraft/kernels/initial_values.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace stagecraft {
+
+/// The weights of a model in one block, each where weight_storage_of says.
+template <Model M, class Arch>
+struct weight_layout {
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& storage = weight_storage_of<M, Arch>;
+
+  /// Whether a weight stands in panels of columns, for matrix products; else row by row.
+  template <std::size_t Parameter>
+  static constexpr bool is_packed = graph.parameters[Parameter].layout == parameter_layout::matrix;
+  template <std::size_t Parameter>
+  using packed = kernels::packed_groups<graph.parameters[Parameter].rows(), graph.parameters[Parameter].columns(),
+                                        graph.parameters[Parameter].groups, Arch>;
+
+  template <std::size_t Parameter>
+  static void read(float const* weights, float* row_major) {
+    float const* const from = weights + storage.offset[Parameter];
+    if constexpr (is_packed<Parameter>)
+      packed<Parameter>::unpack(from, row_major);
+    else
+      std::copy_n(from, graph.parameters[Parameter].size(), row_major);
+  }
+  template <std::size_t Parameter>
+  static void write(float const* row_major, float* weights) {
+    float* const to = weights + storage.offset[Parameter];
+    if constexpr (is_packed<Parameter>)
+      packed<Parameter>::pack(row_major, to);
+    else
+      std::copy_n(row_major, graph.parameters[Parameter].size(), to);
+  }
+
+  /// Initial values for all weights. `scratch` has the size of `weights`, and is left with zeros.
+  static void initialize(std::uint64_t seed, float* weights, float* scratch) {
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (initialize_one<Parameter>(seed, weights, scratch), 0)...};
+    }(std::make_index_sequence<storage.count>{});
+  }
+
+ private:
+  template <std::size_t Parameter>
+  static void initialize_one(std::uint64_t seed, float* weights, float* scratch) {
+    constexpr auto const& info = graph.parameters[Parameter];
+    kernels::initialize(info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter,
+                        scratch);
+    write<Parameter>(scratch, weights);
+    std::fill_n(scratch, info.size(), 0.0F);
+  }
+};
+
+}  // namespace stagecraft
