@@ -7,6 +7,7 @@
 #include <stagecraft/pipeline/timetable.hpp>
 #include <stagecraft/program/call_needs.hpp>
 #include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/pipeline_checks.hpp>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -29,10 +30,12 @@ constexpr auto list_devices_of_stages() {
 template <class M>
 inline constexpr auto devices_of_stages = list_devices_of_stages<M>();
 
-/// A number asked of a timetable; equal to everything where the model's stages have had a compile error.
-template <class M, class Number>
+/// A number asked of a timetable; equal to everything where the model's stages or its schedule have had a compile
+/// error.
+template <class M, diagnostic const& Problem, class Number>
 constexpr auto timetable_answer(Number number) {
-  if constexpr (has_invalid_stages<M>)
+  static_assert(report<Problem>());
+  if constexpr (has_invalid_stages<M> || Problem.failed())
     return any_number{};
   else
     return number;
@@ -45,6 +48,18 @@ constexpr int stage_of_timetable() {
   return Stage < 0 || Stage >= static_cast<int>(devices_of_stages<M>.size()) ? 0 : Stage;
 }
 
+template <class M, auto Training, execution_mode Mode>
+inline constexpr timetable unchecked_timetable = [] {
+  constexpr pipelining_options options = options_of<M, Training>;
+  return Mode == execution_mode::training
+             ? timetable(options.schedule, devices_of_stages<M>, options.accumulation_steps(), true,
+                         options.batch_serialization_iterations, options.recomputation_mode != recomputation_mode::none)
+             : timetable(options.schedule, devices_of_stages<M>, Training.steps_per_execution, false);
+}();
+
+template <class M, auto Training, execution_mode Mode>
+inline constexpr diagnostic const& timetable_problem = schedule_problem<M, Training, Mode == execution_mode::training>;
+
 }  // namespace detail
 
 /// Which device works on which micro-batch when. In training, for one weight update: micro-batches are those of
@@ -52,13 +67,12 @@ constexpr int stage_of_timetable() {
 /// steps_per_execution, without batch serialization. A model without stages is one stage on device 0.
 ///
 ///     static_assert(sc::timetable_of<two_stages, training>.slots() == 11);
+///
+/// Errors: numbers that the schedule has no use for, and what it cannot do, E2020, E2022, E2024 to E2031, E2047, E4021.
 template <Model M, auto Training, execution_mode Mode = execution_mode::training>
 inline constexpr timetable timetable_of = [] {
-  constexpr pipelining_options options = options_of<M, Training>;
-  return Mode == execution_mode::training
-             ? timetable(options.schedule, detail::devices_of_stages<M>, options.accumulation_steps(), true,
-                         options.batch_serialization_iterations, options.recomputation_mode != recomputation_mode::none)
-             : timetable(options.schedule, detail::devices_of_stages<M>, Training.steps_per_execution, false);
+  static_assert(detail::report<detail::timetable_problem<M, Training, Mode>>());
+  return detail::unchecked_timetable<M, Training, Mode>;
 }();
 
 /// The part of the devices' time in which they have nothing to do: timetable::bubble. 0 without stages: there, nothing
@@ -66,25 +80,33 @@ inline constexpr timetable timetable_of = [] {
 ///
 ///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
 template <Model M, auto Training, execution_mode Mode = execution_mode::training>
-inline constexpr auto pipeline_bubble = detail::timetable_answer<M>(timetable_of<M, Training, Mode>.bubble());
+inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
+    detail::unchecked_timetable<M, Training, Mode>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
+/// It may be asked before these numbers are right.
 template <Model M, auto Training, execution_mode Mode = execution_mode::training>
 inline constexpr auto pipeline_overlap_length =
-    detail::timetable_answer<M>(timetable_of<M, Training, Mode>.overlap_length());
+    detail::timetable_answer<M, detail::form_of_schedule_problem<M, Training, Mode == execution_mode::training>>(
+        detail::unchecked_timetable<M, Training, Mode>.overlap_length());
 
 /// Slots per weight update (in inference: per execution).
 template <Model M, auto Training, execution_mode Mode = execution_mode::training>
-inline constexpr auto pipeline_slots = detail::timetable_answer<M>(timetable_of<M, Training, Mode>.slots());
+inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
+    detail::unchecked_timetable<M, Training, Mode>.slots());
 
 /// The depth of the queue between a stage's forward and its backward pass.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_fifo_depth =
-    detail::timetable_answer<M>(timetable_of<M, Training>.fifo_depth(detail::stage_of_timetable<M, Stage>()));
+    detail::timetable_answer<M, detail::timetable_problem<M, Training, execution_mode::training>>(
+        detail::unchecked_timetable<M, Training, execution_mode::training>.fifo_depth(
+            detail::stage_of_timetable<M, Stage>()));
 
 /// Micro-batches of which a stage holds activations at once, with the one that it works on.
 template <Model M, auto Training, int Stage>
 inline constexpr auto pipeline_activations_alive =
-    detail::timetable_answer<M>(timetable_of<M, Training>.activations_alive(detail::stage_of_timetable<M, Stage>()));
+    detail::timetable_answer<M, detail::timetable_problem<M, Training, execution_mode::training>>(
+        detail::unchecked_timetable<M, Training, execution_mode::training>.activations_alive(
+            detail::stage_of_timetable<M, Stage>()));
 
 }  // namespace stagecraft

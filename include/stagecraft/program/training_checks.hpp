@@ -4,32 +4,13 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/pipeline_checks.hpp>
+#include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/training.hpp>
 #include <cstddef>
 
 namespace stagecraft::detail {
-
-/// E4020 and E4021, E2020 to E2022: numbers of samples and steps.
-template <class Training>
-constexpr void check_steps_of_training(Training const& training, bool pipelined, diagnostic& problem) {
-  auto const& pipeline = training.pipeline;
-  int const accumulation = pipeline.gradient_accumulation_steps_per_replica;
-  if (training.batch_size < 1)
-    problem.report(4020, "the training has batch_size ", training.batch_size, "; it must be at least 1");
-  if (training.steps_per_execution < 1)
-    problem.report(4021, "the training has steps_per_execution ", training.steps_per_execution,
-                   "; it must be at least 1");
-  if (accumulation < 0)
-    problem.report(2020, "the training has gradient_accumulation_steps_per_replica ", accumulation,
-                   "; it must be at least 1, or 0 if it is not set");
-  if (pipelined && accumulation == 0 && pipeline.schedule != schedule::sequential)
-    problem.report(2022,
-                   "the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica; "
-                   "a pipeline is trained on several micro-batches per weight update");
-  if (accumulation > 1 && training.steps_per_execution % accumulation != 0)
-    problem.report(2021, "the training has steps_per_execution ", training.steps_per_execution,
-                   ", which is not a multiple of gradient_accumulation_steps_per_replica ", accumulation);
-}
 
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
 template <class M, auto Training, std::size_t Output>
@@ -44,10 +25,31 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
                      "; choose the metric with or without sparse_, or metrics::accuracy");
 }
 
+/// The rules of all numbers and options, of a model with stages or without.
+template <class M, auto Training>
+constexpr void check_options_of_training(diagnostic& problem) {
+  constexpr bool accumulates_results = options_of<M, Training>.accumulate_outfeed;
+  auto const checked = options_to_check<M, Training>();
+  if (Training.batch_size < 1)
+    problem.report(4020, "the training has batch_size ", Training.batch_size, "; it must be at least 1");
+  check_steps_per_execution(checked.steps_per_execution, problem);
+  check_accumulation(checked, problem);
+  check_number_of_replicas(Training.num_replicas, problem);
+  check_queues(Training.infeed_queue, Training.outfeed_queue, accumulates_results, Training.asynchronous_callbacks,
+               problem);
+  check_storage(checked, problem);
+  check_outfeed(checked, problem);
+  check_recomputation(checked, problem);
+  check_schedule(checked, true, problem);
+  check_state_of_layers(checked, problem);
+  if (!problem.failed()) check_accumulation_of_schedule(checked, problem);
+  if (!problem.failed()) check_execution_of_updates(checked, problem);
+}
+
 template <class M, auto Training, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   diagnostic problem;
-  check_steps_of_training(Training, is_pipelined<M>, problem);
+  check_options_of_training<M, Training>(problem);
   if constexpr (requires { decltype(Training.loss)::size; }) {
     constexpr int losses = decltype(Training.loss)::size;
     if (losses != static_cast<int>(sizeof...(Output)))
@@ -71,5 +73,13 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
 template <Model M, auto Training>
 inline constexpr diagnostic training_problem =
     find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+
+/// The first rule that a training description breaks with a machine.
+template <Model M, auto Training, class Machine>
+inline constexpr diagnostic machine_problem = [] {
+  diagnostic problem;
+  check_devices_of_machine(graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
+  return problem;
+}();
 
 }  // namespace stagecraft::detail

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// E2049: the host stands for a negative number of devices.
+// expect-error: the machine has -1 devices
+// expect-error: [E2049]
+#include <stagecraft/pipeline.hpp>
+#include <stagecraft/training/trainer.hpp>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense{10}>;
+using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>>;
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
+                                              .steps_per_execution = 8,
+                                              .pipeline = {.gradient_accumulation_steps_per_replica = 8}};
+
+#ifdef STAGECRAFT_BAD
+using machine = sc::host<1, -1>;
+#else
+using machine = sc::host<1, 2>;
+#endif
+
+sc::trainer<two_stages, training, machine> model;  // <- here
