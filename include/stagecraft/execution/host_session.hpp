@@ -176,7 +176,9 @@ class host_session : public session_shape<M, Training> {
   static constexpr int slot_count = Training.optimizer.slots();
   static constexpr int accumulation_steps = training_plan::options.accumulation_steps();
   using layout = weight_layout<M, architecture>;
-  using shape_type::at, shape_type::input_call, shape_type::target_offset, shape_type::scale_offset;
+  using shape_type::input_call, shape_type::target_offset, shape_type::scale_offset;
+
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   using step_function = void (*)(host_memory const&);
 

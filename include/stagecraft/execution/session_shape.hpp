@@ -44,16 +44,13 @@ struct session_shape {
   template <std::size_t Output>
   using target_type = kernels::target_type<losses::loss_of_output<Output>(Training.loss)>;
 
- protected:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   /// The call of the graph that stands for an input.
   [[nodiscard]] static constexpr std::size_t input_call(int index) {
     for (std::size_t i = 0; i < graph.calls.size(); ++i)
       if (graph.calls[i].is_input && index-- == 0) return i;
     return 0;
   }
-  // Where the targets and scales of the outputs stand behind each other, in whole cache lines.
+  /// Where the targets and scales of the outputs stand behind each other, in whole cache lines.
   [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
     long long offset = 0;
     for (std::size_t i = 0; i < output; ++i)

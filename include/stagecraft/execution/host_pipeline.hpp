@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs models with pipeline stages, and replicas of models, on the host: each device's passes in the order of the
+// timetable, on as many threads as the host has. All memory is taken when the session is made; no step allocates.
+// Level 5.
+#pragma once
+
+#include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/execution/host.hpp>
+#include <stagecraft/execution/pipeline_memory.hpp>
+#include <stagecraft/execution/pipeline_pass.hpp>
+#include <stagecraft/execution/pipeline_update.hpp>
+#include <stagecraft/execution/trace.hpp>
+#include <stagecraft/execution/weight_layout.hpp>
+#include <stagecraft/kernels/flush_denormals.hpp>
+#include <stagecraft/program/replicas.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace stagecraft {
+
+/// Weights, optimizer state and executions of a model's replicas, each with a device for every stage that the
+/// assignment names. `host<Threads>` carries out the work of all devices on up to `Threads` threads. Results have the
+/// bits of the same model without stages, for any schedule and any number of threads.
+///
+/// Between two passes on different threads there are bounded rings in the receiver's memory, guarded by a count of each
+/// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
+/// comes out; weight updates are carried out whole or not at all.
+template <Model M, auto Training, class Machine>
+class host_pipeline : public session_shape<M, Training> {
+ public:
+  using architecture = typename Machine::architecture;
+  static constexpr int replicas = replicas_of<M, Training, Machine>;
+  using sizes = pipeline_sizes<M, Training, Machine, replicas>;
+  template <execution_mode Mode, int Pass>
+  using plan = pipeline_plan<M, Training, Mode, Machine, Pass>;
+  static constexpr int devices = sizes::devices;
+  /// The threads that work: no more than there are devices.
+  static constexpr int threads = std::min(Machine::threads, replicas* devices);
+  using shape_type = session_shape<M, Training>;
+  using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
+
+  explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
+      : team_(threads > 1 ? std::make_unique<thread_team>(threads) : nullptr),
+        seed_(seed),
+        learning_rate_(first_plan::training.optimizer.learning_rate) {
+    for (std::size_t i = 0; i < replicas_.size(); ++i) {
+      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), slot_count, workspace_floats());
+      pointers_[i] = replicas_[i].get();
+    }
+    // Gradients are not in use yet: their memory takes the values before they are packed.
+    layout::initialize(seed, replicas_[0]->weights.data(), replicas_[0]->gradients.data());
+    begin_run();
+  }
+
+  /// One execution: `steps` micro-batches of each replica, a multiple of those of a weight update (else data_error
+  /// E4070). `feed(to, replica, step)` fills each, on the thread of the replica's first stage; `results(view)` sees its
+  /// losses and predictions, on the thread of the last stage. Both are called in the order of the steps for each
+  /// replica, and perhaps at the same time for several.
+  template <class Feed, class Results>
+  void train(int steps, Feed const& feed, Results const& results) {
+    if (steps % accumulation_steps != 0)
+      detail::throw_data_error("E4070",
+                               "steps: expected a multiple of the %d micro-batches of a weight update, found %d",
+                               accumulation_steps, steps);
+    auto all = execution(feed, results, true);
+    all.first_step = steps_;
+    steps_ += static_cast<std::uint64_t>(steps) * replicas;
+    run<execution_mode::training>(all, steps);
+  }
+  /// The same without training.
+  template <class Feed, class Results>
+  void test(int steps, Feed const& feed, Results const& results) {
+    run<execution_mode::inference>(execution(feed, results, true), steps);
+  }
+  /// Forward passes alone.
+  template <class Feed, class Results>
+  void predict(int steps, Feed const& feed, Results const& results) {
+    run<execution_mode::inference>(execution(feed, results, false), steps);
+  }
+
+  /// All replicas get the weights of the first one. Called before the first execution of a run.
+  void begin_run() {
+    for (std::size_t i = 1; i < replicas_.size(); ++i)
+      std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+  }
+  /// An execution of training has no micro-batches left over.
+  void begin_accumulation() {}
+
+  [[nodiscard]] float learning_rate() const { return learning_rate_; }
+  void set_learning_rate(float rate) { learning_rate_ = rate; }
+
+  /// The stored weights of one parameter of the first replica.
+  [[nodiscard]] float* weight(std::size_t parameter) {
+    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+  }
+  [[nodiscard]] float const* weight(std::size_t parameter) const {
+    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+  }
+  /// Copies a parameter from or to its own, row-major shape. All replicas have it after the next `begin_run`.
+  template <std::size_t Parameter>
+  void read_weight(float* row_major) const {
+    layout::template read<Parameter>(replicas_[0]->weights.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_weight(float const* row_major) {
+    layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
+  }
+  template <std::size_t Parameter>
+  static constexpr bool is_packed = weight_layout<M, architecture>::template is_packed<Parameter>;
+  template <std::size_t Parameter>
+  using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
+
+  /// From now on, what each thread does is recorded there; null: no more.
+  void record(trace* to) {
+    trace_ = to;
+    if (to != nullptr) to->reserve(threads);
+  }
+
+ private:
+  using first_plan = plan<execution_mode::training, 0>;
+  using layout = weight_layout<M, architecture>;
+  using memory_type = pipeline_memory<sizes>;
+  using execution_type = pipeline_execution<host_pipeline>;
+  using update = pipeline_update<sizes, first_plan>;
+  static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+  static constexpr int slot_count = Training.optimizer.slots();
+  static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
+
+  template <class Feed, class Results>
+  execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
+    execution_type all;
+    all.feed = &feed;
+    all.call_feed = [](void const* what, pipeline_feed<host_pipeline> const& to, int replica, int step) {
+      (*static_cast<Feed const*>(what))(to, replica, step);
+    };
+    all.results = &results;
+    all.call_results = [](void const* what, step_view<host_pipeline> const& view) {
+      (*static_cast<Results const*>(what))(view);
+    };
+    all.has_targets = has_targets;
+    all.team = team_.get();
+    all.seed = seed_;
+    all.shared_weights = replicas_[0]->weights.data();
+    return all;
+  }
+
+  template <execution_mode Mode>
+  void run(execution_type const& all, int steps) {
+    for (auto& replica : replicas_)
+      for (auto& count : replica->done) count.reset();
+    auto work = [&](int worker) {
+      kernels::flush_denormals const flush;
+      work_of<Mode>(all, steps, worker);
+    };
+    auto const count_updates = [this] { updates_ += std::exchange(new_updates_, 0); };
+    try {
+      if (team_ != nullptr)
+        team_->run(work);
+      else
+        work(0);
+    } catch (...) {
+      count_updates();
+      throw;
+    }
+    count_updates();
+  }
+
+  /// What one thread does: its devices' passes, slot by slot, and their weight updates.
+  template <execution_mode Mode>
+  void work_of(execution_type const& all, int steps, int worker) {
+    constexpr bool trains = Mode == execution_mode::training;
+    if (all.has_targets) for_each_device(worker, [&](int r, int d) { update::find_penalties(pointers_, r, d); });
+    if (!synchronize()) return;
+    int const round = trains ? accumulation_steps : steps;
+    timetable const table = trains ? sizes::template table<Mode>()
+                                   : timetable(sizes::options.schedule, detail::devices_of_stages<M>, steps, false);
+    for (int first = 0; first < steps; first += round) {
+      for (int slot = 0; slot < table.slots(); ++slot)
+        if (!run_slot<Mode>(all, table, slot, first, worker)) return;
+      if constexpr (trains)
+        if (!run_update(worker, first / round)) return;
+    }
+  }
+
+  template <execution_mode Mode>
+  bool run_slot(execution_type const& all, timetable const& table, int slot, int first, int worker) {
+    static constexpr auto passes =
+        list_passes<Mode>(std::make_index_sequence<static_cast<std::size_t>(sizes::template table<Mode>().passes())>{});
+    bool going = true;
+    auto const run_pass = [&](int replica, int device, int pass) {
+      if (!going || table.device_of_pass(pass) != device) return;
+      int const micro_batch = table.micro_batch_at(pass, slot);
+      if (micro_batch < 0) return;
+      auto const begin = trace_ != nullptr ? trace::now() : 0;
+      going = passes[static_cast<std::size_t>(pass)](all, *replicas_[static_cast<std::size_t>(replica)],
+                                                     first + micro_batch);
+      if (trace_ != nullptr)
+        trace_->record({.replica = replica,
+                        .device = device,
+                        .worker = worker,
+                        .kind = table.is_backward(pass) ? pass_kind::backward : pass_kind::forward,
+                        .stage = table.stage_of_pass(pass),
+                        .micro_batch = first + micro_batch,
+                        .begin_ns = begin,
+                        .end_ns = trace::now()});
+    };
+    // On each device backward passes come first, in the order of stages: the rings are made for that.
+    for_each_device(worker, [&](int replica, int device) {
+      if (table.trains())
+        for (int stage = 0; stage < table.stages(); ++stage) run_pass(replica, device, table.backward_pass(stage));
+      for (int stage = 0; stage < table.stages(); ++stage) run_pass(replica, device, table.forward_pass(stage));
+    });
+    return going;
+  }
+
+  /// All devices are ready before the first one changes a weight, and have changed theirs before the next pass.
+  bool run_update(int worker, int number) {
+    if (!synchronize()) return false;
+    auto const begin = trace_ != nullptr ? trace::now() : 0;
+    for_each_device(worker, [&](int r, int d) { update::sum_calls(*pointers_[static_cast<std::size_t>(r)], d); });
+    if constexpr (replicas > 1) {
+      if (!synchronize()) return false;
+      for_each_device(worker, [&](int r, int d) { update::reduce(pointers_, r, d); });
+      if (!synchronize()) return false;
+    }
+    for_each_device(worker, [&](int replica, int device) {
+      update::apply(pointers_, replica, device, learning_rate_, updates_ + 1 + number);
+    });
+    if (trace_ != nullptr)
+      for_each_device(worker, [&](int replica, int device) {
+        trace_->record({.replica = replica,
+                        .device = device,
+                        .worker = worker,
+                        .kind = pass_kind::weight_update,
+                        .begin_ns = begin,
+                        .end_ns = trace::now()});
+      });
+    if (worker == 0) new_updates_ = number + 1;
+    if (!synchronize()) return false;
+    for_each_device(worker, [&](int r, int d) { update::find_penalties(pointers_, r, d); });
+    return synchronize();
+  }
+
+  bool synchronize() { return team_ == nullptr || team_->synchronize(); }
+
+  /// each(replica, device) for the devices of a thread, which lie beside each other.
+  template <class Each>
+  static void for_each_device(int worker, Each const& each) {
+    for (int unit = (worker * replicas * devices + threads - 1) / threads;
+         unit < ((worker + 1) * replicas * devices + threads - 1) / threads; ++unit)
+      each(unit / devices, unit % devices);
+  }
+
+  template <execution_mode Mode, std::size_t... Pass>
+  static constexpr auto list_passes(std::index_sequence<Pass...>) {
+    return std::array{&pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::run...};
+  }
+
+  template <std::size_t... Call>
+  static constexpr long long largest_workspace(std::index_sequence<Call...>) {
+    using plan_of_all = host_plan<M, Training, execution_mode::training, host_machine<1, architecture>>;
+    long long largest = 0;
+    for (long long const floats : {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<
+                                            host_call<plan_of_all, static_cast<int>(Call)>>()...})
+      largest = std::max(largest, floats);
+    return largest;
+  }
+  static constexpr long long workspace_floats() {
+    return largest_workspace(std::make_index_sequence<graph.calls.size()>{});
+  }
+
+  std::unique_ptr<thread_team> team_;
+  std::array<std::unique_ptr<memory_type>, replica_count> replicas_;
+  std::array<memory_type*, replica_count> pointers_{};
+  std::uint64_t seed_;
+  std::uint64_t steps_ = 0;  // of training, of all replicas
+  std::int64_t updates_ = 0;
+  std::int64_t new_updates_ = 0;  // of this execution
+  float learning_rate_;
+  trace* trace_ = nullptr;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which session runs a model on the host. Level 5.
+#pragma once
+
+#include <stagecraft/execution/host_pipeline.hpp>
+#include <stagecraft/execution/host_session.hpp>
+#include <type_traits>
+
+namespace stagecraft {
+
+/// Whether a model needs devices of its own: it has stages or replicas, or keeps something in remote memory.
+template <Model M, auto Training, class Machine>
+inline constexpr bool runs_on_devices =
+    is_pipelined<M> || replicas_of<M, Training, Machine> > 1 || options_of<M, Training>.offloads_optimizer_state() ||
+    options_of<M, Training>.offloads_weights() ||
+    options_of<M, Training>.offload_gradient_accumulation_buffers == offload::remote;
+
+/// The session of a model: host_session, whose threads divide each step, or host_pipeline, whose threads carry out the
+/// work of devices. They are used in the same way.
+template <Model M, auto Training, class Machine>
+using session_of = std::conditional_t<runs_on_devices<M, Training, Machine>, host_pipeline<M, Training, Machine>,
+                                      host_session<M, Training, Machine>>;
+
+}  // namespace stagecraft
