@@ -24,11 +24,16 @@ class trainer_steps {
   /// One step on a batch of samples and their labels, with the copy of both and the accuracy. Gives the mean loss
   /// before it.
   float train_on_batch(float const* x, std::int32_t const* labels) {
-    auto& session = trainer_.session();
-    copy_samples(x);
-    std::copy_n(labels, batch, session.template target<0>());
-    session.train_step([&] { results_.add(session, batch, true); });
-    return session.total_loss();
+    float loss = 0;
+    auto const feed = [&](auto& session, int, int) {
+      copy_samples(x);
+      std::copy_n(labels, batch, session.template target<0>());
+    };
+    trainer_.session().train(1, feed, [&](auto const& step) {
+      results_.add(step);
+      loss = step.total_loss();
+    });
+    return loss;
   }
 
   /// The logits of a batch, with the copy of its samples.
@@ -53,7 +58,7 @@ class trainer_steps {
   }
 
   trainer_type trainer_;
-  typename trainer_type::results results_;
+  typename trainer_type::template results<run_kind::training>::results_of_one results_;
 };
 
 }  // namespace stagecraft::benchmarks

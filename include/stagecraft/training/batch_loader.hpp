@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brings samples, targets and their weights into a session's memory, one batch at a time, and checks them before the
+// Brings samples, targets and their weights to where a step finds them, one batch at a time, and checks them before the
 // first one. Level 6.
 #pragma once
 
@@ -17,6 +17,8 @@ namespace stagecraft {
 
 /// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
 /// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
+/// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
+/// place of a queue. Several threads may load at the same time, each to a destination of its own.
 template <class Session, auto Training>
 class batch_loader {
  public:
@@ -61,19 +63,22 @@ class batch_loader {
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
 
-  void load_inputs(Session& session, std::span<std::int32_t const> rows) const {
+  template <class Destination>
+  void load_inputs(Destination& to, std::span<std::int32_t const> rows) const {
     for (int i = 0; i < Session::input_count(); ++i) {
-      float* const to = session.input(i);
-      x_[i].gather(rows, to);
+      float* const input = to.input(i);
+      x_[i].gather(rows, input);
       auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
-      for (std::size_t row = rows.size(); row < batch; ++row) std::memcpy(to + row * size, to, size * sizeof(float));
+      for (std::size_t row = rows.size(); row < batch; ++row)
+        std::memcpy(input + row * size, input, size * sizeof(float));
     }
-    session.set_valid_samples(static_cast<int>(rows.size()));
+    to.set_valid_samples(static_cast<int>(rows.size()));
   }
 
-  void load(Session& session, std::span<std::int32_t const> rows) const {
-    load_inputs(session, rows);
-    load_targets(session, rows, std::make_index_sequence<outputs>{});
+  template <class Destination>
+  void load(Destination& to, std::span<std::int32_t const> rows) const {
+    load_inputs(to, rows);
+    load_targets(to, rows, std::make_index_sequence<outputs>{});
   }
 
  private:
@@ -91,13 +96,13 @@ class batch_loader {
   static constexpr std::size_t outputs = Session::output_count;
   static constexpr auto batch = static_cast<std::size_t>(Session::batch);
 
-  template <std::size_t... Output>
-  void load_targets(Session& session, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
-    (load_target<Output>(session, rows), ...);
+  template <class Destination, std::size_t... Output>
+  void load_targets(Destination& to, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
+    (load_target<Output>(to, rows), ...);
   }
-  template <std::size_t Output>
-  void load_target(Session& session, std::span<std::int32_t const> rows) const {
-    auto* const target = session.template target<Output>();
+  template <std::size_t Output, class Destination>
+  void load_target(Destination& to, std::span<std::int32_t const> rows) const {
+    auto* const target = to.template target<Output>();
     y_[static_cast<int>(Output)].gather(rows, target);
     constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
     constexpr auto width =
@@ -105,7 +110,7 @@ class batch_loader {
     if (rows.size() < batch)
       std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
 
-    float* const scale = session.scale(Output);
+    float* const scale = to.scale(Output);
     for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
     if (weights_.given()) weights_.gather(rows, scale);
     // From one number per sample to one per row, backwards since they share their memory.

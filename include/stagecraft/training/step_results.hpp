@@ -1,34 +1,69 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a trainer reports: the means of loss and metrics over the batches of an epoch, under Keras's names. Level 6.
+// What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names. Level 6.
 #pragma once
 
-#include <stagecraft/training/logs.hpp>
+#include <stagecraft/execution/step_view.hpp>
+#include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/training.hpp>
+#include <stagecraft/training/accumulated_value.hpp>
 #include <stagecraft/training/metric_state.hpp>
+#include <stagecraft/training/run_kind.hpp>
+#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <utility>
 
 namespace stagecraft {
 
 /// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
-/// metrics of each output, whose names begin with the output's layer if there are several.
-template <class Session, auto Training>
+/// metrics of each output, whose names begin with the output's layer if there are several. `predict` reports nothing.
+///
+/// The options of the pipeline, or of gradient accumulation, say what is reported, as Graphcore's outfeed does:
+/// - all of it, after each step: means over the samples;
+/// - `outfeed_loss`, `outfeed_mask`: while training, only the total loss, or not all metrics; the others are not
+///   computed and have no name;
+/// - `accumulate_outfeed`: per weight update, the mean of its micro-batches' results, each divided by their number and
+///   summed in `accumulate_outfeed_dtype`. In `evaluate` the same per execution; Graphcore's guide divides by the steps
+///   of the epoch, to which the mean over all executions comes in the end. An epoch's values are the means over its
+///   steps; a batch that is not full counts as much as the others;
+/// - `outfeed_mode::last`: the results of each execution's last step; those of the other steps are not computed. An
+///   epoch's values are the means of these.
+template <class Session, Model M, auto Training, run_kind Kind>
 class step_results {
+  static constexpr bool trains = Kind == run_kind::training;
+  static constexpr bool only_loss = trains && options_of<M, Training>.outfeed_loss;
+  static constexpr bool accumulates = Kind != run_kind::prediction && options_of<M, Training>.accumulate_outfeed;
+  static constexpr bool only_last = Training.outfeed_queue.outfeed_mode == outfeed_mode::last;
+  // A copy, since Clang 19 finds members of class type of a template argument at wrong places.
+  static constexpr auto compiled_metrics = Training.metrics;
+
+  struct metric_choice {
+    std::array<int, static_cast<std::size_t>(Training.metrics.size()) + 1> index{};
+    std::size_t count = 0;
+  };
+  static constexpr metric_choice chosen = [] {
+    metric_choice result;
+    if (Kind == run_kind::prediction || only_loss) return result;
+    for (int i = 0; i < Training.metrics.size(); ++i)
+      if (!trains || !options_of<M, Training>.outfeed_mask.leaves_out(i)) result.index[result.count++] = i;
+    return result;
+  }();
+
  public:
   static constexpr std::size_t outputs = Session::output_count;
-  static constexpr auto metrics = static_cast<std::size_t>(Training.metrics.size());
-  static constexpr std::size_t losses = outputs == 1 ? 1 : 1 + outputs;
-  /// Number of values: of what `evaluate` gives.
+  /// Metrics that are reported of each output.
+  static constexpr std::size_t metrics = chosen.count;
+  static constexpr std::size_t losses = Kind == run_kind::prediction ? 0 : outputs == 1 || only_loss ? 1 : 1 + outputs;
+  /// Number of values.
   static constexpr std::size_t count = losses + outputs * metrics;
+  using values_type = std::array<double, count>;
 
   step_results() {
     for (std::size_t output = 0; output < outputs; ++output)
       for (std::size_t i = 0; i < metrics; ++i)
-        metrics_[output * metrics + i] =
-            metric_state(compiled_metrics[static_cast<int>(i)], Session::sparse_targets(output),
-                         Session::output_shape(output).back());
+        metrics_[output * metrics + i] = metric_state(
+            compiled_metrics[chosen.index[i]], Session::sparse_targets(output), Session::output_shape(output).back());
   }
 
   [[nodiscard]] static std::string name(std::size_t index) {
@@ -36,56 +71,45 @@ class step_results {
     if (index < losses) return output_name(index - 1) + "_loss";
     if constexpr (metrics > 0) {
       auto const output = (index - losses) / metrics;
-      std::string const metric(compiled_metrics[static_cast<int>((index - losses) % metrics)].name());
+      std::string const metric(compiled_metrics[chosen.index[(index - losses) % metrics]].name());
       return outputs == 1 ? metric : output_name(output) + "_" + metric;
     }
     return {};
   }
 
-  /// Logs with all names, to be filled again and again.
-  [[nodiscard]] static logs make_logs() {
-    logs result;
-    for (std::size_t i = 0; i < count; ++i) result[name(i)] = 0;
+  /// Says of how many steps the next execution consists.
+  void begin_execution(int steps) {
+    steps_ = steps;
+    if constexpr (accumulates) {
+      gathered_.fill({});
+      gathered_steps_ = 0;
+      gathered_count_ = trains ? std::min(steps, options_of<M, Training>.accumulation_steps()) : steps;
+    }
+  }
+
+  /// Takes in a step.
+  void add(step_view<Session> const& step) {
+    if constexpr (count > 0) {
+      if (only_last && step.step() + 1 != steps_) return;
+      if constexpr (accumulates)
+        for (auto& metric : metrics_) metric.reset();
+      add_metrics(step, std::make_index_sequence<outputs>{});
+      if constexpr (accumulates) {
+        gather(step);
+      } else {
+        for (std::size_t i = 0; i < losses; ++i) losses_[i].add(loss(step, i), step.valid_samples());
+      }
+    }
+  }
+
+  [[nodiscard]] values_type values() const {
+    values_type result{};
+    for (std::size_t i = 0; i < count; ++i)
+      result[i] = accumulates || i < losses ? losses_[i].result() : metrics_[i - losses].result();
     return result;
-  }
-
-  void reset() {
-    for (auto& loss : losses_) loss.reset();
-    for (auto& metric : metrics_) metric.reset();
-  }
-
-  /// Takes in a step of `rows` samples: predictions and targets are still in the session's memory.
-  void add(Session& session, int rows, bool training) {
-    losses_[0].add(static_cast<double>(session.total_loss()), rows);
-    if constexpr (losses > 1)
-      for (std::size_t output = 0; output < outputs; ++output)
-        losses_[1 + output].add(static_cast<double>(session.loss(output)), rows);
-    add_metrics(session, rows, training, std::make_index_sequence<outputs>{});
-  }
-
-  [[nodiscard]] std::array<double, count> values() const {
-    std::array<double, count> result{};
-    for (std::size_t i = 0; i < losses; ++i) result[i] = losses_[i].result();
-    for (std::size_t i = 0; i < metrics_.size(); ++i) result[losses + i] = metrics_[i].result();
-    return result;
-  }
-
-  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them.
-  void write(logs& values_of_step) const {
-    if (values_of_step.size() < count) values_of_step = make_logs();
-    auto const all = values();
-    for (std::size_t i = 0; i < count; ++i) values_of_step.value(i) = all[i];
-  }
-  /// Into any logs, each name with a prefix.
-  void write(logs& values_of_epoch, std::string const& prefix) const {
-    auto const all = values();
-    for (std::size_t i = 0; i < count; ++i) values_of_epoch[prefix + name(i)] = all[i];
   }
 
  private:
-  // A copy, since Clang 19 finds members of class type of a template argument at wrong places.
-  static constexpr auto compiled_metrics = Training.metrics;
-
   [[nodiscard]] static std::string output_name(std::size_t output) {
     std::string result(Session::graph.layer_of(Session::outputs[output]).name.view());
     int same = 0;
@@ -95,19 +119,37 @@ class step_results {
     return same > 0 ? result + "_" + std::to_string(same) : result;
   }
 
-  template <std::size_t... Output>
-  void add_metrics(Session& session, int rows, bool training, std::index_sequence<Output...>) {
-    (add_metrics_of<Output>(session, rows, training), ...);
-  }
-  template <std::size_t Output>
-  void add_metrics_of(Session& session, int rows, bool training) {
-    for (std::size_t i = 0; i < metrics; ++i)
-      metrics_[Output * metrics + i].update(session.prediction(Output, training), session.template target<Output>(),
-                                            rows * Session::rows_per_sample(Output));
+  [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
+    return static_cast<double>(index == 0 ? step.total_loss() : step.loss(index - 1));
   }
 
-  std::array<running_mean, losses> losses_;
+  template <std::size_t... Output>
+  void add_metrics(step_view<Session> const& step, std::index_sequence<Output...>) {
+    (add_metrics_of<Output>(step), ...);
+  }
+  template <std::size_t Output>
+  void add_metrics_of(step_view<Session> const& step) {
+    for (std::size_t i = 0; i < metrics; ++i)
+      metrics_[Output * metrics + i].update(step.prediction(Output), step.template target<Output>(),
+                                            step.valid_samples() * Session::rows_per_sample(Output));
+  }
+
+  void gather(step_view<Session> const& step) {
+    for (std::size_t i = 0; i < count; ++i)
+      gathered_[i].add(i < losses ? loss(step, i) : metrics_[i - losses].result(), gathered_count_);
+    if (++gathered_steps_ < gathered_count_) return;
+    gathered_steps_ = 0;
+    for (std::size_t i = 0; i < count; ++i) losses_[i].add(gathered_[i].take(), gathered_count_);
+  }
+
+  using accumulated = accumulated_value<options_of<M, Training>.accumulate_outfeed_dtype>;
+
+  std::array<running_mean, accumulates ? count : losses> losses_;
   std::array<metric_state, outputs * metrics> metrics_;
+  std::array<accumulated, accumulates ? count : 0> gathered_;  // since the last one that was reported
+  int gathered_steps_ = 0;
+  int gathered_count_ = 1;
+  int steps_ = 1;
 };
 
 }  // namespace stagecraft

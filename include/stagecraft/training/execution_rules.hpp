@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the batches of a run become steps of its replicas, and steps become executions: Keras on IPU's rules, checked
+// before anything runs. Keras counterpart: IPUDataHandler. Level 6.
+#pragma once
+
+#include <stagecraft/training/data_checks.hpp>
+#include <algorithm>
+#include <cstdio>
+
+namespace stagecraft {
+
+/// How many steps each replica takes: all batches, shared out evenly. As in Keras on IPU, those that are left over are
+/// left out, with a warning.
+/// Errors: E4003 if `asked` steps (0: all) need more batches than there are, E4041 if some replica would have none.
+[[nodiscard]] inline int steps_of_replica(char const* option, int asked, int batches, int replicas) {
+  if (asked > 0) {
+    check_steps(option, asked * replicas, batches);
+    return asked;
+  }
+  int const left = batches % replicas;
+  if (batches < replicas)
+    detail::throw_data_error("E4041", "x: expected at least %d batches, one for each replica, found %d", replicas,
+                             batches);
+  if (left != 0)
+    std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", batches,
+                 replicas, left == 1 ? "the last one is" : "the last ones are");
+  return batches / replicas;
+}
+
+/// How many steps of each replica training executes at once. As in Keras on IPU, an execution is cut to an epoch that
+/// is shorter (with a warning), and must divide a longer one.
+/// Errors: E4017, E4018.
+[[nodiscard]] inline int steps_of_training_execution(int steps_of_epoch, int wanted, int accumulation_steps) {
+  int const steps = std::min(wanted, steps_of_epoch);
+  if (steps_of_epoch % steps != 0)
+    detail::throw_data_error("E4017", "steps_per_execution: expected a divisor of the epoch's %d batches, found %d",
+                             steps_of_epoch, steps);
+  if (steps % accumulation_steps != 0)
+    detail::throw_data_error(
+        "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches, found %d",
+        steps, accumulation_steps);
+  if (steps < wanted)
+    std::fprintf(stderr,
+                 "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
+                 wanted, steps_of_epoch, steps);
+  return steps;
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches. Level 6.
+#pragma once
+
+#include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/training/asynchronous_callbacks.hpp>
+#include <stagecraft/training/batch_feed.hpp>
+#include <stagecraft/training/callback_list.hpp>
+#include <stagecraft/training/replica_results.hpp>
+#include <stagecraft/training/run_kind.hpp>
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+
+namespace stagecraft {
+
+/// How many steps each replica takes, and how many of them at once.
+struct step_counts {
+  int steps = 0;
+  int execution = 1;
+};
+
+/// Runs one execution after the other.
+///
+/// Callbacks of batches are called once per execution: the first hook with its first step before it, the second one
+/// with its last step after it. With `asynchronous_callbacks`, both are called for every step, from a thread of its
+/// own, as soon as the step's results are there (not in training and evaluation with `accumulate_outfeed`); logs then
+/// hold the same as those of synchronous callbacks do for the same step. Such a callback may ask for `stop_training`
+/// and for another learning rate, which the executions that follow obey; those of steps that are carried out are all
+/// called. Hooks of epochs and runs are called on the caller's thread, when all batches' are done.
+template <class Trained, Model M, auto Training, run_kind Kind>
+class step_runner {
+  using session_type = typename Trained::session_type;
+
+ public:
+  using feed_type = batch_feed<session_type, M, Training, Kind>;
+  using results_type = replica_results<session_type, M, Training, Kind>;
+  static constexpr bool is_asynchronous =
+      Training.asynchronous_callbacks && (Kind == run_kind::prediction || !options_of<M, Training>.accumulate_outfeed);
+  /// Threads that work at the same time.
+  static constexpr int busy_threads =
+      session_type::threads + (feed_type::prefetch_depth > 0 ? 1 : 0) + (is_asynchronous ? 1 : 0);
+
+  step_runner(Trained& model, callback_list& callbacks, step_counts const& counts,
+              typename feed_type::loader const& data, epoch_order const& order, int batch_size, int batches)
+      : model_(model), callbacks_(callbacks), counts_(counts), feed_(data, order, batch_size, batches, busy_threads) {
+    if constexpr (is_asynchronous)
+      asynchronous_.emplace(model, callbacks, Training.outfeed_queue.buffer_depth, busy_threads);
+  }
+
+  /// All steps, from the first one on. `look(view, step)` sees each step of each replica, perhaps of several replicas
+  /// at the same time.
+  template <class Look>
+  void run(results_type& results, logs& values, Look const& look) {
+    started const all(*this, values);
+    for (int first = 0; first < counts_.steps && !stops(); first += counts_.execution) {
+      int const steps = std::min(counts_.execution, counts_.steps - first);
+      model_.begin_execution();
+      results.begin_execution(steps);
+      if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, values);
+      execute(first, steps, results, look);
+      if constexpr (!is_asynchronous) {
+        results.write(values);
+        callbacks_.on_batch_end(Kind, first + steps - 1, values);
+      }
+    }
+    if constexpr (is_asynchronous) asynchronous_->finish();
+  }
+  void run(results_type& results, logs& values) {
+    run(results, values, [](auto const&, int) {});
+  }
+
+ private:
+  /// What runs beside the steps, from here to the end of the run, whatever ends it.
+  class started {
+   public:
+    started(step_runner& runner, [[maybe_unused]] logs& values) : runner_(runner) {
+      runner_.model_.session().begin_run();
+      if constexpr (is_asynchronous) {
+        runner_.model_.set_beside_steps(true);
+        runner_.asynchronous_->start(values);
+      }
+      runner_.feed_.start(runner_.counts_.steps);
+    }
+    started(started const&) = delete;
+    started& operator=(started const&) = delete;
+    ~started() {
+      runner_.feed_.stop();
+      if constexpr (is_asynchronous) {
+        runner_.asynchronous_->stop();
+        runner_.model_.set_beside_steps(false);
+      }
+    }
+
+   private:
+    step_runner& runner_;
+  };
+
+  /// What sessions call. `cancel` is for those with several threads: when one has failed, others may wait here.
+  struct bring_batch {
+    step_runner& runner;
+    int first;
+
+    template <class Destination>
+    void operator()(Destination& to, int replica, int step) const {
+      runner.feed_.load(to, replica, first + step);
+    }
+    void cancel() const noexcept { runner.feed_.cancel(); }
+  };
+  template <class Look>
+  struct take_results {
+    step_runner& runner;
+    results_type& results;
+    Look const& look;
+    int first;
+
+    template <class View>
+    void operator()(View const& step) const {
+      auto& own = results[step.replica()];
+      own.add(step);
+      look(step, first + step.step());
+      if constexpr (is_asynchronous) runner.asynchronous_->put(step.replica(), own.values());
+    }
+    void cancel() const noexcept {
+      if constexpr (is_asynchronous) runner.asynchronous_->cancel();
+    }
+  };
+
+  template <class Look>
+  void execute(int first, int steps, results_type& results, Look const& look) {
+    auto& session = model_.session();
+    bring_batch const bring{*this, first};
+    take_results<Look> const take{*this, results, look, first};
+    if constexpr (Kind == run_kind::training)
+      session.train(steps, bring, take);
+    else if constexpr (Kind == run_kind::evaluation)
+      session.test(steps, bring, take);
+    else
+      session.predict(steps, bring, take);
+  }
+
+  [[nodiscard]] bool stops() const {
+    if constexpr (Kind != run_kind::training)
+      return false;
+    else if constexpr (is_asynchronous)
+      return asynchronous_->stops();
+    else
+      return model_.stop_training;
+  }
+
+  Trained& model_;
+  callback_list& callbacks_;
+  step_counts counts_;
+  feed_type feed_;
+  std::conditional_t<is_asynchronous, std::optional<asynchronous_callbacks<Kind, results_type>>, detail::no_queue>
+      asynchronous_;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The weights and the learning rate of a model in training, as its user and its callbacks see them. Level 6.
+#pragma once
+
+#include <stagecraft/training/trainable.hpp>
+#include <stagecraft/training/weight_views.hpp>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft {
+
+/// Owns the session that carries out a model's steps.
+template <class M, class Session>
+class trained_model : public trainable {
+ public:
+  using session_type = Session;
+
+  explicit trained_model(std::uint64_t seed) : session_(seed) {}
+
+  [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
+
+  [[nodiscard]] float learning_rate() const override {
+    return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_.learning_rate();
+  }
+  /// From asynchronous batch callbacks: for the executions that follow.
+  void set_learning_rate(float rate) override {
+    if (beside_steps_)
+      std::atomic_ref(next_rate_).store(rate);
+    else
+      session_.set_learning_rate(rate);
+  }
+
+  /// Copies of all weights, in the order of the model's layers; those of a subclass in the order of their first calls,
+  /// where Keras takes the order of its attributes. Definition: tf.keras.Model.get_weights.
+  /// Errors: E4042 from asynchronous batch callbacks: the weights are in use.
+  [[nodiscard]] std::vector<weight_array> get_weights() const override {
+    check_at_rest("get_weights");
+    return detail::copy_weights<M>(session_);
+  }
+  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
+  void set_weights(std::vector<weight_array> const& weights) override {
+    check_at_rest("set_weights");
+    detail::assign_weights<M>(session_, weights);
+    session_.begin_run();
+  }
+
+  /// A weight as an xtensor expression over the model's own memory, nothing is copied:
+  /// `model.template weight<"dense/kernel">()`, shape (inputs, units). Reads and writes; with several replicas the
+  /// first one's, which the others take over when the next run begins. E4032 for an unknown name.
+  template <fixed_name Name>
+  [[nodiscard]] auto weight() {
+    return detail::view_weight<M, Name>(session_);
+  }
+
+  /// The session that carries out the steps.
+  [[nodiscard]] session_type& session() noexcept { return session_; }
+
+  /// Says that callbacks run at the same time as steps from here on, or not any more.
+  void set_beside_steps(bool beside_steps) {
+    if (beside_steps) next_rate_ = session_.learning_rate();
+    beside_steps_ = beside_steps;
+    if (!beside_steps) session_.set_learning_rate(next_rate_);
+  }
+  /// Called between executions: takes over what callbacks have asked for meanwhile.
+  void begin_execution() {
+    if (beside_steps_) session_.set_learning_rate(std::atomic_ref(next_rate_).load());
+  }
+
+ protected:
+  trained_model(trained_model const&) = default;
+  trained_model(trained_model&&) = default;
+  trained_model& operator=(trained_model const&) = default;
+  trained_model& operator=(trained_model&&) = default;
+
+ private:
+  void check_at_rest(char const* what) const {
+    if (beside_steps_)
+      detail::throw_data_error("E4042",
+                               "%s: expected a call while no step runs, found one in a batch's callback, which "
+                               "asynchronous_callbacks calls beside the steps",
+                               what);
+  }
+
+  session_type session_;
+  mutable float next_rate_ = 0;  // atomic_ref takes no const float
+  bool beside_steps_ = false;
+};
+
+}  // namespace stagecraft
