@@ -34,7 +34,7 @@ struct trace_event {
 ///     sc::trace record;
 ///     pipeline.record(&record);   // from now on; nullptr: no more
 ///     ...
-///     sc::write_chrome_trace("run.json", record);
+///     sc::write_chrome_trace(record, "run.json");
 ///
 /// What has been recorded may be looked at when no thread is recording: between two executions, or after the run.
 class trace {

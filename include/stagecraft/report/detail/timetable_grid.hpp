@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A timetable cut into the cells that pictures of it show. Level 7.
+#pragma once
+
+#include <stagecraft/pipeline/timetable.hpp>
+#include <stagecraft/report/detail/text_writer.hpp>
+#include <stagecraft/report/timetable_options.hpp>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// One thing that a device does in a slot. It takes the part from `begin` to `end` of the slot's width.
+struct timetable_cell {
+  std::string label;  ///< "F3": forward of micro-batch 3; "F3.1": in stage 1, where the device has several
+  timetable_step step;
+  double begin = 0, end = 1;
+};
+
+/// A slot that is shown, or, with `slot` -1, `hidden` slots that are not.
+struct timetable_column {
+  int slot = 0;
+  int hidden = 0;
+};
+
+/// What pictures show of a timetable: recomputation, backward and forward passes, and the weight update in a slot
+/// behind them.
+class timetable_grid {
+ public:
+  timetable_grid(timetable const& table, timetable_picture_options const& options) : table_(table) {
+    int const slots = this->slots(), shown = options.max_slots;
+    if (shown <= 0 || slots <= shown) {
+      for (int slot = 0; slot < slots; ++slot) columns_.push_back({slot});
+    } else {
+      int const first = (shown + 1) / 2, last = shown - first;
+      for (int slot = 0; slot < first; ++slot) columns_.push_back({slot});
+      columns_.push_back({-1, slots - shown});
+      for (int slot = slots - last; slot < slots; ++slot) columns_.push_back({slot});
+    }
+    for (auto const& column : columns_)
+      for (int device = 0; column.slot >= 0 && device < table.devices(); ++device) {
+        int const count = static_cast<int>(cells(column.slot, device).size());
+        if (count > 0 && parts(column.slot, device, count) > most_parts_)
+          most_parts_ = parts(column.slot, device, count);
+      }
+  }
+
+  [[nodiscard]] timetable const& table() const { return table_; }
+  /// With the slot of the weight update, if there is one.
+  [[nodiscard]] int slots() const { return table_.slots() + (table_.trains() ? 1 : 0); }
+  [[nodiscard]] std::vector<timetable_column> const& columns() const { return columns_; }
+  /// The parts of a slot's width that are as wide as its narrowest cell.
+  [[nodiscard]] int most_parts() const { return most_parts_; }
+
+  [[nodiscard]] std::vector<timetable_cell> cells(int slot, int device) const {
+    std::vector<timetable_cell> result;
+    for (auto const& step : table_.steps(slot, device))
+      if (is_shown(step.kind)) result.push_back({label(step, device), step});
+    int const count = static_cast<int>(result.size());
+    for (int i = 0; i < count; ++i) {
+      auto& cell = result[static_cast<std::size_t>(i)];
+      int const all = parts(slot, device, count), place = all == count ? i : place_of(cell.step, device);
+      cell.begin = static_cast<double>(place) / all;
+      cell.end = static_cast<double>(place + 1) / all;
+    }
+    return result;
+  }
+
+  /// "stage 0", "stages 0, 2".
+  [[nodiscard]] std::string stages_of(int device) const {
+    text_writer text;
+    int const count = stage_count(device);
+    if (count == 0) return "no stage";
+    text << (count == 1 ? "stage " : "stages ");
+    int written = 0;
+    for (int stage = 0; stage < table_.stages(); ++stage)
+      if (table_.device_of_stage(stage) == device) text << (written++ > 0 ? ", " : "") << stage;
+    return text.take();
+  }
+
+  /// "4 stages on 4 devices, training, 8 micro-batches".
+  [[nodiscard]] std::string description() const {
+    text_writer text;
+    count(text, table_.stages(), "stage");
+    text << " on ";
+    count(text, table_.devices(), "device");
+    text << (table_.trains() ? ", training, " : ", inference, ");
+    count(text, table_.micro_batches(), "micro-batch", "es");
+    return text.take();
+  }
+  /// "15 slots, bubble 46.7 %".
+  [[nodiscard]] std::string cost() const {
+    text_writer text;
+    count(text, table_.slots(), "slot");
+    text << ", bubble " << 100 * table_.bubble() << " %";
+    return text.take();
+  }
+  /// "Grouped schedule".
+  [[nodiscard]] std::string title(timetable_picture_options const& options) const {
+    if (!options.title.empty()) return options.title;
+    auto text = std::string(name(table_.schedule())) + " schedule";
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+  }
+  /// Whether there are cells of this kind.
+  [[nodiscard]] bool shows(pass_kind kind) const {
+    switch (kind) {
+      case pass_kind::backward:
+      case pass_kind::weight_update: return table_.trains();
+      case pass_kind::recompute: return table_.recomputes(0);
+      default: return is_shown(kind);
+    }
+  }
+  /// Whether a device has several stages, which the labels of its cells then name.
+  [[nodiscard]] bool names_stages() const {
+    for (int device = 0; device < table_.devices(); ++device)
+      if (stage_count(device) > 1) return true;
+    return false;
+  }
+
+ private:
+  static bool is_shown(pass_kind kind) {
+    return kind == pass_kind::forward || kind == pass_kind::backward || kind == pass_kind::recompute ||
+           kind == pass_kind::weight_update;
+  }
+  static void count(text_writer& text, int number, char const* noun, char const* plural = "s") {
+    text << number << ' ' << noun << (number == 1 ? "" : plural);
+  }
+  [[nodiscard]] int stage_count(int device) const {
+    int number = 0;
+    for (int stage = 0; stage < table_.stages(); ++stage) number += table_.device_of_stage(stage) == device ? 1 : 0;
+    return number;
+  }
+  [[nodiscard]] std::string label(timetable_step const& step, int device) const {
+    text_writer text;
+    switch (step.kind) {
+      case pass_kind::weight_update: return "U";
+      case pass_kind::recompute: text << 'R'; break;
+      case pass_kind::backward: text << 'B'; break;
+      default: text << 'F'; break;
+    }
+    text << step.micro_batch;
+    if (stage_count(device) > 1) text << '.' << step.stage;
+    return text.take();
+  }
+
+  /// In the grouped schedule each pass has its place in the slot, also where another one's is empty. In the others, a
+  /// pass has the slot to itself.
+  [[nodiscard]] int parts(int slot, int device, int count) const {
+    if (table_.schedule() != schedule::grouped || slot >= table_.slots()) return count;
+    int number = 0;
+    for (int stage = 0; stage < table_.stages(); ++stage)
+      if (table_.device_of_stage(stage) == device) number += (table_.trains() ? 2 : 1) + (table_.recomputes(0) ? 1 : 0);
+    return number;
+  }
+  [[nodiscard]] int place_of(timetable_step const& step, int device) const {
+    int place = 0;
+    for (int stage = 0; stage < table_.stages() && table_.trains(); ++stage) {
+      if (table_.device_of_stage(stage) != device) continue;
+      if (step.kind == pass_kind::recompute && step.stage == stage) return place;
+      place += table_.recomputes(0) ? 1 : 0;
+      if (step.kind == pass_kind::backward && step.stage == stage) return place;
+      ++place;
+    }
+    for (int stage = 0; stage < step.stage; ++stage) place += table_.device_of_stage(stage) == device ? 1 : 0;
+    return place;
+  }
+
+  timetable const& table_;
+  std::vector<timetable_column> columns_;
+  int most_parts_ = 1;
+};
+
+/// What a slot belongs to.
+enum class timetable_phase : unsigned char { ramp_up, steady, ramp_down, update };
+
+[[nodiscard]] constexpr timetable_phase phase_of(timetable const& table, int slot) {
+  if (slot >= table.slots()) return timetable_phase::update;
+  if (slot < table.ramp_up_slots()) return timetable_phase::ramp_up;
+  return slot < table.slots() - table.ramp_down_slots() ? timetable_phase::steady : timetable_phase::ramp_down;
+}
+
+/// "ramp-up". The update needs no name of its own: its cells have one.
+[[nodiscard]] constexpr char const* phase_name(timetable_phase phase) {
+  switch (phase) {
+    case timetable_phase::ramp_up: return "ramp-up";
+    case timetable_phase::steady: return "steady";
+    case timetable_phase::ramp_down: return "ramp-down";
+    default: return "";
+  }
+}
+
+}  // namespace stagecraft::detail

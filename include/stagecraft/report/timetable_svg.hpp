@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pipeline's timetable as a picture: devices down, slots across, each micro-batch in its own colour, as in the
+// guide's figures of the grouped, interleaved and sequential pipeline. Level 7.
+#pragma once
+
+#include <stagecraft/report/detail/svg_drawing.hpp>
+#include <stagecraft/report/detail/timetable_grid.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// Draws one timetable.
+class timetable_drawing {
+ public:
+  timetable_drawing(timetable const& table, timetable_picture_options const& options)
+      : grid_(table, options), drawing_(grid_.title(options) + ": " + grid_.description()) {
+    double widest = 0;
+    for (auto const& column : grid_.columns())
+      for (int device = 0; column.slot >= 0 && device < table.devices(); ++device)
+        for (auto const& cell : grid_.cells(column.slot, device))
+          widest = std::max(widest, text_width(cell.label, cell_text));
+    slot_width_ = std::max(28.0, widest + 9) * grid_.most_parts();
+    for (int device = 0; device < table.devices(); ++device)
+      left_ = std::max(left_, margin + 24 + text_width(grid_.stages_of(device), 11) + 12);
+  }
+
+  [[nodiscard]] std::string draw(timetable_picture_options const& options) {
+    double const right = left_ + width_of(grid_.columns().size());
+    double const width = std::max(right + margin, 420.0);
+    double const bottom = top + row * grid_.table().devices();
+    drawing_.text(margin, 34, grid_.title(options), {.size = 18, .bold = true});
+    drawing_.text(margin, 54, grid_.description() + ", " + grid_.cost(), {.color = "faint"});
+    draw_phases(bottom);
+    draw_devices(right);
+    for (std::size_t i = 0; i < grid_.columns().size(); ++i) draw_column(i, bottom);
+    drawing_.text((left_ + right) / 2, bottom + 36, "slot", {.color = "faint", .anchor = text_anchor::middle});
+    draw_legend(bottom + 62);
+    return drawing_.document(width, bottom + 84);
+  }
+
+ private:
+  static constexpr double margin = 20, top = 96, row = 38, cell_text = 12, gap_width = 34;
+
+  [[nodiscard]] double width_of(std::size_t columns) const {
+    double width = 0;
+    for (std::size_t i = 0; i < columns; ++i) width += column_width(i);
+    return width;
+  }
+  [[nodiscard]] double column_width(std::size_t i) const {
+    auto const& column = grid_.columns()[i];
+    // The update has no other passes beside it.
+    if (column.slot == grid_.table().slots()) return std::max(slot_width_ / grid_.most_parts(), 34.0);
+    return column.slot < 0 ? gap_width : slot_width_;
+  }
+
+  /// Brackets over the slots: ramp-up, steady, ramp-down.
+  void draw_phases(double bottom) {
+    auto const& shown = grid_.columns();
+    auto const phase = [&](std::size_t i) {
+      return phase_of(grid_.table(), shown[shown[i].slot < 0 ? i - 1 : i].slot);
+    };
+    for (std::size_t i = 0, end = 0; i < shown.size(); i = end) {
+      for (end = i + 1; end < shown.size() && phase(end) == phase(i);) ++end;
+      double const x1 = left_ + width_of(i), x2 = left_ + width_of(end);
+      if (i > 0) drawing_.line(x1, top - 22, x1, bottom + 4, "line-edge");
+      std::string_view label = phase_name(phase(i));
+      if (label.empty()) continue;
+      if (text_width(label, 11) > x2 - x1 - 4 && label.find('-') != std::string_view::npos)
+        label.remove_prefix(label.find('-') + 1);
+      drawing_.box(x1 + 2, top - 9, x2 - x1 - 4, 3, phase(i) == timetable_phase::steady ? "faint" : "grid", 1.5);
+      if (text_width(label, 11) <= x2 - x1)
+        drawing_.text((x1 + x2) / 2, top - 15, label, {.size = 11, .color = "faint", .anchor = text_anchor::middle});
+    }
+  }
+
+  void draw_devices(double right) {
+    double const bottom = top + row * grid_.table().devices();
+    drawing_.upright_text(margin + 4, (top + bottom) / 2, "device",
+                          {.size = 11, .color = "faint", .anchor = text_anchor::middle});
+    for (int device = 0; device < grid_.table().devices(); ++device) {
+      double const y = top + row * device;
+      drawing_.box(left_, y + 2, right - left_, row - 4, "panel", 4);
+      drawing_.text(left_ - 10, y + row / 2 - 1, std::to_string(device),
+                    {.size = 13, .anchor = text_anchor::end, .bold = true});
+      drawing_.text(left_ - 10, y + row / 2 + 12, grid_.stages_of(device),
+                    {.size = 10.5, .color = "faint", .anchor = text_anchor::end});
+    }
+  }
+
+  void draw_column(std::size_t i, double bottom) {
+    auto const& column = grid_.columns()[i];
+    double const x = left_ + width_of(i), width = column_width(i);
+    text_style const number{.size = 10.5, .color = "faint", .anchor = text_anchor::middle};
+    if (column.slot < 0) {
+      drawing_.box(x, top, width, bottom - top, "sheet");
+      for (int device = 0; device < grid_.table().devices(); ++device)
+        for (int dot = -1; dot <= 1; ++dot)
+          drawing_.box(x + width / 2 + 8 * dot - 1.5, top + row * (device + 0.5) - 1.5, 3, 3, "line", 1.5);
+      drawing_.text(x + width / 2, bottom + 16, "+" + std::to_string(column.hidden), number);
+      return;
+    }
+    if (grid_.most_parts() > 1 && i > 0 && column.slot < grid_.table().slots())
+      drawing_.line(x, top + 2, x, bottom - 2);
+    if (column.slot < grid_.table().slots())
+      drawing_.text(x + width / 2, bottom + 16, std::to_string(column.slot), number);
+    for (int device = 0; device < grid_.table().devices(); ++device)
+      for (auto const& cell : grid_.cells(column.slot, device))
+        draw_cell(x + cell.begin * width, top + row * device + 4, (cell.end - cell.begin) * width, cell.label,
+                  cell.step.kind, cell.step.micro_batch);
+  }
+
+  void draw_cell(double x, double y, double width, std::string_view label, pass_kind kind, int micro_batch) {
+    bool const dark = kind == pass_kind::backward || kind == pass_kind::weight_update;
+    std::string color = kind == pass_kind::weight_update ? "gray" : strong_class(micro_batch);
+    if (kind == pass_kind::forward) color = tint_class(micro_batch);
+    if (kind == pass_kind::recompute) color = tint_class(micro_batch) + " " + color + "-edge";
+    double const outline = kind == pass_kind::recompute ? 0.5 : 0;
+    drawing_.box(x + 1 + outline, y + outline, width - 2 - 2 * outline, row - 8 - 2 * outline, color, 3);
+    drawing_.text(x + width / 2, y + (row - 8) / 2 + 4.3, label,
+                  {.size = cell_text, .color = dark ? "white" : "ink", .anchor = text_anchor::middle});
+  }
+
+  void draw_legend(double y) {
+    text_style const style{.size = 11, .color = "faint"};
+    double x = margin;
+    auto const say = [&](std::string_view text, double space) {
+      drawing_.text(x, y + 4, text, style);
+      x += text_width(text, style.size) + space;
+    };
+    auto const entry = [&](pass_kind kind, std::string_view label, std::string_view meaning) {
+      if (!grid_.shows(kind)) return;
+      double const width = std::max(30.0, text_width(label, cell_text) + 6);
+      draw_cell(x, y - 15, width, label, kind, 0);
+      x += width + 6;
+      say(meaning, 18);
+    };
+    bool const stages = grid_.names_stages();
+    say(stages ? "micro-batch 0 in stage 1:" : "micro-batch 0:", 8);
+    entry(pass_kind::forward, stages ? "F0.1" : "F0", "forward");
+    entry(pass_kind::recompute, stages ? "R0.1" : "R0", "recompute");
+    entry(pass_kind::backward, stages ? "B0.1" : "B0", "backward");
+    entry(pass_kind::weight_update, "U", "weight update");
+  }
+
+  timetable_grid grid_;
+  svg_drawing drawing_;
+  double left_ = 90;
+  double slot_width_ = 28;
+};
+
+}  // namespace detail
+
+/// The timetable of a pipeline as an SVG picture. The slots of the ramp-up, the steady block and the ramp-down are
+/// marked; forward passes are light and backward passes dark in their micro-batch's colour, which comes again after
+/// eight. On a page in dark colours, the picture is dark.
+[[nodiscard]] inline std::string timetable_svg(timetable const& table, timetable_picture_options const& options = {}) {
+  return detail::timetable_drawing(table, options).draw(options);
+}
+
+}  // namespace stagecraft
