@@ -59,7 +59,8 @@ class host_pipeline : public session_shape<M, Training> {
   /// One execution: `steps` micro-batches of each replica, a multiple of those of a weight update (else data_error
   /// E4070). `feed(to, replica, step)` fills each, on the thread of the replica's first stage; `results(view)` sees its
   /// losses and predictions, on the thread of the last stage. Both are called in the order of the steps for each
-  /// replica, and perhaps at the same time for several.
+  /// replica, and perhaps at the same time for several. They may wait; if they have a member `cancel`, it is called
+  /// once when another thread has failed, and ends what they wait for.
   template <class Feed, class Results>
   void train(int steps, Feed const& feed, Results const& results) {
     if (steps % accumulation_steps != 0)
@@ -141,6 +142,10 @@ class host_pipeline : public session_shape<M, Training> {
     all.call_results = [](void const* what, step_view<host_pipeline> const& view) {
       (*static_cast<Results const*>(what))(view);
     };
+    all.cancel = [](execution_type const& what) noexcept {
+      if constexpr (requires(Feed const& f) { f.cancel(); }) static_cast<Feed const*>(what.feed)->cancel();
+      if constexpr (requires(Results const& r) { r.cancel(); }) static_cast<Results const*>(what.results)->cancel();
+    };
     all.has_targets = has_targets;
     all.team = team_.get();
     all.seed = seed_;
@@ -159,7 +164,7 @@ class host_pipeline : public session_shape<M, Training> {
     auto const count_updates = [this] { updates_ += std::exchange(new_updates_, 0); };
     try {
       if (team_ != nullptr)
-        team_->run(work);
+        team_->run(work, [&] { all.cancel(all); });
       else
         work(0);
     } catch (...) {

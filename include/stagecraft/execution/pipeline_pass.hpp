@@ -50,6 +50,7 @@ struct pipeline_execution {
   void (*call_feed)(void const*, pipeline_feed<Session> const&, int replica, int step) = nullptr;
   void const* results = nullptr;
   void (*call_results)(void const*, step_view<Session> const&) = nullptr;
+  void (*cancel)(pipeline_execution const&) noexcept = nullptr;  ///< ends every wait in `feed` and `results`
   bool has_targets = false;
   thread_team* team = nullptr;
   std::uint64_t seed = 1;

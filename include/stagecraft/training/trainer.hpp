@@ -2,9 +2,8 @@
 // Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives. Level 6.
 #pragma once
 
-#include <stagecraft/execution/host_session.hpp>
+#include <stagecraft/execution/session_of.hpp>
 #include <stagecraft/program/effective_options.hpp>
-#include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/training_checks.hpp>
 #include <stagecraft/training/callback_list.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
@@ -30,16 +29,28 @@ namespace stagecraft {
 
 namespace detail {
 
-/// E2060: a single batch of a model whose weights are updated from several.
-template <class M, auto Training, int Replicas>
+/// The session of a trainer; of a model that does not run its stages, that of the model without them.
+template <class M, auto Training, class Machine>
+using session_of_trainer =
+    session_of<std::conditional_t<is_pipelined<M>, M, typename traced_model<M>::type>, Training, Machine>;
+
+/// E2060: a single batch of a model whose weights are updated from several, in whole executions.
+template <class M, auto Training, class Machine>
 inline constexpr diagnostic single_batch_problem = [] {
   diagnostic problem;
+  constexpr int replicas = replicas_of<M, Training, Machine>;
+  constexpr int micro_batches = options_of<M, Training>.accumulation_steps();
   if (is_pipelined<M>)
-    problem.report(2060, "train_on_batch is called on a model with pipeline stages, whose weights are updated from ",
-                   options_of<M, Training>.accumulation_steps(), " micro-batches; train it with fit");
-  if (Replicas > 1)
-    problem.report(2060, "train_on_batch is called on a model with ", Replicas,
-                   " replicas, each of which takes a batch of its own; train it with fit");
+    problem.report(2060, "train_on_batch is called on a model with pipeline stages; its weights are updated from ",
+                   micro_batches, " micro-batches, which fit gives it");
+  if (replicas > 1)
+    problem.report(2060, "train_on_batch is called on a model with ", replicas,
+                   " replicas, each of which takes a batch of its own; fit gives it to them");
+  if (runs_on_devices<M, Training, Machine> && micro_batches > 1)
+    problem.report(2060,
+                   "train_on_batch is called on a model that keeps a part of its state in remote memory; its "
+                   "weights are updated from ",
+                   micro_batches, " micro-batches, which fit gives it");
   return problem;
 }();
 
@@ -194,7 +205,7 @@ class model_trainer : public trained_model<typename detail::traced_model<M>::typ
   batch_values<run_kind::training> train_on_batch(sample_set const& x, sample_set const& y,
                                                   sample_source const& sample_weight = {},
                                                   std::vector<class_weight_entry> const& class_weight = {}) {
-    static_assert(detail::report<detail::single_batch_problem<M, Training, replicas>>());
+    static_assert(detail::report<detail::single_batch_problem<M, Training, Machine>>());
     loader const data(x, y, sample_weight, class_weight);
     return run_single<run_kind::training>(data);
   }
