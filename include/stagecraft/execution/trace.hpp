@@ -73,7 +73,9 @@ class trace {
     std::vector<trace_event> all;
     all.reserve(size());
     for (auto const& own : parts_) all.insert(all.end(), own->events.get(), own->events.get() + own->count);
-    std::stable_sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.begin_ns < b.begin_ns; });
+    std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
+      return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
+    });
     return all;
   }
   /// How many events were recorded.
