@@ -23,4 +23,4 @@ inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categor
                                               .pipeline = {.gradient_accumulation_steps_per_replica = 8}};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

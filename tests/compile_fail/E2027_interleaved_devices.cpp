@@ -24,4 +24,4 @@ inline constexpr auto training =
                  .pipeline = {.gradient_accumulation_steps_per_replica = 12, .schedule = sc::grouped}};
 #endif
 
-sc::trainer<three_stages, training> model;  // <- here
+using trainer = sc::trainer<three_stages, training>;  // <- here

@@ -22,4 +22,4 @@ using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>>;
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>, sc::device_mapping<0, 0>>;
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

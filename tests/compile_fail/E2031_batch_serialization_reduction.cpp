@@ -29,4 +29,4 @@ inline constexpr auto training =
                               .batch_serialization_iterations = 2}};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

@@ -27,4 +27,4 @@ inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categor
                                                            .recomputation_mode = sc::recomputation_mode::automatic}};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

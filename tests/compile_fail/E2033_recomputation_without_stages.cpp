@@ -20,4 +20,4 @@ using model_type = mlp;
 using model_type = sc::pipelined<mlp, sc::stages<0, 0, 1>>;
 #endif
 
-sc::trainer<model_type, training> model;  // <- here
+using trainer = sc::trainer<model_type, training>;  // <- here

@@ -26,4 +26,4 @@ inline constexpr auto training =
                  .pipeline = {.gradient_accumulation_steps_per_replica = 8, .outfeed_mask = {true, false}}};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

@@ -24,4 +24,4 @@ inline constexpr auto training = sc::training{
     .pipeline = {.gradient_accumulation_steps_per_replica = 8, .gradient_accumulation_dtype = sc::dtype::float16}};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

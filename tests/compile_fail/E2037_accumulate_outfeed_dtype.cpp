@@ -25,4 +25,4 @@ inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categor
                                                            .accumulate_outfeed_dtype = sc::dtype::float16}};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

@@ -25,4 +25,4 @@ inline constexpr auto training =
                  .outfeed_queue = {.outfeed_mode = sc::outfeed_mode::all}};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

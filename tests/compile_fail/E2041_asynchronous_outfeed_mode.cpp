@@ -25,4 +25,4 @@ inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categor
                                               .asynchronous_callbacks = true};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

@@ -23,4 +23,4 @@ inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categor
                                               .outfeed_queue = {.buffer_depth = 1}};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

@@ -24,4 +24,4 @@ inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categor
                                               .num_replicas = 2};
 #endif
 
-sc::trainer<two_stages, training> model;  // <- here
+using trainer = sc::trainer<two_stages, training>;  // <- here

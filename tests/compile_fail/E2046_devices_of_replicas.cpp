@@ -22,4 +22,4 @@ using machine = sc::host<1, 6>;
 using machine = sc::host<1, 8>;
 #endif
 
-sc::trainer<three_stages, training, machine> model;  // <- here
+using trainer = sc::trainer<three_stages, training, machine>;  // <- here

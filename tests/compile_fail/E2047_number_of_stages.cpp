@@ -29,4 +29,4 @@ using model_type = chain<65>;
 using model_type = chain<64>;
 #endif
 
-sc::trainer<model_type, training> model;  // <- here
+using trainer = sc::trainer<model_type, training>;  // <- here

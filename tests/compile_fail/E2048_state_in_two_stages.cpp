@@ -37,4 +37,4 @@ using model_type = sc::pipelined<two_calls<1>, same_stages, sc::device_mapping<0
 using model_type = sc::pipelined<two_calls<0>, same_stages, sc::device_mapping<0, 0>>;
 #endif
 
-sc::trainer<model_type, training> model;  // <- here
+using trainer = sc::trainer<model_type, training>;  // <- here

@@ -20,4 +20,4 @@ using machine = sc::host<1, -1>;
 using machine = sc::host<1, 2>;
 #endif
 
-sc::trainer<two_stages, training, machine> model;  // <- here
+using trainer = sc::trainer<two_stages, training, machine>;  // <- here

@@ -9,17 +9,23 @@
 
 namespace stagecraft {
 
-/// How the gradients of the micro-batches of one weight update become one.
+/// How the gradients of the N micro-batches of one weight update become one, `a`, from micro-batch 0 on:
+/// - `sum`: a + g, the default. The effective learning rate grows with N;
+/// - `mean`: a + g / N, each gradient divided before it is added;
+/// - `running_mean`: a n / (n + 1) + g / (n + 1) with micro-batch n, the mean of those so far, which is never larger
+/// than
+///   one gradient: for float16, in which a sum may overflow and g / N be rounded to 0.
+/// Definition: Graphcore's GradientAccumulationReductionMethod.
 enum class gradient_accumulation_reduction_method : unsigned char { sum, mean, running_mean };
 
-/// Where tensors stand that are not needed all the time: in the device's own memory, or in remote memory beside it, from
-/// where they are fetched when they are needed. `automatic` (Graphcore's None) is on the device, unless another option
-/// asks for remote memory.
+/// Where tensors stand that are not needed all the time: in the device's own memory, or in remote memory beside it,
+/// from where they are fetched when they are needed. `automatic` (Graphcore's None) is on the device, unless another
+/// option asks for remote memory.
 enum class offload : unsigned char { automatic, on_device, remote };
 
-/// What a backward pass finds of its stage's forward pass. `none`: all that it reads was kept. With the others, only the
-/// inputs of the stage were kept, and the layers' forward steps are carried out again, those with a state of their own
-/// (batch normalization) excepted:
+/// What a backward pass finds of its stage's forward pass. `none`: all that it reads was kept. With the others, only
+/// the inputs of the stage were kept, and the layers' forward steps are carried out again, those with a state of their
+/// own (batch normalization) excepted:
 /// - `recompute_then_backpropagate`: all of them before the backward steps;
 /// - `recompute_and_backpropagate_interleaved`: those behind the stage's last `recomputation_checkpoint`, then their
 ///   backward steps, then those behind the checkpoint before it...; the tensors at the checkpoints are kept, too;
@@ -34,40 +40,51 @@ enum class recomputation_mode : unsigned char {
   recompute_and_backpropagate_interleaved
 };
 
-/// Keras's keyword arguments, and those that are passed on to `pipelining_ops.pipeline`. With the default reduction
-/// method, sum, the effective learning rate grows with the number of steps.
+/// Keras's keyword arguments, and those that are passed on to `pipelining_ops.pipeline`. What holds for a model is
+/// `options_of<model, training>`; a trainer checks it (E2020 to E2022, E2024 to E2039, E2047, E2048).
+///
+/// Not here: `device_mapping` is an argument of `pipelined`; `repeat_count` is steps_per_execution divided by
+/// accumulation_steps(); the optimizer, queues and replicas are the training description's. Options for code of Poplar,
+/// and gradients that layers capture, have no counterpart.
 struct pipelining_options {
-  /// Micro-batches per weight update; 0: not set, one. A pipelined model that is trained needs it set (E2022).
+  /// Micro-batches per weight update; 0: not set, one. A multiple of those that the schedule works on at once (E2024).
+  /// A pipelined model that is trained needs it set (E2022), except, as in Graphcore's guide, in the sequential
+  /// schedule (Keras on IPU itself wants it in all).
   int gradient_accumulation_steps_per_replica = 0;
   gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
   /// The devices work on the micro-batches in this order; results do not depend on it.
   stagecraft::schedule schedule = stagecraft::schedule::grouped;
+  /// Of a model with stages (E2033), and not all with all schedules (E2032).
   stagecraft::recomputation_mode recomputation_mode = stagecraft::recomputation_mode::none;
-  /// The type in which gradients are accumulated: float32 or float16.
+  /// The type in which gradients are accumulated: float32 or float16 (E2036).
   dtype gradient_accumulation_dtype = dtype::float32;
-  /// Each stage works on so many micro-batches before the next stage begins: only in the sequential schedule, with all
-  /// stages on one device and the reduction method sum. A weight update then takes that many times more micro-batches.
+  /// Each stage works on so many micro-batches before the next stage begins: only in the sequential schedule (which has
+  /// to be chosen; Graphcore's None is it then), with all stages on one device and the reduction method sum (E2028 to
+  /// E2031). A weight update then takes that many times more micro-batches.
   int batch_serialization_iterations = 1;
 
-  /// One result per weight update, the mean of its steps' results, is sent to the host, instead of one per step.
+  /// One result per weight update, the mean of its steps' results, is sent to the host, instead of one per step; in
+  /// `evaluate`, one per execution. Not with outfeed_mode::last (E2040).
   bool accumulate_outfeed = false;
-  /// The type in which these results are summed: float32 or float16.
+  /// The type in which these results are summed: float32 or float16 (E2037).
   dtype accumulate_outfeed_dtype = dtype::float32;
   /// Only the loss is sent to the host while training: no metrics are computed.
   bool outfeed_loss = false;
-  /// Which metrics are left out while training; not with outfeed_loss.
+  /// Which metrics are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
   stagecraft::outfeed_mask outfeed_mask = {};
 
   /// What a stage keeps from its forward to its backward pass.
   offload offload_activations = offload::automatic;
   offload offload_gradient_accumulation_buffers = offload::automatic;
-  /// What only the weight update needs: the optimizer's state.
+  /// What only the weight update needs: the optimizer's state. Automatic: as replicated_optimizer_state_sharding says.
   offload offload_weight_update_variables = offload::automatic;
   /// Automatic: as replicated_weight_sharding says.
   offload offload_weights = offload::automatic;
-  /// Each replica holds and updates a part of the optimizer's state; not with offload_weight_update_variables on_device.
+  /// Each replica holds and updates a part of the optimizer's state, in remote memory: not with
+  /// offload_weight_update_variables on_device (E2038). With one replica, its part is all of it.
   bool replicated_optimizer_state_sharding = false;
-  /// Each replica holds a part of the weights, which are gathered before a stage uses them.
+  /// Each replica holds a part of the weights in remote memory, from where they are gathered before a stage uses them:
+  /// not with offload_weights on_device (E2039). With one replica, its part is all of them.
   bool replicated_weight_sharding = false;
 
   /// Micro-batches per weight update and replica.
@@ -75,6 +92,7 @@ struct pipelining_options {
     return (gradient_accumulation_steps_per_replica < 1 ? 1 : gradient_accumulation_steps_per_replica) *
            (batch_serialization_iterations < 1 ? 1 : batch_serialization_iterations);
   }
+  /// Whether weights, and what the optimizer keeps of them, stand in remote memory.
   [[nodiscard]] constexpr bool offloads_weights() const noexcept {
     return offload_weights == offload::remote || (offload_weights == offload::automatic && replicated_weight_sharding);
   }

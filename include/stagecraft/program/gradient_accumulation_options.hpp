@@ -6,9 +6,11 @@
 
 namespace stagecraft {
 
-/// Keras's keyword arguments and those of its gradient accumulation optimizer; see pipelining_options.
+/// Keras's keyword arguments and those of its gradient accumulation optimizer; see pipelining_options. They are ignored
+/// for a model with stages, as in Keras on IPU, where a training description may have both kinds of options; but it is
+/// an error if nothing else says how such a model's gradients are accumulated (E2026).
 struct gradient_accumulation_options {
-  /// Micro-batches per weight update; 0: not set.
+  /// Micro-batches per weight update; 0: not set, one.
   int gradient_accumulation_steps_per_replica = 0;
   gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
   dtype gradient_accumulation_dtype = dtype::float32;

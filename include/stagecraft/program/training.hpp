@@ -34,8 +34,9 @@ struct output_weights {
 ///         .metrics = sc::metrics::accuracy{},
 ///         .batch_size = 64};
 ///
-/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E2020 to E2022
-/// gradient accumulation, E4022 to E4025 losses, metrics, outputs and loss weights.
+/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4025
+/// losses, metrics, outputs and loss weights; E2020 to E2022, E2024, E2026 gradient accumulation; E2027 to E2039,
+/// E2047, E2048 the other options of pipelines; E2040 to E2043 queues; E2044 to E2046, E2049 replicas and devices.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {
   /// One loss for all outputs, or `losses::per_output(...)`.
@@ -48,8 +49,10 @@ struct training {
   int batch_size = 32;
   /// Steps that run between two looks of the callbacks and of the progress bar.
   int steps_per_execution = 1;
+  /// Of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from it how
+  /// gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
   pipelining_options pipeline = {};
-  /// Of a model without stages. Where its steps are not set, `pipeline` says how gradients are accumulated.
+  /// Of a model without stages. Where anything of it is given, nothing of `pipeline` holds for such a model.
   gradient_accumulation_options gradient_accumulation = {};
   /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
   int num_replicas = 0;
@@ -60,7 +63,8 @@ struct training {
       stagecraft::replicated_metric_reduction_method::none;
   infeed_queue_options infeed_queue = {};
   outfeed_queue_options outfeed_queue = {};
-  /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution.
+  /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution. It has
+  /// no effect on training and evaluation where results are accumulated (accumulate_outfeed).
   bool asynchronous_callbacks = false;
   /// Initial weights, dropout and shuffling follow from it.
   std::uint64_t seed = 1;
