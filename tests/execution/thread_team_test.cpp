@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "random_numbers.hpp"
+
 namespace sc = stagecraft;
 
 TEST_CASE("every thread works, with its own number") {
@@ -129,19 +131,6 @@ TEST_CASE("threads follow each other's counts") {
     CHECK(right);
   }
 }
-
-namespace {
-
-/// Numbers that differ from thread to thread and from run to run.
-struct random_numbers {
-  std::uint64_t state;
-  std::uint32_t below(std::uint32_t limit) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    return static_cast<std::uint32_t>(state >> 33U) % limit;
-  }
-};
-
-}  // namespace
 
 TEST_CASE("threads that fail anywhere leave nobody behind") {
   for (int size : {2, 3, 5}) {

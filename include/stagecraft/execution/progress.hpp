@@ -17,11 +17,16 @@ namespace detail {
   return processors != 0 && static_cast<unsigned>(threads) > processors ? 0 : 4000;
 }
 
-/// Leaves the core to its other thread for a moment.
-inline void pause_in_loop() noexcept {
+/// Between two looks. Other programs may have left one core to both threads: after some microseconds the one that is
+/// waited for gets it.
+inline void pause_in_loop(int attempt) noexcept {
+  if (attempt >= 256 && attempt % 32 == 0)
+    std::this_thread::yield();
+  else {
 #if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
+    __builtin_ia32_pause();
 #endif
+  }
 }
 
 }  // namespace detail
@@ -68,9 +73,9 @@ class alignas(64) progress {
   /// The first part of `await`: true if the count is reached while patience lasts.
   template <class Stopped>
   [[nodiscard]] bool spin(std::int64_t at_least, Stopped const& stopped, int patience) const noexcept {
-    for (; value() < at_least; --patience) {
-      if (patience <= 0 || stopped()) return value() >= at_least;
-      detail::pause_in_loop();
+    for (int attempt = 0; value() < at_least; ++attempt) {
+      if (attempt >= patience || stopped()) return value() >= at_least;
+      detail::pause_in_loop(attempt);
     }
     return true;
   }

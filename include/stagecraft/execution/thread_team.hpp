@@ -103,7 +103,7 @@ class thread_team {
   void wait_for_other(counter const& number, std::uint32_t old) const {
     for (int attempt = 0; attempt < patience_; ++attempt) {
       if (number.load(std::memory_order_acquire) != old) return;
-      detail::pause_in_loop();
+      detail::pause_in_loop(attempt);
     }
     while (number.load(std::memory_order_acquire) == old) number.wait(old, std::memory_order_acquire);
   }
