@@ -9,13 +9,14 @@ namespace stagecraft {
 
 namespace detail {
 
-/// The devices that one copy of a model takes: up to the highest that a stage is mapped to.
+/// The devices that one copy of a model takes: up to the highest that a stage is mapped to. One for a model without
+/// stages, and for one whose stages have had a compile error.
 template <Model M>
 inline constexpr int shards_of = [] {
+  staged_graph const& model = checked_stages<M>;
   int highest = 0;
-  if constexpr (is_pipelined<M> && !has_invalid_stages<M>)
-    for (int stage = 0; stage < checked_stages<M>.stage_count(); ++stage)
-      if (checked_stages<M>.device(stage) > highest) highest = checked_stages<M>.device(stage);
+  for (int stage = 0; is_pipelined<M> && !has_invalid_stages<M> && stage < model.stage_count(); ++stage)
+    if (model.device(stage) > highest) highest = model.device(stage);
   return highest + 1;
 }();
 
@@ -48,10 +49,23 @@ template <Model M, auto Training, class Machine = detail::machine_without_limit>
 inline constexpr int replicas_of =
     detail::count_replicas(Training.num_replicas, detail::shards_of<M>, Machine::devices);
 
+namespace detail {
+
+template <class M, auto Training, class Machine>
+constexpr auto count_samples_of_update() {
+  constexpr long long replicas = replicas_of<M, Training, Machine>;
+  if constexpr (has_invalid_stages<M>)
+    return any_number{};
+  else
+    return Training.batch_size * replicas * options_of<M, Training>.accumulation_steps();
+}
+
+}  // namespace detail
+
 /// Samples that a weight update sees: those of a micro-batch, times micro-batches per weight update, times replicas.
+///
+///     static_assert(sc::effective_batch_size<two_stages, training> == 512);
 template <Model M, auto Training, class Machine = detail::machine_without_limit>
-inline constexpr long long effective_batch_size =
-    static_cast<long long>(Training.batch_size) * options_of<M, Training>.accumulation_steps() *
-    replicas_of<M, Training, Machine>;
+inline constexpr auto effective_batch_size = detail::count_samples_of_update<M, Training, Machine>();
 
 }  // namespace stagecraft
