@@ -27,20 +27,20 @@ drawn_model drawn_model_of() {
 /// A model's graph as an SVG picture. Each call of a layer is a box with its name and class, `shared[1]` the second
 /// call of a layer that is called again (Keras has one box per layer, but each call has a stage of its own). Boxes of a
 /// pipelined model have the colour and number of their stage; arrows from stage to stage are strong. On a page in dark
-/// colours, the picture is dark. Throws data_error E4070 if layer_range names a layer that the model does not have.
+/// colours, the picture is dark. Throws data_error E4080 if layer_range names a layer that the model does not have.
 template <Model M>
 [[nodiscard]] std::string model_to_svg(plot_model_options const& options = {}) {
   return detail::model_drawing(detail::drawn_model_of<M>(), options).draw();
 }
 
-/// The same in the language of Graphviz. Errors: E4070.
+/// The same in the language of Graphviz. Errors: E4080.
 template <Model M>
 [[nodiscard]] std::string model_to_dot(plot_model_options const& options = {}) {
   return detail::model_dot(detail::drawn_model_of<M>(), options).write();
 }
 
 /// Writes a model's picture to a file: SVG if its name ends in .svg, Graphviz's language if it ends in .dot or .gv.
-/// Throws data_error E4070 and file_error: E5050 if the file cannot be written, E5051 if its name ends otherwise.
+/// Throws data_error E4080 and file_error: E5050 if the file cannot be written, E5051 if its name ends otherwise.
 ///
 ///     sc::plot_model<two_stages>("model.svg", {.show_shapes = true});
 template <Model M>

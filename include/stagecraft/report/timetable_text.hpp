@@ -54,7 +54,7 @@ inline std::string phase_text(std::string_view name, std::size_t width) {
 /// The timetable of a pipeline as text:
 ///
 ///     Interleaved schedule: 2 stages on 2 devices, training, 4 micro-batches, 10 slots, bubble 20 %
-///               |--up-| |-------steady--------| |-down|
+///               |-up--| |-------steady--------| |down-|
 ///     slot      0   1   2   3   4   5   6   7   8   9   10
 ///     device 0  F0  .   F1  B0  F2  B1  F3  B2  .   B3  U   stage 0
 ///     device 1  .   F0  B0  F1  B1  F2  B2  F3  B3  .   U   stage 1

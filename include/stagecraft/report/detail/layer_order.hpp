@@ -70,15 +70,21 @@ class layer_order {
   [[nodiscard]] double place(neighbour const& end) const { return positions_[at(end.item)] + end.offset * 1e-4; }
 
   void sort(std::vector<int>& layer, std::vector<std::vector<neighbour>> const& neighbours) {
-    std::vector<std::pair<double, int>> keys;
+    struct keyed {
+      double key;
+      int position, item;
+    };
+    std::vector<keyed> order;
     for (int const item : layer) {
       double sum = 0;
       for (auto const& end : neighbours[at(item)]) sum += place(end);
       auto const count = neighbours[at(item)].size();
-      keys.push_back({count == 0 ? positions_[at(item)] : sum / static_cast<double>(count), item});
+      int const position = positions_[at(item)];
+      order.push_back({count == 0 ? position : sum / static_cast<double>(count), position, item});
     }
-    std::stable_sort(keys.begin(), keys.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
-    for (std::size_t i = 0; i < keys.size(); ++i) layer[i] = keys[i].second;
+    std::sort(order.begin(), order.end(),
+              [](keyed const& a, keyed const& b) { return a.key != b.key ? a.key < b.key : a.position < b.position; });
+    for (std::size_t i = 0; i < order.size(); ++i) layer[i] = order[i].item;
     number(layer);
   }
 

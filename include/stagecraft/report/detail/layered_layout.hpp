@@ -185,8 +185,7 @@ class layered_layout {
     std::vector<std::pair<long, int>> candidates;  // negative priority
     for (int l = 0; l < static_cast<int>(links_.size()); ++l)
       candidates.push_back({-priority(links_[at(l)], below, above), l});
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](auto const& a, auto const& b) { return a.first < b.first; });
+    std::sort(candidates.begin(), candidates.end());
     std::vector<int> next(items_.size(), -1), previous(items_.size(), -1);
     for (auto const& [negative, l] : candidates) {
       auto const& own = links_[at(l)];

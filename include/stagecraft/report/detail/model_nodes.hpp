@@ -235,7 +235,7 @@ class model_nodes {
       if (name.empty()) return otherwise;
       for (std::size_t i = 0; i < listed.size(); ++i)
         if (name_of(listed[i]) == name) return i;
-      throw data_error("E4070", "plot_model: model '" + std::string(graph_.name()) + "' has no layer '" +
+      throw data_error("E4080", "plot_model: model '" + std::string(graph_.name()) + "' has no layer '" +
                                     std::string(name) + "' that layer_range could begin or end with");
     };
     auto const first = place_of(range.first, 0), last = place_of(range.last, listed.size() - 1);
