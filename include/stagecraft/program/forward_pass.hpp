@@ -123,7 +123,7 @@ class forward_pass_planner : pass_planner<M, Training, Mode> {
       wait(table.passes() - 1, table.alive(0, table.passes() - 1));
     }
     if (stage_ != base::last_stage) return;
-    wait(table.forward_pass(0), 0);
+    if (stage_ != 0) wait(table.forward_pass(0), 0);
     for (std::size_t k = 0; k < outputs; ++k) {
       wait_for_value(graph.outputs_of(0)[k]);
       if (!base::trains || flow.loss_role[k] == gradient_role::none) continue;
