@@ -130,6 +130,8 @@ class host_session : public session_shape<M, Training> {
     for (int step = 0; step < steps; ++step) {
       feed(*this, 0, step);
       predict_step();
+      total_loss_ = 0;
+      losses_.fill(0);
       results(view(step, false));
     }
   }
