@@ -30,11 +30,12 @@ class asynchronous_callbacks {
         thread_(queue_),
         call_{&model, &callbacks} {}
 
-  /// Before the first step; `values` belongs to the callbacks until `finish` or `stop`.
-  void start(logs& values) {
+  /// Before the first step. `values` belongs to the callbacks until `finish`, or until what is returned ends: then
+  /// callbacks that are not called yet are dropped.
+  [[nodiscard]] auto start(logs& values) {
     call_.values = &values;
     call_.stops.store(call_.model->stop_training, std::memory_order_relaxed);
-    thread_.start(call_);
+    return thread_.start(call_);
   }
   /// Hands over a replica's results of its next step.
   void put(int replica, values_of_one const& values) {
@@ -44,8 +45,6 @@ class asynchronous_callbacks {
   [[nodiscard]] bool stops() const noexcept { return call_.stops.load(std::memory_order_relaxed); }
   /// After the last step: waits for all callbacks. Throws what one of them has thrown.
   void finish() { thread_.finish(); }
-  /// Instead of `finish`, when the run has failed.
-  void stop() noexcept { thread_.stop(); }
   /// Ends every wait, when a step has failed elsewhere.
   void cancel() noexcept { queue_.cancel(); }
 

@@ -15,7 +15,7 @@ namespace stagecraft {
 
 namespace detail {
 
-/// In place of a queue, where batches go straight to where a step finds them.
+/// In place of a queue, or of what runs in the background.
 struct no_queue {};
 
 }  // namespace detail
@@ -42,13 +42,12 @@ class batch_feed {
   [[nodiscard]] int batches() const noexcept { return fill_.batches; }
   [[nodiscard]] int batch_size() const noexcept { return fill_.batch_size; }
 
-  /// Before the first of `steps` steps of each replica.
-  void start([[maybe_unused]] int steps) {
-    if constexpr (prefetch_depth > 0) queue_.start(number(0, steps), fill_);
-  }
-  /// After the last one.
-  void stop() noexcept {
-    if constexpr (prefetch_depth > 0) queue_.stop();
+  /// Before the first of `steps` steps of each replica. What is returned lives until the last one is done.
+  [[nodiscard]] auto start([[maybe_unused]] int steps) {
+    if constexpr (prefetch_depth > 0)
+      return queue_.start(number(0, steps), fill_);
+    else
+      return detail::no_queue{};
   }
   /// Ends every wait, when a run has failed elsewhere.
   void cancel() noexcept {

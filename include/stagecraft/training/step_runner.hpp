@@ -52,7 +52,11 @@ class step_runner {
   /// at the same time.
   template <class Look>
   void run(results_type& results, logs& values, Look const& look) {
-    started const all(*this, values);
+    model_.session().begin_run();
+    // In this order: callbacks and batches end before the model is at rest again, whatever ends the run.
+    [[maybe_unused]] auto const beside_steps = begin_callbacks_beside_steps();
+    [[maybe_unused]] auto const calling = begin_callbacks(values);
+    [[maybe_unused]] auto const feeding = feed_.start(counts_.steps);
     for (int first = 0; first < counts_.steps && !stops(); first += counts_.execution) {
       int const steps = std::min(counts_.execution, counts_.steps - first);
       model_.begin_execution();
@@ -71,30 +75,18 @@ class step_runner {
   }
 
  private:
-  /// What runs beside the steps, from here to the end of the run, whatever ends it.
-  class started {
-   public:
-    started(step_runner& runner, [[maybe_unused]] logs& values) : runner_(runner) {
-      runner_.model_.session().begin_run();
-      if constexpr (is_asynchronous) {
-        runner_.model_.set_beside_steps(true);
-        runner_.asynchronous_->start(values);
-      }
-      runner_.feed_.start(runner_.counts_.steps);
-    }
-    started(started const&) = delete;
-    started& operator=(started const&) = delete;
-    ~started() {
-      runner_.feed_.stop();
-      if constexpr (is_asynchronous) {
-        runner_.asynchronous_->stop();
-        runner_.model_.set_beside_steps(false);
-      }
-    }
-
-   private:
-    step_runner& runner_;
-  };
+  [[nodiscard]] auto begin_callbacks_beside_steps() {
+    if constexpr (is_asynchronous)
+      return typename Trained::callbacks_beside_steps(model_);
+    else
+      return detail::no_queue{};
+  }
+  [[nodiscard]] auto begin_callbacks([[maybe_unused]] logs& values) {
+    if constexpr (is_asynchronous)
+      return asynchronous_->start(values);
+    else
+      return detail::no_queue{};
+  }
 
   /// What sessions call. `cancel` is for those with several threads: when one has failed, others may wait here.
   struct bring_batch {

@@ -57,12 +57,23 @@ class trained_model : public trainable {
   /// The session that carries out the steps.
   [[nodiscard]] session_type& session() noexcept { return session_; }
 
-  /// Says that callbacks run at the same time as steps from here on, or not any more.
-  void set_beside_steps(bool beside_steps) {
-    if (beside_steps) next_rate_ = session_.learning_rate();
-    beside_steps_ = beside_steps;
-    if (!beside_steps) session_.set_learning_rate(next_rate_);
-  }
+  /// Callbacks are called at the same time as steps, as long as this lives.
+  class callbacks_beside_steps {
+   public:
+    explicit callbacks_beside_steps(trained_model& model) : model_(model) {
+      model_.next_rate_ = model_.session_.learning_rate();
+      model_.beside_steps_ = true;
+    }
+    callbacks_beside_steps(callbacks_beside_steps const&) = delete;
+    callbacks_beside_steps& operator=(callbacks_beside_steps const&) = delete;
+    ~callbacks_beside_steps() {
+      model_.beside_steps_ = false;
+      model_.session_.set_learning_rate(model_.next_rate_);
+    }
+
+   private:
+    trained_model& model_;
+  };
   /// Called between executions: takes over what callbacks have asked for meanwhile.
   void begin_execution() {
     if (beside_steps_) session_.set_learning_rate(std::atomic_ref(next_rate_).load());

@@ -58,10 +58,9 @@ inline constexpr diagnostic single_batch_problem = [] {
 
 /// The type behind `trainer<...>`.
 template <Model M, auto Training, class Machine>
-class model_trainer : public trained_model<typename detail::traced_model<M>::type,
-                                           host_session<typename detail::traced_model<M>::type, Training, Machine>> {
-  using base = trained_model<typename detail::traced_model<M>::type,
-                             host_session<typename detail::traced_model<M>::type, Training, Machine>>;
+class model_trainer
+    : public trained_model<typename detail::traced_model<M>::type, detail::session_of_trainer<M, Training, Machine>> {
+  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_trainer<M, Training, Machine>>;
 
  public:
   using typename base::session_type;
