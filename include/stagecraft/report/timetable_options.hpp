@@ -11,7 +11,7 @@ struct timetable_picture_options {
   /// Above the picture; empty: the schedule.
   std::string title = {};
   /// So many slots are shown at most: of a longer timetable, as many of the first as of the last ones. 0: all.
-  int max_slots = 40;
+  int max_slots = 64;
 };
 
 }  // namespace stagecraft

@@ -61,9 +61,7 @@ class timetable_drawing {
   /// Brackets over the slots: ramp-up, steady, ramp-down.
   void draw_phases(double bottom) {
     auto const& shown = grid_.columns();
-    auto const phase = [&](std::size_t i) {
-      return phase_of(grid_.table(), shown[shown[i].slot < 0 ? i - 1 : i].slot);
-    };
+    auto const phase = [&](std::size_t i) { return grid_.phase(i); };
     for (std::size_t i = 0, end = 0; i < shown.size(); i = end) {
       for (end = i + 1; end < shown.size() && phase(end) == phase(i);) ++end;
       double const x1 = left_ + width_of(i), x2 = left_ + width_of(end);

@@ -88,8 +88,7 @@ inline std::string phase_text(std::string_view name, std::size_t width) {
 
   std::string phases(columns.start(1), ' ');
   auto const& shown = grid.columns();
-  // A gap belongs to the slot before it.
-  auto const phase = [&](std::size_t i) { return detail::phase_of(table, shown[shown[i].slot < 0 ? i - 1 : i].slot); };
+  auto const phase = [&](std::size_t i) { return grid.phase(i); };
   for (std::size_t i = 0, end = 0; i < shown.size(); i = end) {
     for (end = i + 1; end < shown.size() && phase(end) == phase(i);) ++end;
     phases += detail::phase_text(phase_name(phase(i)), columns.start(end + 1) - columns.start(i + 1) - 1) + ' ';

@@ -11,6 +11,25 @@
 
 namespace stagecraft::detail {
 
+/// What a slot belongs to.
+enum class timetable_phase : unsigned char { ramp_up, steady, ramp_down, update };
+
+[[nodiscard]] constexpr timetable_phase phase_of(timetable const& table, int slot) {
+  if (slot >= table.slots()) return timetable_phase::update;
+  if (slot < table.ramp_up_slots()) return timetable_phase::ramp_up;
+  return slot < table.slots() - table.ramp_down_slots() ? timetable_phase::steady : timetable_phase::ramp_down;
+}
+
+/// "ramp-up". The update needs no name of its own: its cells have one.
+[[nodiscard]] constexpr char const* phase_name(timetable_phase phase) {
+  switch (phase) {
+    case timetable_phase::ramp_up: return "ramp-up";
+    case timetable_phase::steady: return "steady";
+    case timetable_phase::ramp_down: return "ramp-down";
+    default: return "";
+  }
+}
+
 /// One thing that a device does in a slot. It takes the part from `begin` to `end` of the slot's width.
 struct timetable_cell {
   std::string label;  ///< "F3": forward of micro-batch 3; "F3.1": in stage 1, where the device has several
@@ -50,6 +69,11 @@ class timetable_grid {
   /// With the slot of the weight update, if there is one.
   [[nodiscard]] int slots() const { return table_.slots() + (table_.trains() ? 1 : 0); }
   [[nodiscard]] std::vector<timetable_column> const& columns() const { return columns_; }
+  /// What a column belongs to; where slots are left out, what the one in the middle of them does.
+  [[nodiscard]] timetable_phase phase(std::size_t column) const {
+    auto const& own = columns_[column];
+    return phase_of(table_, own.slot >= 0 ? own.slot : columns_[column - 1].slot + (own.hidden + 1) / 2);
+  }
   /// The parts of a slot's width that are as wide as its narrowest cell.
   [[nodiscard]] int most_parts() const { return most_parts_; }
 
@@ -171,24 +195,5 @@ class timetable_grid {
   std::vector<timetable_column> columns_;
   int most_parts_ = 1;
 };
-
-/// What a slot belongs to.
-enum class timetable_phase : unsigned char { ramp_up, steady, ramp_down, update };
-
-[[nodiscard]] constexpr timetable_phase phase_of(timetable const& table, int slot) {
-  if (slot >= table.slots()) return timetable_phase::update;
-  if (slot < table.ramp_up_slots()) return timetable_phase::ramp_up;
-  return slot < table.slots() - table.ramp_down_slots() ? timetable_phase::steady : timetable_phase::ramp_down;
-}
-
-/// "ramp-up". The update needs no name of its own: its cells have one.
-[[nodiscard]] constexpr char const* phase_name(timetable_phase phase) {
-  switch (phase) {
-    case timetable_phase::ramp_up: return "ramp-up";
-    case timetable_phase::steady: return "steady";
-    case timetable_phase::ramp_down: return "ramp-down";
-    default: return "";
-  }
-}
 
 }  // namespace stagecraft::detail
