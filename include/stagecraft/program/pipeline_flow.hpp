@@ -61,7 +61,7 @@ constexpr auto find_flow() {
     if (!program.calls[root].needs_gradient) continue;
     flow.loss_role[k] = flow.first_stage[root] < 0 ? gradient_role::first : gradient_role::add;
     flow.first_stage[root] = flow.stages - 1;
-    flow.loss_first[root] = together[root] = true;
+    flow.loss_first[root] = true;  // and sent on at once, before the backward pass of its stage
   }
   for (std::size_t i = calls; i-- > 0;) {
     if (!program.calls[i].needs_gradient || program.calls[i].needs.view) continue;
