@@ -149,6 +149,7 @@ class host_pipeline : public session_shape<M, Training> {
     all.has_targets = has_targets;
     all.team = team_.get();
     all.seed = seed_;
+    all.record = trace_;
     all.shared_weights = replicas_[0]->weights.data();
     return all;
   }
@@ -200,18 +201,8 @@ class host_pipeline : public session_shape<M, Training> {
       if (!going || table.device_of_pass(pass) != device) return;
       int const micro_batch = table.micro_batch_at(pass, slot);
       if (micro_batch < 0) return;
-      auto const begin = trace_ != nullptr ? trace::now() : 0;
       going = passes[static_cast<std::size_t>(pass)](all, *replicas_[static_cast<std::size_t>(replica)],
-                                                     first + micro_batch);
-      if (trace_ != nullptr)
-        trace_->record({.replica = replica,
-                        .device = device,
-                        .worker = worker,
-                        .kind = table.is_backward(pass) ? pass_kind::backward : pass_kind::forward,
-                        .stage = table.stage_of_pass(pass),
-                        .micro_batch = first + micro_batch,
-                        .begin_ns = begin,
-                        .end_ns = trace::now()});
+                                                     first + micro_batch, worker);
     };
     // On each device backward passes come first, in the order of stages: the rings are made for that.
     for_each_device(worker, [&](int replica, int device) {

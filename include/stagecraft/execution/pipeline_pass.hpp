@@ -9,6 +9,7 @@
 #include <stagecraft/execution/pipeline_memory.hpp>
 #include <stagecraft/execution/step_view.hpp>
 #include <stagecraft/execution/thread_team.hpp>
+#include <stagecraft/execution/trace.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,7 @@ struct pipeline_execution {
   std::uint64_t seed = 1;
   std::uint64_t first_step = 0;           ///< of training, counted over all replicas
   float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
+  trace* record = nullptr;
 };
 
 /// The pass number `Pass` in training or inference.
@@ -80,25 +82,39 @@ class pipeline_pass {
   using output_indices = std::make_index_sequence<Session::output_count>;
 
  public:
-  /// False if another thread has failed.
-  static bool run(execution const& all, memory_type& own, std::int64_t micro_batch) {
+  /// On thread number `worker`. False if another thread has failed.
+  static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, int worker) {
     if (all.team != nullptr)
       for (auto const& wait : pass.waits)
         if (!all.team->await(own.done[at(wait.pass)], micro_batch + 1 - wait.lag)) return false;
     auto& samples = own.samples[static_cast<std::size_t>(micro_batch % sizes::template samples_alive<Mode>)];
     host_memory memory = memory_of(own, all, micro_batch);
-    if constexpr (Pass == 0) feed(all, own, memory, samples);
+    recorder const record(all.record, own.replica, worker, micro_batch);
+    auto begin = record.now();
+    if constexpr (Pass == 0) {
+      feed(all, own, memory, samples);
+      begin = record.add(pass_kind::infeed, begin);
+    }
     memory.valid_samples = samples;
     for (auto const& fetch : pass.fetches)
       copy(own.remote[stage].data(), fetch.from, memory.block, fetch.to, fetch.floats, micro_batch);
     if constexpr (sizes::fetches_weights) fetch_weights(all, own, std::make_index_sequence<plan::weights.count>{});
     if constexpr (backward) begin_gradients(own, memory);
-    run_steps(memory);
-    if constexpr (is_last_forward) finish_forward(all, own, memory);
+    if constexpr (recomputed_first > 0) {
+      run_steps<0, recomputed_first>(memory);
+      begin = record.add(pass_kind::recompute, begin);
+    }
+    run_steps<recomputed_first, pass.steps.size()>(memory);
+    begin = record.add(backward ? pass_kind::backward : pass_kind::forward, begin);
+    if constexpr (is_last_forward) {
+      finish_forward(all, own, memory);
+      begin = record.add(pass_kind::outfeed, begin);
+    }
     for (auto const& transfer : pass.transfers)
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
            transfer.floats, micro_batch);
+    if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
     if constexpr (sizes::fetches_weights && trains && !backward)
       store_state_of_layers(own, std::make_index_sequence<plan::weights.count>{});
     if constexpr (backward && sizes::fetches_gradients) move_gradients<false>(own);
@@ -108,6 +124,32 @@ class pipeline_pass {
 
  private:
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  /// Says what this pass did when, if somebody wants to know.
+  class recorder {
+   public:
+    recorder(trace* to, int replica, int worker, std::int64_t micro_batch)
+        : to_(to), replica_(replica), worker_(worker), micro_batch_(static_cast<int>(micro_batch)) {}
+    [[nodiscard]] std::int64_t now() const { return to_ == nullptr ? 0 : trace::now(); }
+    /// Ends something that began then; gives when the next thing begins.
+    std::int64_t add(pass_kind kind, std::int64_t begin) const {
+      if (to_ == nullptr) return 0;
+      auto const end = trace::now();
+      to_->record({.replica = replica_,
+                   .device = device,
+                   .worker = worker_,
+                   .kind = kind,
+                   .stage = stage,
+                   .micro_batch = micro_batch_,
+                   .begin_ns = begin,
+                   .end_ns = end});
+      return end;
+    }
+
+   private:
+    trace* to_;
+    int replica_, worker_, micro_batch_;
+  };
 
   static host_memory memory_of(memory_type& own, execution const& all, std::int64_t micro_batch) {
     return {
@@ -174,9 +216,16 @@ class pipeline_pass {
   static constexpr auto step_table(std::index_sequence<Index...>) {
     return std::array<step_function, sizeof...(Index)>{&step<pass.steps[Index].call, pass.steps[Index].backward>...};
   }
+  /// Forward steps before the first backward step of a backward pass.
+  static constexpr std::size_t recomputed_first = [] {
+    std::size_t count = 0;
+    while (backward && count < pass.steps.size() && !pass.steps[count].backward) ++count;
+    return count;
+  }();
+  template <std::size_t First, std::size_t Last>
   static void run_steps(host_memory const& memory) {
     static constexpr auto steps = step_table(std::make_index_sequence<pass.steps.size()>{});
-    std::size_t added = 0;
+    std::size_t added = 0;  // what is added to gradients stands before backward steps, or behind them
     auto const add_before = [&](int step) {
       for (; added < pass.additions.size() && pass.additions[added].step <= step; ++added) {
         auto const& addition = pass.additions[added];
@@ -184,11 +233,11 @@ class pipeline_pass {
                                                 plan::address(memory, addition.to), addition.floats);
       }
     };
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t i = First; i < Last; ++i) {
       add_before(static_cast<int>(i));
       steps[i](memory);
     }
-    add_before(static_cast<int>(steps.size()));
+    if (Last == steps.size()) add_before(static_cast<int>(Last));
   }
 
   // Losses and outfeed.
