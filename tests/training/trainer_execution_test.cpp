@@ -56,6 +56,9 @@ TEST_CASE("callbacks are called once per execution, and training is the same") {
   samples const few(40);
   model.evaluate(few.x, few.y, {.verbose = 0, .callbacks = {&calls}});
   CHECK(calls.text == "V( v0-2 v3-4 )V ");
+  calls.text.clear();
+  CHECK(model.predict(few.x, {.callbacks = {&calls}}) == plain.predict(few.x));
+  CHECK(calls.text == "P( p0-2 p3-4 )P ");
 }
 
 TEST_CASE("an execution must divide the epoch") {

@@ -20,6 +20,8 @@
 //   E4016  an array without samples' axis, or of too many dimensions (sample_source)
 //   E4017  steps_per_execution that does not divide the epoch's batches (trainer)
 //   E4018  gradient accumulation that does not divide the batches of an execution (trainer)
+//   E4041  fewer batches than replicas (trainer)
+//   E4042  weights asked for while steps run (trainer)
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
