@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A model in two pipeline stages, with gradients of 16 micro-batches per weight update, 128 steps at a time. The
-// compiler checks the assignment and the numbers of steps; the host runs both stages.
+// compiler checks the assignment and the numbers of steps; two threads of the host carry out a stage each.
 #include <stagecraft/stagecraft.hpp>
 #include <cstdio>
 
@@ -22,7 +22,7 @@ inline constexpr auto training =
                  .steps_per_execution = 128,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 16, .schedule = sc::interleaved}};
 
-using machine = sc::host<>;
+using machine = sc::host<2>;
 
 int main(int argc, char** argv) {
   auto const given = read_arguments(argc, argv, "Trains a perceptron in two pipeline stages.", 8);

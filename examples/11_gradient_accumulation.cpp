@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gradient accumulation: the gradients of several batches become one weight update, as if they were one large batch
+// for which there need not be memory.
+#include <stagecraft/stagecraft.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+
+#include "command_line/command_line.hpp"
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
+
+// Ten batches per weight update. An execution is a whole number of updates: of the 768 batches of an epoch, 760 are
+// used, and the others wait for another epoch.
+inline constexpr int accumulated = 10;
+inline constexpr int steps_of_epoch = 768 / accumulated * accumulated;
+
+inline constexpr auto training =
+    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                 .metrics = sc::metrics::accuracy{},
+                 .batch_size = 32,
+                 .steps_per_execution = steps_of_epoch,
+                 .gradient_accumulation = {.gradient_accumulation_steps_per_replica = accumulated,
+                                           .reduction_method = sc::gradient_accumulation_reduction_method::mean}};
+static_assert(sc::effective_batch_size<mlp, training> == 320);
+
+// The large batch itself. Without `mean`, gradients are added, and ten times the learning rate would be its equal.
+inline constexpr auto large_batches = sc::training{.loss = training.loss,
+                                                   .optimizer = training.optimizer,
+                                                   .metrics = training.metrics,
+                                                   .batch_size = 320,
+                                                   .steps_per_execution = steps_of_epoch / accumulated};
+static_assert(sc::effective_batch_size<mlp, large_batches> == 320);
+
+int main(int argc, char** argv) {
+  auto const given = read_arguments(argc, argv, "Accumulates the gradients of ten batches, and takes ten at once.", 2);
+  auto const [train, test] = load_data(given);
+
+  sc::trainer<mlp, training> model;
+  model.fit(train.x, train.y, {.epochs = given.epochs, .steps_per_epoch = steps_of_epoch});
+  sc::trainer<mlp, large_batches> other;
+  other.fit(train.x, train.y, {.epochs = given.epochs, .steps_per_epoch = steps_of_epoch / accumulated});
+
+  auto const [loss, accuracy] = model.evaluate(test.x, test.y, {.verbose = 0});
+  std::printf("test loss %.4f, test accuracy %.4f\n", loss, accuracy);
+
+  // Sums are rounded in another order, and that is all.
+  float difference = 0;
+  auto const weights = model.get_weights(), other_weights = other.get_weights();
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    for (std::size_t k = 0; k < weights[i].values.size(); ++k)
+      difference = std::max(difference, std::abs(weights[i].values[k] - other_weights[i].values[k]));
+  std::printf("weights differ by at most %.1e\n", static_cast<double>(difference));
+}
