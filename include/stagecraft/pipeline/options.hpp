@@ -54,7 +54,7 @@ struct pipelining_options {
   gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
   /// The devices work on the micro-batches in this order; results do not depend on it.
   stagecraft::schedule schedule = stagecraft::schedule::grouped;
-  /// Of a model with stages (E2033), and not all with all schedules (E2032).
+  /// Not all go with all schedules (E2032). Without stages nothing is recomputed.
   stagecraft::recomputation_mode recomputation_mode = stagecraft::recomputation_mode::none;
   /// The type in which gradients are accumulated: float32 or float16 (E2036).
   dtype gradient_accumulation_dtype = dtype::float32;

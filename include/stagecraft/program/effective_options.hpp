@@ -14,6 +14,7 @@ namespace detail {
 /// backward pass. The micro-batches per weight update stay the same, and so do the results that the host sees.
 constexpr pipelining_options without_pipeline(pipelining_options options) noexcept {
   options.schedule = schedule::sequential;
+  options.recomputation_mode = recomputation_mode::none;
   options.offload_activations = offload::automatic;
   return options;
 }

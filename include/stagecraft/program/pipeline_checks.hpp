@@ -35,14 +35,11 @@ constexpr void check_number_of_stages(checked_options const& checked, diagnostic
                    " pipeline stages; a pipeline that runs has at most ", timetable::capacity);
 }
 
-/// E2032 and E2033: which forward steps can be carried out again.
+/// E2032: which forward steps can be carried out again.
 constexpr void check_recomputation(checked_options const& checked, diagnostic& problem) {
   auto const schedule = checked.options.schedule;
   auto const mode = checked.options.recomputation_mode;
-  if (mode != recomputation_mode::none && !checked.pipelined)
-    problem.report(2033, "the training has a recomputation_mode, but model '", checked.name(),
-                   "' has no pipeline stages; what is recomputed is what a stage does not keep for its backward pass");
-  else if (mode == recomputation_mode::recompute_then_backpropagate && schedule == schedule::sequential)
+  if (mode == recomputation_mode::recompute_then_backpropagate && schedule == schedule::sequential)
     problem.report(2032,
                    "the sequential schedule does not go with recompute_then_backpropagate; choose "
                    "recomputation_mode::automatic or recompute_and_backpropagate_interleaved");
