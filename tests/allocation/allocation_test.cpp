@@ -35,6 +35,20 @@ inline constexpr auto training =
                  .batch_size = 8,
                  .steps_per_execution = Steps};
 
+/// With all queues and threads there are.
+template <int Replicas>
+inline constexpr auto queued = [] {
+  auto result = training<4>;
+  result.pipeline.gradient_accumulation_steps_per_replica = 4;
+  result.num_replicas = Replicas;
+  result.infeed_queue.prefetch_depth = 2;
+  result.asynchronous_callbacks = true;
+  return result;
+}();
+using staged = sc::pipelined<network, [](auto& assignment) {
+  for (auto& call : assignment) call.pipeline_stage = call.layer_name() == "dense_1" ? 1 : 0;
+}>;
+
 struct samples {
   xt::xtensor<float, 3> x;
   std::vector<int> y;
@@ -124,6 +138,21 @@ TEST_CASE_TEMPLATE("fit, with a bar, metrics, weights and validation", Model, sc
   CHECK(counter.steps >= 4 * 4);
   CHECK(counter.taken == 0);
   CHECK(output.characters > 1000);
+}
+
+TEST_CASE_TEMPLATE("prefetched batches, asynchronous callbacks, stages and replicas", Model,
+                   sc::trainer<network, queued<1>>, sc::trainer<staged, queued<1>, sc::host<2>>,
+                   sc::trainer<staged, queued<2>, sc::host<4>>) {
+  samples const data(128), test(80);
+  Model model;
+  watch counter;
+  model.fit(
+      data.x, data.y,
+      {.epochs = 3, .verbose = 0, .callbacks = {&counter}, .validation_data = test, .sample_weight = data.weight});
+  model.evaluate(data.x, data.y, {.verbose = 0, .callbacks = {&counter}});
+  model.predict(data.x, {.callbacks = {&counter}});
+  CHECK(counter.steps >= 3 * 7);
+  CHECK(counter.taken == 0);
 }
 
 TEST_CASE("evaluate and predict") {
