@@ -96,6 +96,13 @@ inline constexpr auto training =
                  .batch_size = 8,
                  .steps_per_execution = 1,
                  .pipeline = {},
+                 .gradient_accumulation = {},
+                 .num_replicas = 1,
+                 .cross_replica_reduction = sc::cross_replica_reduction::sum,
+                 .replicated_metric_reduction_method = sc::replicated_metric_reduction_method::none,
+                 .infeed_queue = {},
+                 .outfeed_queue = {},
+                 .asynchronous_callbacks = false,
                  .seed = 1};
 
 inline constexpr auto two_losses =
@@ -158,6 +165,35 @@ inline constexpr auto pipelined_training =
                  .pipeline = {.gradient_accumulation_steps_per_replica = 2,
                               .reduction_method = sc::gradient_accumulation_reduction_method::mean,
                               .schedule = sc::interleaved}};
+
+// Executions, queues and callbacks ----------------------------------------------------------------------------------
+
+inline constexpr auto queued_training =
+    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                 .metrics = sc::metrics::accuracy{},
+                 .batch_size = 8,
+                 .steps_per_execution = 4,
+                 .pipeline = {.gradient_accumulation_steps_per_replica = 4},
+                 .infeed_queue = {.prefetch_depth = 2},
+                 .outfeed_queue = {.buffer_depth = 8},
+                 .asynchronous_callbacks = true};
+
+class watch : public sc::callback {
+ public:
+  std::vector<double> losses;
+
+  void on_train_batch_end(int /*batch*/, sc::logs& logs) override {
+    losses.push_back(logs.at("loss"));
+    if (losses.back() < 0.01) model().stop_training = true;
+  }
+};
+
+inline constexpr auto replicated_training =
+    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                 .metrics = sc::metrics::accuracy{},
+                 .batch_size = 8,
+                 .num_replicas = 2,
+                 .replicated_metric_reduction_method = sc::replicated_metric_reduction_method::list};
 
 // -------------------------------------------------------------------------------------------------------------------
 
@@ -334,4 +370,19 @@ TEST_CASE("pipelines") {
   sc::trainer<by_list, pipelined_training> model;
   auto const h = model.fit(train.x, train.y, {.epochs = 2, .verbose = 0});
   CHECK(h.at("loss")[1] < h.at("loss")[0]);
+}
+
+TEST_CASE("executions, queues and callbacks") {
+  data const train(64), test(32);
+  watch each_step;
+  sc::trainer<by_list, queued_training> queued;
+  queued.fit(train.x, train.y, {.verbose = 0, .callbacks = {&each_step}});
+  CHECK(each_step.losses.size() == 8);
+
+  sc::trainer<mlp, replicated_training, sc::host<2>> model;  // a thread for each replica
+  model.fit(train.x, train.y, {.verbose = 0});
+  auto const [losses, accuracies] = model.evaluate(test.x, test.y, {.verbose = 0});
+  std::array<double, 2> const of_each_replica = accuracies;
+  CHECK(losses[0] > 0);
+  CHECK(of_each_replica[0] <= 1);
 }
