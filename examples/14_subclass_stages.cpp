@@ -55,7 +55,7 @@ struct existing_model : sc::model<existing_model> {
 // change the stages of the model's code changes none.
 using staged = sc::pipelined<sc::build<my_model, input{28, 28}>, [](auto&) {}, sc::device_mapping<0, 1, 1, 2>>;
 
-// The calls come in the order in which they are made; those of one layer are told apart by their number.
+// The calls come in Keras's post-order; those of one layer are told apart by their number.
 using assigned = sc::pipelined<sc::build<existing_model, input{28, 28}>,
                                [](auto& assignment) {
                                  for (auto& call : assignment) {
