@@ -5,7 +5,7 @@
 #   stagecraft::zlib        gzipped data files (datasets/gzip.hpp); needs zlib
 
 set(stagecraft_pipeline_rooms diagnostics graph layers activations initializers regularizers losses metrics optimizers
-                              models pipeline)
+                              models pipeline ipu)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
 
 set(stagecraft_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
