@@ -9,9 +9,9 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-/// The residual network of tf.keras.applications, with its names: so many blocks in the groups conv2, conv3... The
-/// small one is for images of 28 x 28; its groups are all alike, where those of the large one halve the image and
-/// double the filters.
+/// The residual network of tf.keras.applications with its names, but without its layers of zero padding and its
+/// softmax: so many blocks in the groups conv2, conv3... The small one is for images of 28 x 28; its groups are all
+/// alike, where those of the large one halve the image and double the filters.
 template <int Filters, int... Blocks>
 struct resnet : sc::functional<resnet<Filters, Blocks...>> {
   static constexpr auto normalized(auto x, int filters, int size, int stride, sc::fixed_name name) {
