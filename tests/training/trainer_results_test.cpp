@@ -33,6 +33,16 @@ constexpr auto accumulated_at_rest = [](auto& training) {
   training.optimizer.learning_rate = 0;
 };
 
+/// The samples of one batch.
+samples batch_of(samples const& all, std::size_t batch) {
+  samples result(8);
+  for (std::size_t i = 0; i < 8; ++i) {
+    result.y[i] = all.y[8 * batch + i];
+    for (std::size_t k = 0; k < 4; ++k) result.x(i, k) = all.x(8 * batch + i, k);
+  }
+  return result;
+}
+
 std::vector<std::string> names_of(sc::training_history const& history) {
   std::vector<std::string> result;
   for (auto const& series : history.history) result.push_back(series.name);
@@ -60,10 +70,9 @@ TEST_CASE("accumulated results are sums of shares in the type of the device") {
   samples const data(64);
   cases::unstaged_way::trainer<of_single_steps> single;
   std::vector<float> losses;
-  for (int batch = 0; batch < 8; ++batch) {
-    auto const rows = xt::range(8 * batch, 8 * batch + 8);
-    std::vector<int> const y(data.y.begin() + 8 * batch, data.y.begin() + 8 * batch + 8);
-    losses.push_back(static_cast<float>(single.test_on_batch(xt::view(data.x, rows), y)[0]));
+  for (std::size_t i = 0; i < 8; ++i) {
+    samples const batch = batch_of(data, i);
+    losses.push_back(static_cast<float>(single.test_on_batch(batch.x, batch.y)[0]));
   }
   double sum = 0;
   for (int update = 0; update < 2; ++update) {
@@ -126,10 +135,9 @@ TEST_CASE("an outfeed of the last results") {
   samples const data(64);
   cases::unstaged_way::trainer<of_single_steps> single;
   double loss = 0, accuracy = 0;
-  for (int batch : {3, 7}) {
-    auto const rows = xt::range(8 * batch, 8 * batch + 8);
-    std::vector<int> const y(data.y.begin() + 8 * batch, data.y.begin() + 8 * batch + 8);
-    auto const values = single.test_on_batch(xt::view(data.x, rows), y);
+  for (std::size_t const last : {3, 7}) {
+    samples const batch = batch_of(data, last);
+    auto const values = single.test_on_batch(batch.x, batch.y);
     loss += values[0] / 2;
     accuracy += values[1] / 2;
   }
