@@ -34,11 +34,12 @@ static_assert(sc::pipeline_activations_alive<two_stages, grouped, 0> == 3);
 static_assert(sc::pipeline_activations_alive<two_stages, interleaved, 0> == 2);
 static_assert(sc::pipeline_slots<two_stages, grouped> < sc::pipeline_slots<two_stages, interleaved>);
 
-/// Floats in the first device's memory, without weights and what belongs to them.
+/// What the first device holds and, where that is asked for, remote memory beside it.
 template <auto const& Training>
-constexpr long long held = sc::pipeline_sizes<two_stages, Training, sc::host<2>, 1>::template block_floats<0>();
-static_assert(held<interleaved> < held<grouped>);
-static_assert(held<recomputing> < held<interleaved>);
+constexpr sc::device_memory held = sc::device_memory_of<two_stages, Training, 0>;
+static_assert(held<interleaved>.activations.on_device < held<grouped>.activations.on_device);
+static_assert(held<recomputing>.on_device() < held<interleaved>.on_device());
+static_assert(held<recomputing>.remote() > 0 && held<grouped>.remote() == 0);
 
 template <auto const& Training>
 auto train(char const* name, sc::datasets::labelled_split const& data, int epochs) {
@@ -47,8 +48,9 @@ auto train(char const* name, sc::datasets::labelled_split const& data, int epoch
   model.fit(data.train.x, data.train.y,
             {.epochs = epochs, .verbose = 0, .steps_per_epoch = executions * Training.steps_per_execution});
   auto const [loss, accuracy] = model.evaluate(data.test.x, data.test.y, {.verbose = 0});
-  std::printf("%-11s: %d slots per weight update, %lld floats; test loss %.4f, test accuracy %.4f\n", name,
-              static_cast<int>(sc::pipeline_slots<two_stages, Training>), held<Training>, loss, accuracy);
+  std::printf("%-11s: %d slots per weight update, %lld KB on the first device; test loss %.4f, test accuracy %.4f\n",
+              name, static_cast<int>(sc::pipeline_slots<two_stages, Training>), held<Training>.on_device() / 1024, loss,
+              accuracy);
   return model.get_weights();
 }
 

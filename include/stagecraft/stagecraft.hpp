@@ -6,6 +6,7 @@
 #include <stagecraft/datasets/mnist.hpp>
 #include <stagecraft/execution/host.hpp>
 #include <stagecraft/pipeline.hpp>
+#include <stagecraft/program/device_memory.hpp>
 #include <stagecraft/program/timetable_of.hpp>
 #include <stagecraft/program/training.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
