@@ -3,8 +3,7 @@
 // it does without stages, with the same accumulation and the same replicas.
 #pragma once
 
-#include <stagecraft/execution/host_pipeline.hpp>
-#include <stagecraft/execution/host_session.hpp>
+#include <stagecraft/execution/session_of.hpp>
 #include <stagecraft/program/training.hpp>
 
 #include <doctest/doctest.h>
@@ -17,10 +16,6 @@
 #include "random_stages.hpp"
 
 namespace random_runs {
-
-template <class M, auto Training, class Machine>
-using session_for = std::conditional_t<sc::is_pipelined<M> || (Training.num_replicas > 1),
-                                       sc::host_pipeline<M, Training, Machine>, sc::host_session<M, Training, Machine>>;
 
 template <option_row Row>
 constexpr auto optimizer_of() {
@@ -85,8 +80,8 @@ struct equality {
       .replicated_weight_sharding = row.shards_weights()};
 
   using staged_model = typename with_random_stages<M, row.stages(), RowSeed, row.devices()>::type;
-  using plain = session_for<M, training_with<M, row, plain_options>, sc::host<>>;
-  using staged = sc::host_pipeline<staged_model, training_with<M, row, staged_options>, sc::host<row.threads()>>;
+  using plain = sc::session_of<M, training_with<M, row, plain_options>, sc::host<>>;
+  using staged = sc::session_of<staged_model, training_with<M, row, staged_options>, sc::host<row.threads()>>;
 
   static void run() {
     CAPTURE(RowSeed);

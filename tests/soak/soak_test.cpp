@@ -12,9 +12,11 @@
 
 #include <dirent.h>
 
+#include <chrono>
 #include <cmath>
 #include <random>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace sc = stagecraft;
@@ -52,6 +54,25 @@ int threads_of_program() {
     while (dirent const* const entry = readdir(tasks)) count += entry->d_name[0] != '.' ? 1 : 0;
     closedir(tasks);
   }
+  return count;
+}
+
+/// Whether the program gets down to so many threads: a thread that has been joined may still be listed for a while.
+bool has_threads(int count) {
+  auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (threads_of_program() != count) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// The program's own, and those of a sanitizer.
+int threads_at_rest() {
+  static int const count = [] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return threads_of_program();
+  }();
   return count;
 }
 
@@ -102,13 +123,13 @@ class disturber : public sc::callback {
 
 /// Runs a trainer until its callbacks have seen so many batches.
 template <class Trainer>
-void disturb(int batches) {
+void disturb(int batches, int threads) {
   using action = disturber::action;
   samples const data(16 * 2 * std::size_t{Trainer::training.num_replicas}), few(24);
   std::mt19937 random(20261121);
   disturber callback;
   Trainer model;
-  int failed = 0, stopped = 0, highest = 0;
+  int failed = 0, stopped = 0;
   long live = 0;
   for (int round = 0; callback.batches < batches; ++round) {
     auto const what = static_cast<action>(random() % 3);
@@ -131,11 +152,10 @@ void disturb(int batches) {
     // After the first rounds, nothing more is taken and not given back.
     if (round == 8) live = live_allocations();
     if (round > 8) REQUIRE(live_allocations() == live);
-    if (round == 8) highest = threads_of_program();
-    if (round > 8) REQUIRE(threads_of_program() == highest);
+    if (round > 8) REQUIRE(has_threads(threads + Trainer::session_type::threads - 1));
   }
-  CHECK(failed > 20);
-  CHECK(stopped > 20);
+  CHECK(failed > 0);
+  CHECK(stopped > 0);
   auto const [loss, accuracy] = model.evaluate(data.x, data.y, {.verbose = 0});
   CHECK(std::isfinite(loss));
   CHECK(accuracy >= 0);
@@ -143,24 +163,29 @@ void disturb(int batches) {
 
 template <class Trainer>
 void soak(int batches) {
-  int const threads = threads_of_program();
+  // What is made once, by the first run and the first thread.
+  std::thread([] {}).join();
+  int const threads = threads_at_rest();
+  disturb<Trainer>(400, threads);
   long const live = live_allocations();
-  disturb<Trainer>(batches);
-  CHECK(threads_of_program() == threads);
+  disturb<Trainer>(batches, threads);
+  CHECK(has_threads(threads));
   CHECK(live_allocations() == live);
 }
 
 }  // namespace
 
-// The numbers of executions make up ten thousand: an execution has four steps, and asynchronous callbacks see each.
+// An execution has four steps, each of which asynchronous callbacks see.
 TEST_CASE("callbacks that are called once per execution") {
-  soak<sc::trainer<two_stages, training<false, 1, 0>, sc::host<2>>>(3000);
+  soak<sc::trainer<two_stages, training<false, 1, 0>, sc::host<2>>>(10000);
 }
 
-TEST_CASE("asynchronous callbacks") { soak<sc::trainer<two_stages, training<true, 1, 2>, sc::host<2>>>(4 * 3000); }
+TEST_CASE("asynchronous callbacks") { soak<sc::trainer<two_stages, training<true, 1, 2>, sc::host<2>>>(4 * 10000); }
 
 TEST_CASE("replicas with asynchronous callbacks and a prefetch thread") {
-  soak<sc::trainer<two_stages, training<true, 2, 1>, sc::host<4>>>(4 * 2000);
+  soak<sc::trainer<two_stages, training<true, 2, 1>, sc::host<4>>>(4 * 10000);
 }
 
-TEST_CASE("no stages, with a prefetch thread") { soak<sc::trainer<network, training<false, 1, 3>, sc::host<1>>>(2000); }
+TEST_CASE("no stages, with a prefetch thread") {
+  soak<sc::trainer<network, training<false, 1, 3>, sc::host<1>>>(10000);
+}
