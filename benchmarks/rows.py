@@ -18,6 +18,7 @@ NAMES = {
     "one_thread": "one thread",
     "half": "32 layers",
     "fma_peak": "FMA peak",
+    "mutex": "std::mutex",
     "none": "",
 }
 
@@ -45,6 +46,7 @@ CONVOLUTIONS = "Convolutions, one thread, FLOP/s"
 ELEMENTWISE = "Elementwise, reductions, softmax, normalization, one thread, bytes/s"
 THREADS = "Two threads over one"
 COMPILING = "Compiling"
+QUEUES = "Handing over between two threads, items/s"
 ALLOCATIONS = "Allocations in a step after the first"
 
 MLP = "MLP 784-256-128-10"
@@ -97,6 +99,10 @@ ROWS = [
         peers=("one_thread",)),
     Row(THREADS, r"cnn/predict/batch:128/threads:2", f"{CNN}, inference, batch 128", "samples/s", ">= 1.7",
         peers=("one_thread",)),
+
+    Row(QUEUES, r"queue/(infeed|outfeed)/threads:2", r"\1 queue, no work beside it", "items/s"),
+    Row(QUEUES, r"queue/(infeed|outfeed)_busy_20us/threads:2", r"\1 queue, 20 microseconds of work for each", "items/s"),
+    Row(QUEUES, r"queue/there_and_back/threads:2", "a count published, and one awaited in return", "items/s"),
 
     Row(ALLOCATIONS, r"mlp/rmsprop/batch:32/threads:1", f"{MLP}, training", "allocations/step", "<= 0", against="none"),
     Row(ALLOCATIONS, r"mlp/predict/batch:256/threads:1", f"{MLP}, inference", "allocations/step", "<= 0",

@@ -16,7 +16,7 @@
 namespace sc = stagecraft;
 
 static_assert(alignof(sc::progress) == 64);
-static_assert(sizeof(sc::progress) == 64);
+static_assert(sizeof(sc::progress) % 64 == 0);
 
 namespace {
 

@@ -118,9 +118,10 @@ class infeed_queue {
 
   void fill_all() noexcept {
     try {
+      auto const patience = std::min(patience_, detail::short_patience);
       for (std::int64_t number = 0; number < total_; ++number) {
         auto const [replica, step] = place_of(number);
-        released_[replica].await(step + 1 - depth_, stopped(), patience_);
+        released_[replica].await(step + 1 - depth_, stopped(), patience);
         if (failure_.failed()) return;
         call_(fill_, element(replica, step), number);
         filled_[replica].publish(step + 1);

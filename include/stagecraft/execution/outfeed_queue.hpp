@@ -88,8 +88,9 @@ class outfeed_queue {
     check_polling();
     auto const step = handed_out_.value();
     auto const ended = [this] { return closed_.load(std::memory_order_seq_cst) || failure_.failed(); };
+    auto const patience = std::min(patience_, detail::short_patience);
     for (auto& count : written_)
-      if (!count.await(step + 1, ended, patience_)) return false;
+      if (!count.await(step + 1, ended, patience)) return false;
     if (failure_.failed()) return false;
     hand_out(step, handler);
     return true;

@@ -2,9 +2,12 @@
 // How far one thread has come, for others that wait for it. Level 5.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <thread>
 
 namespace stagecraft {
@@ -17,10 +20,14 @@ namespace detail {
   return processors != 0 && static_cast<unsigned>(threads) > processors ? 0 : 4000;
 }
 
-/// Between two looks. Other programs may have left one core to both threads: after some microseconds the one that is
+/// Looks that take a microsecond or two, as long as falling asleep and being woken. A thread that nobody waits for
+/// takes no more: it would keep a core from others.
+inline constexpr int short_patience = 64;
+
+/// Between two looks. Other programs may have left one core to both threads: after a microsecond or two the one that is
 /// waited for gets it.
 inline void pause_in_loop(int attempt) noexcept {
-  if (attempt >= 256 && attempt % 32 == 0)
+  if (attempt >= short_patience && attempt % 32 == 0)
     std::this_thread::yield();
   else {
 #if defined(__x86_64__) || defined(__i386__)
@@ -32,8 +39,8 @@ inline void pause_in_loop(int attempt) noexcept {
 }  // namespace detail
 
 /// A count that one thread raises and others wait for: first in a loop, then asleep. What the thread has written before
-/// it publishes is seen by those who have waited. In a cache line of its own; never allocates; the system is called
-/// only to sleep, and to wake somebody who waits for no more than what is published.
+/// it publishes is seen by those who have waited. In cache lines of its own; never allocates; there is a lock only to
+/// sleep, and to wake somebody who waits for no more than what is published.
 class alignas(64) progress {
  public:
   progress() = default;
@@ -57,10 +64,11 @@ class alignas(64) progress {
 
   /// Lets all who wait look again, also at whether they have to stop.
   void wake() noexcept {
-    // In this order: what is wanted was asked for before the event, by somebody who had read the event before that.
-    wanted_.exchange(nobody, std::memory_order_seq_cst);
-    event_.fetch_add(1, std::memory_order_release);
-    event_.notify_all();
+    {
+      std::scoped_lock const lock(mutex_);
+      wanted_.store(nobody, std::memory_order_relaxed);
+    }
+    changed_.notify_all();
   }
 
   /// Waits until the count is `at_least`; true if it is. False if `stopped()` before that: it reads an atomic with
@@ -83,27 +91,23 @@ class alignas(64) progress {
   /// The second part.
   template <class Stopped>
   bool sleep(std::int64_t at_least, Stopped const& stopped) noexcept {
+    std::unique_lock lock(mutex_);
     for (;;) {
-      auto const event = event_.load(std::memory_order_acquire);
-      want(at_least);
+      wanted_.store(std::min(at_least, wanted_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);
       if (value_.load(std::memory_order_seq_cst) >= at_least) return true;
       if (stopped()) return value() >= at_least;
-      event_.wait(event, std::memory_order_acquire);
+      changed_.wait(lock);
     }
   }
 
  private:
   static constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
 
-  void want(std::int64_t value) noexcept {
-    auto wanted = wanted_.load(std::memory_order_seq_cst);
-    while (wanted > value && !wanted_.compare_exchange_weak(wanted, value, std::memory_order_seq_cst)) {
-    }
-  }
-
   std::atomic<std::int64_t> value_ = 0;
-  std::atomic<std::int64_t> wanted_ = nobody;  // the least that somebody asleep, or about to be, waits for
-  std::atomic<std::uint32_t> event_ = 0;       // what they sleep on
+  std::atomic<std::int64_t> wanted_ = nobody;  // the least that somebody asleep waits for; written with the lock only
+  // Not std::atomic::wait: measured, waking a thread that sleeps there costs the waker more with GCC 12.
+  std::mutex mutex_;
+  std::condition_variable changed_;
 };
 
 }  // namespace stagecraft
