@@ -139,6 +139,13 @@ inline constexpr auto frugal = sc::training{.loss = sc::losses::sparse_categoric
                                                          .recomputation_mode = sc::recomputation_mode::automatic,
                                                          .offload_weight_update_variables = sc::offload::remote}};
 
+constexpr sc::device_memory plain_memory = sc::device_memory_of<two_stages, training, 0>;
+constexpr sc::device_memory frugal_memory = sc::device_memory_of<two_stages, frugal, 0>;
+static_assert(frugal_memory.activations.on_device < plain_memory.activations.on_device);
+static_assert(frugal_memory.optimizer_state.remote == plain_memory.optimizer_state.on_device);
+static_assert(sc::recomputed_steps<two_stages, frugal, 0> == 1);  // the other output is sent on, not read again
+static_assert(sc::bytes_sent<two_stages, frugal, 0> == 8 * 16 * 4);  // 8 samples of 16 floats
+
 // Replicas ----------------------------------------------------------------------------------------------------------
 
 inline constexpr auto replicated =
