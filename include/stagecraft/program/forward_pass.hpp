@@ -117,10 +117,11 @@ class forward_pass_planner : pass_planner<M, Training, Mode> {
         if (auto const& ring = base::on(device); in_stage(i) && ring.value[i].exists())
           wait(ring.last_reader[i], ring.value[i].depth);
     int const last = table.forward_pass(base::last_stage);
-    // Targets and their scales go from the first stage straight to the last; how many samples there are, to all.
+    // Targets and their scales go from the first stage straight to the last; how many samples there are, to all passes,
+    // of which not each is the last one's predecessor: the first stage's backward pass may have nothing to do.
     if (stage_ == 0) {
       wait(last, table.alive(0, last));
-      wait(table.passes() - 1, table.alive(0, table.passes() - 1));
+      for (int pass = 1; pass < table.passes(); ++pass) wait(pass, table.alive(0, table.passes() - 1));
     }
     if (stage_ != base::last_stage) return;
     if (stage_ != 0) wait(table.forward_pass(0), 0);
