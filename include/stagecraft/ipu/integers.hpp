@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Integer divisions that round up, of which cost models are made. Level 3.
+// Arithmetic on whole numbers, of which cost models are made. Level 3.
 #pragma once
 
 #include <cstdint>
@@ -17,5 +17,18 @@ constexpr int ceil_log2(std::int64_t number) noexcept {
   while ((std::int64_t{1} << result) < number) ++result;
   return result;
 }
+
+/// The greatest number that divides both; for numbers that are not both 0.
+constexpr std::int64_t greatest_common_divisor(std::int64_t a, std::int64_t b) noexcept {
+  while (b != 0) {
+    auto const rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) noexcept { return a < b ? a : b; }
+constexpr std::int64_t larger(std::int64_t a, std::int64_t b) noexcept { return a < b ? b : a; }
 
 }  // namespace stagecraft::detail
