@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ten thousand executions, with trainings that callbacks stop or leave with an exception, at any batch: nothing hangs,
+// Thousands of executions, with trainings that callbacks stop or leave with an exception, at any batch: nothing hangs,
 // and neither memory nor threads are left behind.
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/program/training.hpp>
@@ -177,15 +177,15 @@ void soak(int batches) {
 
 // An execution has four steps, each of which asynchronous callbacks see.
 TEST_CASE("callbacks that are called once per execution") {
-  soak<sc::trainer<two_stages, training<false, 1, 0>, sc::host<2>>>(10000);
+  soak<sc::trainer<two_stages, training<false, 1, 0>, sc::host<2>>>(5000);
 }
 
-TEST_CASE("asynchronous callbacks") { soak<sc::trainer<two_stages, training<true, 1, 2>, sc::host<2>>>(4 * 10000); }
+TEST_CASE("asynchronous callbacks") { soak<sc::trainer<two_stages, training<true, 1, 2>, sc::host<2>>>(4 * 5000); }
 
 TEST_CASE("replicas with asynchronous callbacks and a prefetch thread") {
-  soak<sc::trainer<two_stages, training<true, 2, 1>, sc::host<4>>>(4 * 10000);
+  soak<sc::trainer<two_stages, training<true, 2, 1>, sc::host<4>>>(4 * 5000);
 }
 
 TEST_CASE("no stages, with a prefetch thread") {
-  soak<sc::trainer<network, training<false, 1, 3>, sc::host<1>>>(10000);
+  soak<sc::trainer<network, training<false, 1, 3>, sc::host<1>>>(5000);
 }
