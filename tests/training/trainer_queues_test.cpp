@@ -2,7 +2,11 @@
 // Batches that a thread makes ready, and callbacks that a thread calls: what is computed and seen stays the same.
 #include "execution_cases.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 
 using cases::log_recorder, cases::recorder, cases::samples;
@@ -18,6 +22,26 @@ constexpr auto shortly_queued = [](auto& training) {
   training.outfeed_queue.buffer_depth = 1;
   training.infeed_queue.prefetch_depth = 2;
 };
+
+/// Gives what it gets, until it has been asked too often.
+std::atomic<int> asked_until_failure = 0;
+struct failing : sc::layer<failing> {
+  static constexpr std::string_view class_name = "Failing";
+  static constexpr bool backward_uses_input = false;
+  static constexpr bool backward_uses_output = false;
+
+  [[nodiscard]] constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
+  void forward(auto const& call) const {
+    if (--asked_until_failure == 0) throw std::runtime_error("thrown by a layer");
+    std::copy_n(call.input().data(), call.input().size(), call.output().data());
+  }
+  void backward(auto const& call) const {
+    for (std::size_t i = 0; i < call.output_gradient().size(); ++i)
+      call.input_gradient()[i] += call.output_gradient()[i];
+  }
+};
+using failing_model = sc::sequential<input{4}, dense{8, sc::relu}, failing{}, dense{3}>;
+using failing_stages = sc::pipelined<failing_model, sc::stages<0, 1, 1>>;
 
 /// All that a run gives.
 struct outcome {
@@ -187,4 +211,22 @@ TEST_CASE_TEMPLATE("the progress bar counts steps of a replica", Way, WAYS) {
   model.fit(data.x, data.y, {.callbacks = {&bar}});
   for (char const* state : {"1/4 [", "2/4 [", "3/4 [", "4/4 [=="}) CHECK(output.text.find(state) != std::string::npos);
   MESSAGE(output.text);
+}
+
+TEST_CASE_TEMPLATE("what a layer throws reaches the caller, though others wait for batches and callbacks", Way,
+                   cases::way<failing_model>, cases::way<failing_model, sc::host<3>, 3>,
+                   cases::way<failing_stages, sc::host<4>, 2>) {
+  samples const data(32 * 6);
+  typename Way::template trainer<shortly_queued> model;
+  int const steps = 24;
+  for (int failure = 1; failure <= steps; ++failure) {
+    asked_until_failure = failure;
+    CHECK_THROWS_WITH_AS(model.fit(data.x, data.y, {.verbose = 0}), "thrown by a layer", std::runtime_error);
+    asked_until_failure = failure;
+    CHECK_THROWS_WITH_AS(model.predict(data.x), "thrown by a layer", std::runtime_error);
+  }
+  asked_until_failure = 0;
+  log_recorder calls;
+  model.fit(data.x, data.y, {.verbose = 0, .callbacks = {&calls}});
+  CHECK(calls.ends.size() == static_cast<std::size_t>(steps / Way::replicas));
 }

@@ -91,6 +91,9 @@ TEST_CASE("batches that do not fill all replicas are left out, and some have to 
   char const* const too_few = "x: expected at least 2 batches, one for each replica, found 1 [E4041]";
   CHECK_THROWS_WITH_AS(model.fit(few.x, few.y, {.verbose = 0}), too_few, sc::data_error);
   CHECK_THROWS_WITH_AS(model.evaluate(few.x, few.y, {.verbose = 0}), too_few, sc::data_error);
+  CHECK_THROWS_WITH_AS(model.fit(data.x, data.y, {.verbose = 0, .validation_data = few}),
+                       "validation_data.x: expected at least 2 batches, one for each replica, found 1 [E4041]",
+                       sc::data_error);
   CHECK_THROWS_WITH_AS(model.fit(data.x, data.y, {.verbose = 0, .steps_per_epoch = 3}),
                        "steps_per_epoch: expected data for 6 batches, found 5 [E4003]", sc::data_error);
   CHECK_THROWS_WITH_AS(model.fit(few.x, few.y, {.verbose = 0, .validation_data = data, .validation_steps = 3}),

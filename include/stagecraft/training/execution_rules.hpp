@@ -12,15 +12,17 @@ namespace stagecraft {
 /// How many steps each replica takes: all batches, shared out evenly. As in Keras on IPU, those that are left over are
 /// left out, with a warning.
 /// Errors: E4003 if `asked` steps (0: all) need more batches than there are, E4041 if some replica would have none.
-[[nodiscard]] inline int steps_of_replica(char const* option, int asked, int batches, int replicas) {
+/// \param option the steps' name in errors, and `argument` that of the data
+[[nodiscard]] inline int steps_of_replica(char const* argument, char const* option, int asked, int batches,
+                                          int replicas) {
   if (asked > 0) {
     check_steps(option, asked * replicas, batches);
     return asked;
   }
   int const left = batches % replicas;
   if (batches < replicas)
-    detail::throw_data_error("E4041", "x: expected at least %d batches, one for each replica, found %d", replicas,
-                             batches);
+    detail::throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d", argument,
+                             replicas, batches);
   if (left != 0)
     std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", batches,
                  replicas, left == 1 ? "the last one is" : "the last ones are");

@@ -109,8 +109,9 @@ class model_trainer
     auto const validation_loader =
         validates ? loader(validation.x, validation.y, validation.sample_weight, {}, loader::validation_names) : data;
     int const validation_batches = batches_of(validation_loader, batch_size);
-    int const validation_steps =
-        validates ? evaluation_steps("validation_steps", options.validation_steps, validation_batches) : 0;
+    int const validation_steps = validates ? evaluation_steps(loader::validation_names.x, "validation_steps",
+                                                              options.validation_steps, validation_batches)
+                                           : 0;
 
     // Training that is continued with initial_epoch goes on where it was; another one has orders of its own.
     if (options.initial_epoch == 0) ++fits_;
@@ -119,7 +120,7 @@ class model_trainer
     if (batches == 0)
       throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
                                     " samples (one batch, with drop_remainder), found " + std::to_string(data.count()));
-    int const steps = steps_of_replica("steps_per_epoch", options.steps_per_epoch, batches, replicas);
+    int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
     step_counts const counts{steps, steps_of_training_execution(steps, training.steps_per_execution,
                                                                 options_of<M, Training>.accumulation_steps())};
 
@@ -162,7 +163,7 @@ class model_trainer
     callback_list callbacks(options.callbacks);
     if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
     callbacks.set_model(*this);
-    int const steps = evaluation_steps("steps", options.steps, batches_of(data, batch_size));
+    int const steps = evaluation_steps("x", "steps", options.steps, batches_of(data, batch_size));
     callbacks.set_params({options.verbose, 1, steps, false});
     return evaluator(*this, callbacks, steps, data, batch_size).run().report();
   }
@@ -252,9 +253,9 @@ class model_trainer
   static int batches_of(loader const& data, int batch_size) {
     return static_cast<int>((data.count() + batch_size - 1) / batch_size);
   }
-  static int evaluation_steps(char const* option, int asked, int batches) {
+  static int evaluation_steps(char const* argument, char const* option, int asked, int batches) {
     check_at_least(option, asked, 0);
-    return steps_of_replica(option, asked, batches, replicas);
+    return steps_of_replica(argument, option, asked, batches, replicas);
   }
 
   // Of several replicas, all take the batch, and the first one reports.
