@@ -8,7 +8,7 @@ stagecraft's figure over the peer's. A row without one is there to be seen.
 from dataclasses import dataclass
 
 # Programs of stagecraft's own that are no peers.
-OWN = ("stagecraft", "kernels", "one_thread")
+OWN = ("stagecraft", "kernels", "one_thread", "no_stages")
 NAMES = {
     "eigen": "Eigen",
     "openblas": "OpenBLAS",
@@ -16,6 +16,7 @@ NAMES = {
     "onednn_sgemm": "oneDNN sgemm",
     "xtensor": "xtensor's include",
     "one_thread": "one thread",
+    "no_stages": "no stages",
     "half": "32 layers",
     "fma_peak": "FMA peak",
     "mutex": "std::mutex",
@@ -46,11 +47,13 @@ CONVOLUTIONS = "Convolutions, one thread, FLOP/s"
 ELEMENTWISE = "Elementwise, reductions, softmax, normalization, one thread, bytes/s"
 THREADS = "Two threads over one"
 COMPILING = "Compiling"
+PIPELINES = "Pipelines, one thread"
 QUEUES = "Handing over between two threads, items/s"
 ALLOCATIONS = "Allocations in a step after the first"
 
 MLP = "MLP 784-256-128-10"
 CNN = "small CNN"
+FOUR = "MLP 384-256-256-256-256 in four stages"
 # Shapes with as many units as registers have floats; 10 units use 10 lanes of 16.
 WIDE = r"(32x32x32|64x64x64|128x128x128|256x256x256|512x512x512|(?:32|128)x784x256|(?:32|128)x256x128)"
 NARROW = r"((?:32|128)x128x10)"
@@ -100,6 +103,22 @@ ROWS = [
     Row(THREADS, r"cnn/predict/batch:128/threads:2", f"{CNN}, inference, batch 128", "samples/s", ">= 1.7",
         peers=("one_thread",)),
 
+    Row(THREADS, r"pipeline/training_(grouped|interleaved)/threads:2", FOUR + r", training, \1", "samples/s", ">= 1.5",
+        peers=("one_thread",)),
+    Row(THREADS, r"pipeline/training_(sequential)/threads:2", FOUR + r", training, \1", "samples/s",
+        peers=("one_thread",)),
+    Row(THREADS, r"pipeline/inference_(grouped|interleaved|sequential)/threads:2", FOUR + r", inference, \1",
+        "samples/s", peers=("one_thread",)),
+    Row(THREADS, r"pipeline/(training|inference)_two_replicas/threads:2",
+        r"two replicas of this MLP without stages, \1", "samples/s", peers=("one_thread",)),
+
+    Row(PIPELINES, r"pipeline/training_(grouped|interleaved|sequential)/threads:1", FOUR + r", training, \1", "time",
+        "<= 1.15", peers=("no_stages",)),
+    Row(PIPELINES, r"pipeline/inference_(grouped|interleaved|sequential)/threads:1", FOUR + r", inference, \1", "time",
+        peers=("no_stages",)),
+    Row(PIPELINES, r"pipeline/(training|inference)_two_replicas/threads:1",
+        r"two replicas of this MLP without stages, \1", "samples/s", peers=("no_stages",)),
+
     Row(QUEUES, r"queue/(infeed|outfeed)/threads:2", r"\1 queue, no work beside it", "items/s"),
     Row(QUEUES, r"queue/(infeed|outfeed)_busy_20us/threads:2", r"\1 queue, 20 microseconds of work for each", "items/s"),
     Row(QUEUES, r"queue/there_and_back/threads:2", "a count published, and one awaited in return", "items/s"),
@@ -110,6 +129,9 @@ ROWS = [
     Row(ALLOCATIONS, r"cnn/rmsprop/batch:32/threads:1", f"{CNN}, training", "allocations/step", "<= 0", against="none"),
     Row(ALLOCATIONS, r"cnn/predict/batch:128/threads:1", f"{CNN}, inference", "allocations/step", "<= 0",
         against="none"),
+
+    Row(ALLOCATIONS, r"pipeline/training_grouped/threads:(1|2)", FOUR + r", training, threads: \1", "allocations/step",
+        "<= 0", against="none"),
 
     Row(COMPILING, r"compile/five_layers/(\w+)", r"stage check of five layers, \1", "seconds", "<= 1"),
     Row(COMPILING, r"compile/resnet50/(\w+)", r"trace and stage check of ResNet-50, \1", "seconds", "<= 2"),
