@@ -5,6 +5,7 @@
     tools/errors_catalogue.py             writes docs/errors.md
     tools/errors_catalogue.py --check     fails if docs/errors.md is not what would be written
     tools/errors_catalogue.py --complete  fails if a code of the library lacks its section, or its case
+    ... --headers <folder>                keeps the library's precompiled headers there, for the next time
 
 docs/errors.in.md has one section per code, "## E2001: ...", in the order of the codes, with the meaning in prose. At
 the end of the section of a code that has a case (tests/compile_fail/E2001_*.cpp, the first by name), this tool puts the
@@ -78,7 +79,7 @@ def kept_output(code, name, previous):
     return found.group(0) if found else None
 
 
-def generated_part(case, versions, previous):
+def generated_part(case, versions, previous, headers):
     """Examples and compiler output of one case, in Markdown."""
     broken, mended = "\n".join(case.variant(True)), "\n".join(case.variant(False))
     text = "Broken:\n\n" + block("cpp", broken) + "\nMended:\n\n" + block("cpp", mended)
@@ -90,7 +91,7 @@ def generated_part(case, versions, previous):
                 if written:
                     text += "\n" + written
                 continue
-            _, output = compile_case.compile_source(compiler, "example.cpp", directory=folder)
+            _, output = compile_case.compile_source(compiler, "example.cpp", directory=folder, headers=headers)
             text += f"\n{name} {versions[name]} says:\n\n" + block("text", stable(output))
     return text
 
@@ -104,8 +105,8 @@ def first_cases():
     return cases
 
 
-def catalogue():
-    """The text of docs/errors.md."""
+def catalogue(headers):
+    """The text of docs/errors.md, and the library's precompiled headers in a folder."""
     previous = RESULT.read_text(encoding="utf-8") if RESULT.exists() else ""
     versions = {name: version_of(compiler) for name, (compiler, _) in COMPILERS.items()}
     for name, (compiler, _) in COMPILERS.items():
@@ -116,7 +117,7 @@ def catalogue():
 
     def section(part):
         code, text = part[3:8], part.rstrip() + "\n"
-        return text + "\n" + generated_part(cases[code], versions, previous) if code in cases else text
+        return text + "\n" + generated_part(cases[code], versions, previous, headers) if code in cases else text
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         sections = list(pool.map(section, parts))
@@ -161,12 +162,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--complete", action="store_true")
+    parser.add_argument("--headers", metavar="FOLDER")
     options = parser.parse_args()
     if options.complete:
         found = missing_parts()
         print("\n".join(found) if found else "every code has its section and its case")
         return 1 if found else 0
-    text = catalogue()
+    with tempfile.TemporaryDirectory() as temporary:
+        text = catalogue(options.headers or temporary)
     if not options.check:
         RESULT.write_text(text, encoding="utf-8")
         return 0

@@ -11,6 +11,8 @@ import pathlib
 import re
 import subprocess
 
+import precompiled
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 MAX_ERROR_LINES = 2
@@ -60,12 +62,20 @@ def read_case(path):
     return Case(path, code.group(1) if code else "", expected, lines)
 
 
-def compile_source(compiler, source, arguments=(), directory=None, standard="c++20"):
-    """Parses a file without generating code; gives whether it compiled, and what the compiler printed."""
-    command = [compiler, f"-std={standard}", "-fsyntax-only", "-Wall", "-Wextra", f"-I{INCLUDE}", *arguments, str(source)]
+def compile_source(compiler, source, arguments=(), directory=None, standard="c++20", headers=None):
+    """Parses a file without generating code; gives whether it compiled, and what the compiler printed. With a folder
+    for precompiled headers, the library's headers are read from there."""
+    options = [f"-std={standard}", "-Wall", "-Wextra", f"-I{INCLUDE}"]
+    taken = []
+    if headers:
+        text = pathlib.Path(directory or ".", source).read_text(encoding="utf-8")
+        taken = precompiled.options([compiler, *options], text, headers)
+    command = [compiler, *options, "-fsyntax-only", *taken, *arguments, str(source)]
     environment = dict(os.environ, LC_ALL="C", CCACHE_DISABLE="1")
     run = subprocess.run(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace", timeout=240)
+    if taken and precompiled.MODIFIED in run.stdout:
+        return compile_source(compiler, source, arguments, directory, standard)
     return run.returncode == 0, run.stdout
 
 
@@ -86,7 +96,7 @@ def error_lines(output):
     return [line for line in output.splitlines() if "error:" in line and not is_source_echo(line)]
 
 
-def problems(case, compiler, standard="c++20", with_good_variant=True):
+def problems(case, compiler, standard="c++20", with_good_variant=True, headers=None):
     """What is wrong with a case under one compiler, as a list of texts; empty if it behaves."""
     found = []
     if not case.expected:
@@ -94,12 +104,12 @@ def problems(case, compiler, standard="c++20", with_good_variant=True):
     if case.code and not any(f"[{case.code}]" in text for text in case.expected):
         found.append(f"no `// expect-error:` line names [{case.code}]")
     if with_good_variant:
-        compiled, output = compile_source(compiler, case.path, standard=standard)
+        compiled, output = compile_source(compiler, case.path, standard=standard, headers=headers)
         if not compiled:
             found.append("the good variant does not compile:\n" + output)
         elif output.strip():
             found.append("the good variant compiles with warnings:\n" + output)
-    compiled, output = compile_source(compiler, case.path, ["-DSTAGECRAFT_BAD"], standard=standard)
+    compiled, output = compile_source(compiler, case.path, ["-DSTAGECRAFT_BAD"], standard=standard, headers=headers)
     if compiled:
         return found + ["the bad variant compiles"]
     text = readable(output)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The runner of the cases must itself fail where it should: python3 runner_test.py g++ clang++-19"""
+import json
+import os
 import pathlib
 import sys
 import tempfile
+import time
 import unittest
 
 import compile_case
+import precompiled
 
 COMPILERS = sys.argv[1:]
 
@@ -74,6 +78,31 @@ class Runner(unittest.TestCase):
             rest = ["#if X", "x;", "#else", "y;", "#endif"]
             self.assertEqual(case.variant(True), ["#include <a>", "bad;", *rest])
             self.assertEqual(case.variant(False), ["#include <a>", "good;", *rest])
+
+    def test_precompiles_what_a_case_begins_with(self):
+        two, one = precompiled.PREFIXES
+        texts = {
+            "// top\n#include <stagecraft/pipeline.hpp>\n\n#include <stagecraft/training/trainer.hpp>\nint x;\n": two,
+            "#include <stagecraft/pipeline.hpp>\n#include <array>\n#include <stagecraft/training/trainer.hpp>\n": one,
+            "#include <stagecraft/pipeline.hpp>\nint x;\n#include <stagecraft/training/trainer.hpp>\n": one,
+            "#define X\n#include <stagecraft/pipeline.hpp>\n": (),
+            "#include <array>\n#include <stagecraft/pipeline.hpp>\n": (),
+            "#ifdef STAGECRAFT_BAD\n#include <stagecraft/pipeline.hpp>\n#endif\n": ()}
+        for text, prefix in texts.items():
+            self.assertEqual(precompiled.prefix_of(text), prefix, text)
+
+    def test_precompiles_again_what_is_newer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            header, description = pathlib.Path(folder, "header.hpp"), pathlib.Path(folder, "headers.json")
+            self.assertFalse(precompiled.is_current(description))
+            header.write_text("", encoding="utf-8")
+            os.utime(header, (time.time() - 9, time.time() - 9))
+            description.write_text(json.dumps({"begin": time.time_ns(), "files": [str(header)]}), encoding="utf-8")
+            self.assertTrue(precompiled.is_current(description))
+            os.utime(header, (time.time() + 9, time.time() + 9))
+            self.assertFalse(precompiled.is_current(description))
+            header.unlink()
+            self.assertFalse(precompiled.is_current(description))
 
     def test_joins_pieces(self):
         for text in ('m<piece<3>{"a \\\'b"}, piece<2>{"c\\\' d"}>', 'm<ns::piece<3>{{"a \\\'b"}}, ns::piece<2>{{"c\\\' d"}}>',
