@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cycles of elementwise operations on one operand: popops' UnaryOp1D and UnaryOp2D. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/cycles/elementwise_cost.hpp>
+#include <stagecraft/ipu/integers.hpp>
+#include <stagecraft/ipu/ipu_target.hpp>
+#include <cstdint>
+
+namespace stagecraft::vertices {
+
+/// popops::expr::UnaryOpType, as far as it computes with floating point numbers.
+enum class unary_operation : unsigned char {
+  absolute,
+  asin,
+  cbrt,
+  ceil,
+  cos,
+  erf,
+  exponent,
+  exponent2,
+  exponent_minus_one,
+  floor,
+  gelu_erf,
+  inverse,
+  is_finite,
+  logarithm,
+  logarithm_one_plus,
+  negate,
+  relu,
+  round,
+  rsqrt,
+  sigmoid,
+  signum,
+  sin,
+  sqrt,
+  square,
+  tan,
+  tanh,
+  trunc
+};
+
+/// An operation on one tensor, float32 or float16.
+/// Source: poplibs, lib/popops/popopsCycleEstimators.hpp, unaryOpPerfInfo and unaryOpInPlacePerfInfo.
+[[nodiscard]] constexpr elementwise_cost cost_of(unary_operation operation, dtype type, bool in_place) noexcept {
+  bool const is_half = type == dtype::float16;
+  int const per_64_bits = is_half ? 4 : 2;
+  int const saved = in_place ? 2 : 0;
+  constexpr int vector = elementwise_cost::vector;
+  constexpr int single = elementwise_cost::single;
+  switch (operation) {
+    case unary_operation::absolute: return {1, in_place ? vector : single};
+    case unary_operation::asin: return {102, single};
+    case unary_operation::cbrt: return {is_half ? 17 : 27, vector};
+    case unary_operation::cos:
+    case unary_operation::sin: return is_half ? elementwise_cost{25, 1} : elementwise_cost{2300, single};
+    case unary_operation::erf: return {is_half ? 13 : 41, 1};
+    case unary_operation::exponent:
+    case unary_operation::exponent2: return {is_half ? 4 : 6, per_64_bits};
+    case unary_operation::exponent_minus_one:
+      return is_half ? elementwise_cost{5, vector} : elementwise_cost{4, single};
+    case unary_operation::gelu_erf: return {is_half ? 16 : 22, 1};
+    case unary_operation::inverse: return {is_half ? 15 : 6, per_64_bits};
+    case unary_operation::logarithm: return {(is_half ? 4 : 12) + saved, per_64_bits};  // 2 more in place
+    case unary_operation::logarithm_one_plus: return {is_half && in_place ? 17 : 18, vector};
+    case unary_operation::negate: return {in_place ? 3 : 2, per_64_bits};
+    case unary_operation::relu: return {in_place ? 2 : 3, per_64_bits};
+    case unary_operation::rsqrt: return {is_half ? 19 : 8, per_64_bits};
+    case unary_operation::sigmoid: return {(is_half ? 6 : 12) - saved, per_64_bits};
+    case unary_operation::is_finite:
+    case unary_operation::signum: return {5, vector};
+    case unary_operation::sqrt: return {is_half ? 23 : 10, per_64_bits};
+    case unary_operation::square: return {2, per_64_bits};
+    case unary_operation::tan: return {is_half ? 5700 : 5100, 1};
+    case unary_operation::tanh: return {(is_half ? 4 : 12) - saved, per_64_bits};
+    case unary_operation::trunc: return is_half ? elementwise_cost{11, 4} : elementwise_cost{in_place ? 4 : 3, 2};
+    default: return {2, vector};  // ceil, floor, round
+  }
+}
+
+/// An elementwise operation on a tensor, which all workers of a tile share.
+///
+/// Source: poplibs, lib/popops/popopsCycleEstimators.cpp, UnaryOp1D, UnaryOp1DInPlace and unaryOpInnerLoopCycles.
+struct unary_op {
+  unary_operation operation = unary_operation::relu;
+  dtype type = dtype::float32;  ///< float32 or float16
+  std::int64_t elements = 0;
+  bool in_place = false;
+
+  /// Tile cycles of the vertex.
+  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
+    int const workers = target.num_worker_contexts;
+    int const overhead = in_place ? 55 : operation == unary_operation::exponent ? 33 : 17;
+    return workers * (overhead + loop_cycles(target, detail::ceil_div(elements, workers))) + 9 +
+           detail::elementwise_supervisor_cycles;
+  }
+  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements: UnaryOp2D.
+  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
+    return 20 + rows * loop_cycles(target, elements);
+  }
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements; }
+
+ private:
+  [[nodiscard]] constexpr std::int64_t loop_cycles(ipu_target const& target, std::int64_t count) const noexcept {
+    return cost_of(operation, type, in_place).smooth_loop_cycles(count, target.vector_width(type), 4);
+  }
+};
+
+}  // namespace stagecraft::vertices
