@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cycles of activations and their gradients: popnn's NonLinearity1D and NonLinearityGrad1D, and those by rows. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/integers.hpp>
+#include <stagecraft/ipu/ipu_target.hpp>
+#include <cstdint>
+
+namespace stagecraft::vertices {
+
+/// popnn::NonLinearityType, as far as it works element by element. `gelu` is the approximation by tanh, `gelu_erf` the
+/// exact function.
+enum class non_linearity_type : unsigned char { relu, sigmoid, tanh, gelu, gelu_erf, swish };
+
+/// An activation of `elements` elements, or its gradient, which all workers of a tile share.
+///
+/// Source: poplibs, lib/popnn/popnnCycleEstimators.cpp, NonLinearity1D, NonLinearityGrad1D and the 2D ones;
+/// lib/popnn/PerformanceEstimation.hpp, getNonLinearityOpCycles and getNonLinearityGradOpCycles. Data are aligned, and
+/// pointers need no unpacking. (In place, the source charges swish a branch more, under a name that says the opposite.)
+struct non_linearity {
+  non_linearity_type type = non_linearity_type::relu;
+  dtype data = dtype::float32;  ///< float32 or float16
+  std::int64_t elements = 0;
+  bool in_place = false;  ///< only swish asks
+
+  /// Cycles of the operation on one element, or on 64 bits.
+  [[nodiscard]] constexpr int operation_cycles(bool of_vector) const noexcept {
+    switch (type) {
+      case non_linearity_type::sigmoid: return (is_half() ? 2 : 5) * (of_vector ? 2 : 1);
+      case non_linearity_type::tanh: return (is_half() ? 1 : 5) * (of_vector ? 2 : 1);
+      case non_linearity_type::gelu: return is_half() ? 5 : 10;
+      case non_linearity_type::gelu_erf: return is_half() ? 15 : 30;
+      case non_linearity_type::swish: return of_vector ? (is_half() ? 5 : 11) : (is_half() ? 3 : 6);
+      default: return 1;
+    }
+  }
+  [[nodiscard]] constexpr int gradient_operation_cycles(bool of_vector) const noexcept {
+    switch (type) {
+      case non_linearity_type::gelu: return is_half() ? 5 : 10;
+      case non_linearity_type::gelu_erf: return is_half() ? 15 : 30;
+      case non_linearity_type::swish: return of_vector ? (is_half() ? 9 : 15) : (is_half() ? 7 : 10);
+      default: return 3;
+    }
+  }
+
+  /// Tile cycles of the vertex.
+  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
+    int const workers = target.num_worker_contexts;
+    std::int64_t const vectors = detail::ceil_div(elements / target.vector_width(data), workers);
+    std::int64_t const rest = elements % target.vector_width(data);
+    return 9 + workers * (20 + shared_branch() + of_vectors(vectors) + (is_half() ? 4 : 3) + of_rest(rest));
+  }
+  /// Tile cycles of the vertex that computes the gradient of the input from that of the output, and the output.
+  [[nodiscard]] constexpr std::int64_t gradient_cycles(ipu_target const& target) const noexcept {
+    int const workers = target.num_worker_contexts;
+    std::int64_t const vectors = detail::ceil_div(elements / target.vector_width(data), workers);
+    std::int64_t const rest = elements % target.vector_width(data);
+    return 9 + workers * (20 + gradient_of_vectors(vectors) + (is_half() ? 6 : 4) + gradient_of_rest(rest));
+  }
+  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements.
+  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
+    std::int64_t const vectors = elements / target.vector_width(data);
+    std::int64_t const rest = elements % target.vector_width(data);
+    // Swish in place: the source's sum leaves out the other terms.
+    return 5 + (shared_branch() != 0 ? 1 : 9) +
+           rows * (5 + (is_half() ? 5 : 2) + 2 + of_vectors(vectors) + (is_half() ? 4 : 2) + of_rest(rest) + 1);
+  }
+  [[nodiscard]] constexpr std::int64_t gradient_worker_cycles_2d(ipu_target const& target,
+                                                                 std::int64_t rows) const noexcept {
+    std::int64_t const vectors = elements / target.vector_width(data);
+    std::int64_t const rest = elements % target.vector_width(data);
+    return 5 + 12 + rows * (9 + gradient_of_vectors(vectors) + (is_half() ? 4 : 2) + gradient_of_rest(rest) + 1);
+  }
+
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
+    switch (type) {
+      case non_linearity_type::gelu:
+      case non_linearity_type::gelu_erf: return 8 * elements;
+      case non_linearity_type::swish: return 2 * elements;
+      default: return elements;
+    }
+  }
+  [[nodiscard]] constexpr std::int64_t gradient_flops() const noexcept {
+    switch (type) {
+      case non_linearity_type::gelu:
+      case non_linearity_type::gelu_erf: return 15 * elements;
+      case non_linearity_type::swish: return 5 * elements;
+      case non_linearity_type::relu: return elements;
+      default: return 2 * elements;
+    }
+  }
+
+ private:
+  [[nodiscard]] constexpr bool is_half() const noexcept { return data == dtype::float16; }
+  [[nodiscard]] constexpr int shared_branch() const noexcept {
+    return type == non_linearity_type::swish && in_place ? 1 : 0;
+  }
+  /// The loop over vectors, whose first and last ones are outside it.
+  [[nodiscard]] constexpr std::int64_t of_vectors(std::int64_t vectors) const noexcept {
+    if (vectors == 0) return 0;
+    return 2 + operation_cycles(false) + (vectors - 1) * operation_cycles(true) + 1 + operation_cycles(false);
+  }
+  [[nodiscard]] constexpr std::int64_t of_rest(std::int64_t rest) const noexcept {
+    int const operation = operation_cycles(false);
+    if (!is_half()) return rest % 2 != 0 ? 2 + operation : 0;
+    return ((rest & 2) != 0 ? 2 + operation : 0) + ((rest & 1) != 0 ? 3 + operation : 0);
+  }
+  [[nodiscard]] constexpr std::int64_t gradient_of_vectors(std::int64_t vectors) const noexcept {
+    return vectors == 0 ? 0 : 4 + (vectors - 1) * gradient_operation_cycles(true) + 1;
+  }
+  [[nodiscard]] constexpr std::int64_t gradient_of_rest(std::int64_t rest) const noexcept {
+    int const operation = gradient_operation_cycles(false);
+    if (!is_half()) return rest % 2 != 0 ? 1 + operation : 0;
+    return ((rest & 2) != 0 ? 2 + operation : 0) + ((rest & 1) != 0 ? 4 + operation : 0);
+  }
+};
+
+}  // namespace stagecraft::vertices
