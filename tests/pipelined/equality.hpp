@@ -36,6 +36,11 @@ constexpr auto loss_of_model() {
     return sc::losses::per_output(classes, sc::losses::mean_squared_error{});
 }
 
+template <class M>
+constexpr sc::output_weights weights_of_losses() {
+  return sc::outputs_of<M>.size() == 1 ? sc::output_weights(1.5) : sc::output_weights(1, 0.25);
+}
+
 /// Micro-batches per weight update, without batch serialization: as many rounds of the schedule as are drawn.
 constexpr int accumulation_of(option_row const& row, unsigned seed) {
   int const rounds = 1 + static_cast<int>(seed % 2);
@@ -50,6 +55,7 @@ template <class M, option_row Row, sc::pipelining_options Options>
 inline constexpr auto training_with =
     sc::training{.loss = loss_of_model<M>(),
                  .optimizer = optimizer_of<Row>(),
+                 .loss_weights = weights_of_losses<M>(),
                  .batch_size = 2 + Row.stages() % 3,
                  .steps_per_execution = 40 * Options.gradient_accumulation_steps_per_replica,
                  .pipeline = Options,

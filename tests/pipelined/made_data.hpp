@@ -50,7 +50,8 @@ class made_data {
     auto* const target = to.template target<Output>();
     for (int row = 0; row < Session::batch * rows; ++row) {
       bool const valid = row / rows < count;
-      to.scale(Output)[row] = valid ? 1.0F / static_cast<float>(count * rows) : 0;
+      float const sample_weight = row % 3 == 1 ? 0.5F : 1.0F;
+      to.scale(Output)[row] = valid ? sample_weight / static_cast<float>(count * rows) : 0;
       for (int column = 0; column < columns; ++column) {
         float const value = number(micro_batch * 16 + row / rows, 5000 + 50 * row + column);
         if constexpr (!Session::sparse_targets(Output))

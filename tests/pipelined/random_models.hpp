@@ -109,7 +109,7 @@ struct random_model : sc::functional<random_model<Seed>> {
       pool.put(model.input(width));
     if (inputs == 2) pool.put(model.input(width));
 
-    dense shared(width, sc::tanh);
+    dense shared(width, sc::tanh, {.kernel_regularizer = sc::regularizers::l2{Seed % 5 == 0 ? 0.0F : 0.01F}});
     residual<width> block;
     bool has_block = false;
     int const operations = random.from_to(4, 6);

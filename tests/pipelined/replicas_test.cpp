@@ -2,12 +2,14 @@
 // What replicas do, compared with one: with the same batches, with all batches, and whatever the threads.
 #include <stagecraft/execution/host_pipeline.hpp>
 #include <stagecraft/execution/host_session.hpp>
+#include <stagecraft/execution/session_of.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/program/training.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <concepts>
 
 #include "made_data.hpp"
 
@@ -109,6 +111,21 @@ TEST_CASE("three replicas see as many samples as one with three times the micro-
   CHECK(deviation(train<pipeline<network, three_replicas, 3>, steps>(data), expected) < 2e-6);
   CHECK(deviation(train<pipeline<staged, three_replicas, 2>, steps>(data), expected) < 2e-6);
   CHECK(deviation(train<pipeline<network, three_by_mean>, steps>(data), expected_by_mean) < 2e-6);
+}
+
+TEST_CASE("a model without stages whose weights, gradients and state stand in remote memory") {
+  constexpr auto plain = training<1, steps, mean, cross_replica_reduction::sum>;
+  constexpr auto remote = [] {
+    auto result = training<1, steps, mean, cross_replica_reduction::sum>;
+    result.pipeline.offload_weights = sc::offload::remote;
+    result.pipeline.offload_gradient_accumulation_buffers = sc::offload::remote;
+    result.pipeline.offload_weight_update_variables = sc::offload::remote;
+    return result;
+  }();
+  using session_type = sc::session_of<network, remote, sc::host<>>;
+  static_assert(!std::same_as<session_type, single<remote>>);
+  made_data<single<plain>> const data(0);
+  CHECK(first_difference(train<single<plain>, steps>(data), train<session_type, steps>(data)) == -1);
 }
 
 TEST_CASE("all replicas have the same weights, and take over those that are written") {

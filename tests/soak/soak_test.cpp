@@ -186,6 +186,4 @@ TEST_CASE("replicas with asynchronous callbacks and a prefetch thread") {
   soak<sc::trainer<two_stages, training<true, 2, 1>, sc::host<4>>>(4 * 5000);
 }
 
-TEST_CASE("no stages, with a prefetch thread") {
-  soak<sc::trainer<network, training<false, 1, 3>, sc::host<1>>>(5000);
-}
+TEST_CASE("no stages, with a prefetch thread") { soak<sc::trainer<network, training<false, 1, 3>, sc::host<1>>>(5000); }
