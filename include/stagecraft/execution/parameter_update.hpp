@@ -9,6 +9,7 @@
 #include <stagecraft/kernels/elementwise.hpp>
 #include <stagecraft/kernels/regularization.hpp>
 #include <stagecraft/kernels/update.hpp>
+#include <stagecraft/program/replication.hpp>
 #include <cstddef>
 #include <cstdint>
 
