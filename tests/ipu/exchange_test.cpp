@@ -37,7 +37,7 @@ static_assert(sync_cycles(quick, 2) == 40 && sync_cycles(quick, 4) == 80 && sync
 static_assert(sc::detail::link_bytes_per_second(ipus::ipu2, sc::detail::ipu_link::within_pair) == 4 * 14'602'888'806);
 // 1,000,000 bytes x 1,330,000 kHz / 58,411,555 kB/s = 22,769.5
 static_assert(inter_ipu_cycles(ipus::ipu2, {.from = 0, .to = 1, .bytes = 1'000'000}) == 22'770);
-// Along the ladder there are two links, 29,205,777 kB/s: 45,538.96 cycles, however far it is, on one side or across.
+// Along the ladder there are two links, 29,205,777 kB/s: 45,538.94 cycles, however far it is, on one side or across.
 static_assert(inter_ipu_cycles(ipus::ipu2, {.from = 0, .to = 2, .bytes = 1'000'000}) == 45'539);
 static_assert(inter_ipu_cycles(ipus::ipu2, {.from = 7, .to = 0, .bytes = 1'000'000}) == 45'539);
 static_assert(inter_ipu_cycles(ipus::ipu2, {.from = 3, .to = 3, .bytes = 1'000'000}) == 0);
