@@ -161,6 +161,19 @@ TEST_CASE("failures in a sequential pipeline") {
   check_failures<stages_on_devices, training<sc::schedule::sequential, 3, 3>, 2>();
 }
 
+TEST_CASE("failures where all is in remote memory, in parts, and computed again") {
+  constexpr auto remote = [] {
+    auto result = training<sc::schedule::grouped, 6, 2>;
+    result.pipeline.recomputation_mode = sc::recomputation_mode::automatic;
+    result.pipeline.offload_activations = sc::offload::remote;
+    result.pipeline.offload_gradient_accumulation_buffers = sc::offload::remote;
+    result.pipeline.replicated_optimizer_state_sharding = true;
+    result.pipeline.replicated_weight_sharding = true;
+    return result;
+  }();
+  check_failures<stages_on_devices, remote, 3>();
+}
+
 TEST_CASE("of failures in several places at once, one comes out") {
   using session = session_with<stages_on_devices, training<sc::schedule::grouped, 6, 2>, 4>;
   failures<session> here;
