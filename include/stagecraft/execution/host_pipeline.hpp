@@ -130,6 +130,11 @@ class host_pipeline : public session_shape<M, Training> {
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr int slot_count = Training.optimizer.slots();
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
+  static constexpr bool has_penalties = [] {
+    for (auto const& parameter : graph.parameters)
+      if (!parameter.regularizer.empty()) return true;
+    return false;
+  }();
 
   template <class Feed, class Results>
   execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
@@ -179,8 +184,7 @@ class host_pipeline : public session_shape<M, Training> {
   template <execution_mode Mode>
   void work_of(execution_type const& all, int steps, int worker) {
     constexpr bool trains = Mode == execution_mode::training;
-    if (all.has_targets) for_each_device(worker, [&](int r, int d) { update::find_penalties(pointers_, r, d); });
-    if (!synchronize()) return;
+    if (has_penalties && all.has_targets && !find_penalties(worker)) return;
     int const round = trains ? accumulation_steps : steps;
     timetable const table = trains ? sizes::template table<Mode>()
                                    : timetable(sizes::options.schedule, detail::devices_of_stages<M>, steps, false);
@@ -236,7 +240,11 @@ class host_pipeline : public session_shape<M, Training> {
                         .end_ns = trace::now()});
       });
     if (worker == 0) new_updates_ = number + 1;
-    if (!synchronize()) return false;
+    return synchronize() && (!has_penalties || find_penalties(worker));
+  }
+
+  /// Each device those of its weights, for the last one's losses.
+  bool find_penalties(int worker) {
     for_each_device(worker, [&](int r, int d) { update::find_penalties(pointers_, r, d); });
     return synchronize();
   }
