@@ -37,8 +37,10 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <concepts>
+#include <condition_variable>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
@@ -46,11 +48,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -1724,19 +1730,23 @@ inline constexpr diagnostic thread_problem = [] {
 
 /// The type behind `host<>`. The architecture is part of it, so that one program can hold translation units that are
 /// compiled for different ones.
-template <int Threads, class Arch>
+template <int Threads, class Arch, int Devices = 0>
 struct host_machine {
   static_assert(detail::report<detail::thread_problem<Threads>>());
   using architecture = Arch;
   static constexpr int threads = Threads < 1 ? 1 : Threads;
+  /// How many devices the host stands for; 0: as many as a program asks for.
+  static constexpr int devices = Devices;
 };
 
 /// The host CPU, with the kernels of the architecture that the program is compiled for. A step is divided among
 /// `Threads` threads at places that follow from shapes: results have the same bits for any number of threads. Threads
 /// are started with a session and wait between steps; a step with little work does not gain from them.
+/// The stages and replicas of a model run on devices that the host stands for: as many as they need, or at most
+/// `Devices`, on which then as many replicas are trained as fit, unless the training description says how many.
 /// Errors: E4033 unless Threads is 1 to 1024.
-template <int Threads = 1>
-using host = host_machine<Threads, kernels::default_architecture>;
+template <int Threads = 1, int Devices = 0>
+using host = host_machine<Threads, kernels::default_architecture, Devices>;
 
 }  // namespace stagecraft
 
@@ -4994,6 +5004,32 @@ struct re_lu : layer<re_lu> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/layers/recomputation_checkpoint.hpp
+// A tensor that recomputation finds kept: ipu_tensorflow_addons.keras.layers.RecomputationCheckpoint. Level 2.
+
+namespace stagecraft::layers {
+
+/// Gives what it gets. Where a pipeline stage's forward steps are carried out again before its backward steps, piece by
+/// piece (`recomputation_mode::recompute_and_backpropagate_interleaved`), a piece ends here: the tensor is kept from
+/// the forward pass, and what lies behind it is recomputed and done with before what lies in front of it. So a long
+/// stage needs less memory at a time. In the other recomputation modes, without recomputation and at inference it
+/// changes nothing, and results are the same bits in all of them.
+///
+/// Shape unchanged. No weights, no cost: the output is the input's memory. May be called on any number of tensors, one
+/// at a time, where Graphcore's layer also takes several in a structure. Errors: E1001 for more than one tensor.
+/// Definition: Graphcore's IPU TensorFlow Addons, keras/layers/recomputation.
+struct recomputation_checkpoint : layer<recomputation_checkpoint> {
+  static constexpr std::string_view class_name = "RecomputationCheckpoint";
+  static constexpr bool is_view = true;
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    return in[0];
+  }
+};
+
+}  // namespace stagecraft::layers
+
 // ---- stagecraft/layers/reshape.hpp
 // Gives its input another shape: tf.keras.layers.Reshape. Level 2.
 
@@ -8024,6 +8060,502 @@ void print_pipeline_stage_assignment_summary(summary_options const& options = {}
 
 }  // namespace stagecraft
 
+// ---- stagecraft/pipeline/rotations.hpp
+// How many micro-batches can be in flight if each device does one thing at a time: the rotations of a pipeline's list
+// of devices that do not collide. Level 3.
+
+namespace stagecraft::detail {
+
+/// A micro-batch goes through `length` passes, one per slot, on the devices of a list. In a block of `length` slots
+/// that is repeated, a second one may start `offset` slots later if the list and the list rotated by `offset` never
+/// have the same device at the same place. Rotations are chosen greedily, from offset 0 up, as Graphcore's compiler
+/// does: its overlap length of an interleaved pipeline is `count`.
+///
+///     devices 0 1 2 2 1 0: offsets 0, 2, 4      devices 0 1 0: offset 0      devices 0 0 1 1: offsets 0, 2
+class rotations {
+ public:
+  static constexpr int capacity = 128;  ///< of passes
+
+  constexpr rotations() = default;
+  constexpr rotations(std::span<int const> device_of_pass, int micro_batches)
+      : length_(static_cast<int>(device_of_pass.size())) {
+    bool collides[capacity]{};
+    for (int shift = 1; shift < length_; ++shift) {
+      auto rotated = static_cast<std::size_t>(length_ - shift);
+      for (int const device : device_of_pass) {
+        if (device == device_of_pass[rotated]) {
+          collides[shift] = true;
+          break;
+        }
+        if (++rotated == device_of_pass.size()) rotated = 0;
+      }
+    }
+    for (int offset = 0; offset < length_; ++offset) {
+      bool fits = true;
+      for (int k = 0; k < count_ && fits; ++k) fits = !collides[offset - offsets_[k]];
+      if (!fits) continue;
+      offsets_[count_++] = static_cast<unsigned char>(offset);
+      number_at_[offset] = static_cast<unsigned char>(count_);
+    }
+    find_least_spans(micro_batches);
+  }
+
+  [[nodiscard]] constexpr int count() const { return count_; }
+  /// The slot of a micro-batch's first pass.
+  [[nodiscard]] constexpr int start(int micro_batch) const {
+    return micro_batch / count_ * length_ + offsets_[micro_batch % count_];
+  }
+  /// The micro-batch that starts in a slot, -1 if none does.
+  [[nodiscard]] constexpr int started_in(int slot) const {
+    int const number = number_at_[slot % length_];
+    return number == 0 ? -1 : slot / length_ * count_ + number - 1;
+  }
+  /// The most micro-batches that start within a number of slots, up to `length`.
+  [[nodiscard]] constexpr int most_started_in(int slots) const {
+    int most = 1;
+    while (most < count_ && least_span_[most] < slots) ++most;
+    return most;
+  }
+
+ private:
+  /// All starts are alike from one block to the next, so that those of one block are looked at.
+  constexpr void find_least_spans(int micro_batches) {
+    for (int distance = 1; distance < count_; ++distance) {
+      int least = length_;
+      for (int last = distance; last < micro_batches && last < distance + count_; ++last)
+        if (int const span = start(last) - start(last - distance); span < least) least = span;
+      least_span_[distance] = static_cast<unsigned char>(least);
+    }
+  }
+
+  int length_ = 1;
+  int count_ = 0;
+  unsigned char offsets_[capacity / 2]{};     // each rotation has devices of its own, so that half as many fit
+  unsigned char number_at_[capacity]{};       // of the rotation with an offset, from 1; 0: there is none
+  unsigned char least_span_[capacity / 2]{};  // from a start to the one so many starts later
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/pipeline/schedule.hpp
+// Graphcore's PipelineSchedule. Level 3.
+
+namespace stagecraft {
+
+/// The order in which a pipeline's stages work on micro-batches; results do not depend on it. Of S stages, at once,
+/// - `grouped`: all devices do forward steps and backward steps, of 2 S micro-batches (S without training);
+/// - `interleaved`: half of the devices do forward steps, the others backward steps, of S micro-batches: less is kept
+///   for backward passes, and more time is lost where the two take different times;
+/// - `sequential`: one stage works on one micro-batch, the others wait.
+enum class schedule : unsigned char { grouped, interleaved, sequential };
+
+[[nodiscard]] constexpr std::string_view name(schedule order) noexcept {
+  switch (order) {
+    case schedule::interleaved: return "interleaved";
+    case schedule::sequential: return "sequential";
+    default: return "grouped";
+  }
+}
+
+inline constexpr schedule grouped = schedule::grouped;
+inline constexpr schedule interleaved = schedule::interleaved;
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/pass_kind.hpp
+// What a device of a pipeline does with one micro-batch, in the order in which it happens within one slot. Level 3.
+
+namespace stagecraft {
+
+/// - `infeed`: the device of the first stage takes a micro-batch from the host;
+/// - `recompute`: a stage's forward steps are carried out again before its backward steps;
+/// - `backward`, `forward`: a stage's pass over a micro-batch;
+/// - `send`: what the pass has computed is copied to the device of the next pass;
+/// - `outfeed`: the device of the last stage gives results to the host;
+/// - `weight_update`: once per device, after all micro-batches.
+enum class pass_kind : unsigned char { infeed, recompute, backward, forward, send, outfeed, weight_update };
+
+/// "forward", "weight update"...
+constexpr std::string_view to_string(pass_kind kind) {
+  switch (kind) {
+    case pass_kind::infeed: return "infeed";
+    case pass_kind::recompute: return "recompute";
+    case pass_kind::backward: return "backward";
+    case pass_kind::forward: return "forward";
+    case pass_kind::send: return "send";
+    case pass_kind::outfeed: return "outfeed";
+    case pass_kind::weight_update: return "weight update";
+  }
+  return "";
+}
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/timetable_steps.hpp
+// What one device does in one slot of a pipeline's timetable. Level 3.
+
+namespace stagecraft {
+
+/// One entry of a timetable. A weight update belongs to no pass, stage or micro-batch: -1.
+struct timetable_step {
+  pass_kind kind = pass_kind::weight_update;
+  int pass = -1;
+  int stage = -1;
+  int micro_batch = -1;
+
+  friend constexpr bool operator==(timetable_step const&, timetable_step const&) = default;
+};
+
+/// The steps of one device in one slot, in the order in which it carries them out: infeed, backward passes in ascending
+/// order of stages, each after its recomputation, forward passes likewise, what is sent to other devices, outfeed. They
+/// are found one by one; nothing is stored. A view: the timetable outlives it.
+///
+///     for (auto const& step : timetable.steps(slot, device)) ...
+template <class Timetable>
+class timetable_steps {
+ public:
+  constexpr timetable_steps(Timetable const& timetable, int slot, int device)
+      : timetable_(&timetable), slot_(slot), first_stage_(timetable.first_stage_on(device)) {}
+
+  class iterator {
+   public:
+    using value_type = timetable_step;
+    using difference_type = std::ptrdiff_t;
+
+    constexpr iterator() = default;
+    /// The first step of a device that has stages.
+    constexpr explicit iterator(timetable_steps const& steps)
+        : timetable_(steps.timetable_), slot_(steps.slot_), first_stage_(steps.first_stage_), stage_(first_stage_) {
+      part_ = first_part;
+      if (!finds_step()) ++*this;
+    }
+    constexpr timetable_step const& operator*() const { return step_; }
+    constexpr timetable_step const* operator->() const { return &step_; }
+    constexpr iterator& operator++() {
+      do go_on();
+      while (part_ != no_part && !finds_step());
+      return *this;
+    }
+    constexpr iterator operator++(int) {
+      auto const before = *this;
+      ++*this;
+      return before;
+    }
+    friend constexpr bool operator==(iterator const& a, iterator const& b) {
+      return a.part_ == b.part_ && a.stage_ == b.stage_ && a.recomputed_ == b.recomputed_;
+    }
+
+   private:
+    /// The parts of a slot, in order; each goes through the device's stages.
+    enum part : unsigned char { first_part, backward, forward, send_backward, send_forward, outfeed, update, no_part };
+
+    constexpr void go_on() {
+      if (part_ == backward && !recomputed_) {
+        recomputed_ = true;
+        return;
+      }
+      recomputed_ = false;
+      stage_ = timetable_->next_stage_on_device(stage_);
+      if (stage_ < timetable_->stages()) return;
+      part_ = static_cast<part>(part_ + 1);
+      stage_ = part_ == no_part ? 0 : first_stage_;
+    }
+    constexpr bool finds_step() {
+      auto const& table = *timetable_;
+      int const last = table.stages() - 1;
+      switch (part_) {
+        case first_part: return stage_ == 0 && finds_pass(pass_kind::infeed, stage_);
+        case backward:
+          if (recomputed_) return finds_backward(pass_kind::backward);
+          return table.recomputes(stage_) && finds_backward(pass_kind::recompute);
+        case forward: return finds_pass(pass_kind::forward, stage_);
+        case send_backward: return table.sends(table.backward_pass(stage_)) && finds_backward(pass_kind::send);
+        case send_forward: return table.sends(stage_) && finds_pass(pass_kind::send, stage_);
+        case outfeed: return stage_ == last && finds_pass(pass_kind::outfeed, stage_);
+        default: step_ = {}; return slot_ == table.slots() && table.trains() && stage_ == first_stage_;
+      }
+    }
+    constexpr bool finds_backward(pass_kind kind) {
+      return timetable_->trains() && finds_pass(kind, timetable_->backward_pass(stage_));
+    }
+    constexpr bool finds_pass(pass_kind kind, int pass) {
+      int const micro_batch = timetable_->micro_batch_at(pass, slot_);
+      if (micro_batch < 0) return false;
+      step_ = {kind, pass, stage_, micro_batch};
+      return true;
+    }
+
+    Timetable const* timetable_ = nullptr;
+    int slot_ = 0;
+    int first_stage_ = 0;
+    int stage_ = 0;
+    part part_ = no_part;
+    bool recomputed_ = false;
+    timetable_step step_;
+  };
+
+  [[nodiscard]] constexpr iterator begin() const {
+    return first_stage_ < timetable_->stages() ? iterator(*this) : iterator();
+  }
+  [[nodiscard]] constexpr iterator end() const { return {}; }
+  [[nodiscard]] constexpr bool empty() const { return begin() == end(); }
+  [[nodiscard]] constexpr int size() const {
+    int count = 0;
+    for (auto step = begin(); step != end(); ++step) ++count;
+    return count;
+  }
+  /// Goes through the steps before it.
+  [[nodiscard]] constexpr timetable_step operator[](int index) const {
+    auto step = begin();
+    for (; index > 0; --index) ++step;
+    return *step;
+  }
+
+ private:
+  Timetable const* timetable_;
+  int slot_;
+  int first_stage_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/timetable.hpp
+// Which device of a pipeline works on which micro-batch when: Graphcore's PipelineSchedule.Grouped, Interleaved and
+// Sequential, known to the compiler. Level 3.
+
+namespace stagecraft {
+
+/// The slots of one weight update (training) or one execution (inference) of a pipeline.
+///
+/// A pass is one stage's forward or backward work on one micro-batch. Pass 0 to S - 1 are forward of stage 0 to S - 1;
+/// if the pipeline trains, pass S + i is backward of stage S - 1 - i. Micro-batch m of N goes through them in this
+/// order, in slot(pass, m):
+///
+///     grouped      m + pass
+///     interleaved  start(m) + pass, and a device does one thing at a time; 2 m + pass in training and m + pass in
+///                  inference, if each stage has a device of its own
+///     sequential   one micro-batch after the other: passes() * m + pass. With batch serialization each stage works on
+///                  B of them before the next begins: passes() * B * (m / B) + m % B + B * pass
+///
+/// Within one slot a device carries out backward passes first, then forward passes, each in ascending order of stages.
+/// Nothing that a device does in a slot needs what another does in it. All questions can be asked at compile time and
+/// at run time, and take time in proportion to the number of stages at most, bubble() to its square.
+///
+/// N is a positive multiple of overlap_length() (times B), otherwise the last block of an interleaved pipeline has
+/// gaps. Definition: Graphcore's pipelining_ops.pipeline, and the pipeline visitors of its compiler.
+class timetable {
+ public:
+  static constexpr int capacity = 64;  ///< of stages
+
+  /// @param device_of_stage        one entry per stage, at most `capacity`; none: one stage on device 0
+  /// @param micro_batches          N, with batch serialization counted in
+  /// @param trains                 whether there are backward passes and a weight update
+  /// @param batch_serialization    B of the sequential schedule; the others do not have it
+  /// @param recomputes             whether backward passes of all stages but the last carry out forward steps again
+  constexpr timetable(stagecraft::schedule schedule, std::span<int const> device_of_stage, int micro_batches,
+                      bool trains, int batch_serialization = 1, bool recomputes = false)
+      : schedule_(schedule), trains_(trains), recomputes_(trains && recomputes) {
+    if (!device_of_stage.empty())
+      stages_ = device_of_stage.size() < capacity ? static_cast<int>(device_of_stage.size()) : capacity;
+    micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
+    if (schedule == stagecraft::schedule::sequential && batch_serialization > 1) serialized_ = batch_serialization;
+    for (int stage = 0; stage < stages_; ++stage) {
+      device_of_stage_[stage] = device_of_stage.empty() ? 0 : device_of_stage[static_cast<std::size_t>(stage)];
+      if (device_of_stage_[stage] >= devices_) devices_ = device_of_stage_[stage] + 1;
+    }
+    chain_stages_of_devices();
+    if (schedule == stagecraft::schedule::interleaved) {
+      int device_of_pass[2 * capacity]{};
+      for (int pass = 0; pass < passes(); ++pass) device_of_pass[pass] = this->device_of_pass(pass);
+      rotations_ = {std::span<int const>(device_of_pass, static_cast<std::size_t>(passes())), micro_batches_};
+    }
+  }
+
+  [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
+  [[nodiscard]] constexpr int stages() const { return stages_; }
+  /// Devices that the pipeline takes: the highest of a stage, plus one.
+  [[nodiscard]] constexpr int devices() const { return devices_; }
+  [[nodiscard]] constexpr int micro_batches() const { return micro_batches_; }
+  [[nodiscard]] constexpr bool trains() const { return trains_; }
+  [[nodiscard]] constexpr int batch_serialization() const { return serialized_; }
+
+  // Passes.
+  /// S in inference, 2 S in training.
+  [[nodiscard]] constexpr int passes() const { return trains_ ? 2 * stages_ : stages_; }
+  [[nodiscard]] constexpr int forward_pass(int stage) const { return stage; }
+  [[nodiscard]] constexpr int backward_pass(int stage) const { return 2 * stages_ - 1 - stage; }
+  [[nodiscard]] constexpr bool is_backward(int pass) const { return pass >= stages_; }
+  [[nodiscard]] constexpr int stage_of_pass(int pass) const { return is_backward(pass) ? backward_pass(pass) : pass; }
+  [[nodiscard]] constexpr int device_of_stage(int stage) const { return device_of_stage_[stage]; }
+  [[nodiscard]] constexpr int device_of_pass(int pass) const { return device_of_stage_[stage_of_pass(pass)]; }
+  /// The first stage of a device, and the one after another; stages() if there is none.
+  [[nodiscard]] constexpr int first_stage_on(int device) const {
+    if (device >= 0 && device < capacity) return first_stage_[device];
+    int stage = 0;
+    while (stage < stages_ && device_of_stage_[stage] != device) ++stage;
+    return stage;
+  }
+  [[nodiscard]] constexpr int next_stage_on_device(int stage) const { return next_stage_[stage]; }
+  /// Whether the next pass is another device's, and needs a copy.
+  [[nodiscard]] constexpr bool sends(int pass) const {
+    return pass + 1 < passes() && device_of_pass(pass + 1) != device_of_pass(pass);
+  }
+  /// Whether a stage's forward steps are carried out again before its backward steps. The last stage's are not, except
+  /// what lies before its last recomputation checkpoint, which is no step of its own here.
+  [[nodiscard]] constexpr bool recomputes(int stage) const { return recomputes_ && stage + 1 < stages_; }
+
+  // Slots.
+  /// Slots in which there are passes. A pipeline that trains updates its weights in the slot behind them.
+  [[nodiscard]] constexpr int slots() const { return slot(passes() - 1, micro_batches_ - 1) + 1; }
+  /// When a pass works on a micro-batch.
+  [[nodiscard]] constexpr int slot(int pass, int micro_batch) const { return start(micro_batch) + serialized_ * pass; }
+  /// On which micro-batch a pass works in a slot; -1: on none.
+  [[nodiscard]] constexpr int micro_batch_at(int pass, int slot) const {
+    int const from_start = slot - serialized_ * pass;
+    if (from_start < 0) return -1;
+    int micro_batch = from_start;
+    if (schedule_ == stagecraft::schedule::interleaved) {
+      micro_batch = rotations_.started_in(from_start);
+    } else if (schedule_ == stagecraft::schedule::sequential) {
+      int const block = passes() * serialized_, in_block = from_start % block;
+      micro_batch = in_block < serialized_ ? from_start / block * serialized_ + in_block : -1;
+    }
+    return micro_batch < micro_batches_ ? micro_batch : -1;
+  }
+  /// What a device does in a slot, in order; in slot `slots()` it updates its weights.
+  [[nodiscard]] constexpr timetable_steps<timetable> steps(int slot, int device) const& {
+    return {*this, slot, device};
+  }
+  timetable_steps<timetable> steps(int slot, int device) const&& = delete;
+
+  // What the schedule costs.
+  /// Micro-batches that are in flight at once, between ramp-up and ramp-down: 2 S (grouped, training), S (grouped,
+  /// inference), one per rotation of the devices that collides with no other (interleaved: S, if each stage has a
+  /// device of its own), 1 (sequential). The number of micro-batches (per batch serialization) is a multiple of it.
+  [[nodiscard]] constexpr int overlap_length() const {
+    switch (schedule_) {
+      case stagecraft::schedule::grouped: return passes();
+      case stagecraft::schedule::interleaved: return rotations_.count();
+      case stagecraft::schedule::sequential: return 1;
+    }
+    return 1;
+  }
+  /// Slots before all of them are in flight.
+  [[nodiscard]] constexpr int ramp_up_slots() const { return start(most_in_flight() - 1); }
+  /// Slots after.
+  [[nodiscard]] constexpr int ramp_down_slots() const {
+    return start(micro_batches_ - 1) - start(micro_batches_ - most_in_flight());
+  }
+  [[nodiscard]] constexpr int steady_slots() const { return slots() - ramp_up_slots() - ramp_down_slots(); }
+  /// Passes for which a slot has time: the most that a device carries out in one. 1, except in a grouped pipeline:
+  /// there 2 in training (a device alternates between forward and backward), times the stages of the busiest device.
+  [[nodiscard]] constexpr int passes_per_slot() const {
+    int most = 1;
+    if (schedule_ != stagecraft::schedule::grouped) return most;
+    for (int pass = 0; pass < passes(); ++pass) {
+      int together = 0;
+      for (int other = pass < micro_batches_ ? 0 : pass - micro_batches_ + 1; other <= pass; ++other)
+        together += device_of_pass(other) == device_of_pass(pass) ? 1 : 0;
+      if (together > most) most = together;
+    }
+    return most;
+  }
+  /// The part of the devices' time in which they have nothing to do, from 0 to 1, if all passes take the same time and
+  /// all slots the time of passes_per_slot() passes:
+  ///
+  ///     1 - passes() N / (devices() slots() passes_per_slot())
+  ///
+  /// With each stage on a device of its own these are Graphcore's numbers: (2 S - 1) / (N + 2 S - 1) in grouped
+  /// training, where each device and slot have room for a forward and a backward pass; (S - 1) / (N + S - 1) in
+  /// interleaved training and in grouped or interleaved inference; 1 - 1 / S sequentially. The weight update does not
+  /// count.
+  [[nodiscard]] constexpr double bubble() const {
+    auto const room = static_cast<long long>(devices_) * slots() * passes_per_slot();
+    auto const used = static_cast<long long>(passes()) * micro_batches_;
+    return static_cast<double>(room - used) / static_cast<double>(room);
+  }
+
+  // What waits in memory.
+  /// The depth of the queue between a stage's forward and its backward pass: micro-batches that wait while the stage
+  /// works on another. With each stage on a device of its own 2 (S - 1 - stage) grouped, S - 1 - stage interleaved; 0
+  /// sequentially and in inference.
+  [[nodiscard]] constexpr int fifo_depth(int stage) const {
+    return schedule_ == stagecraft::schedule::sequential ? 0 : activations_alive(stage) - 1;
+  }
+  /// Micro-batches of which a stage holds activations, with the one it works on: fifo_depth(stage) + 1; all of a batch
+  /// serialization; 1 in inference.
+  [[nodiscard]] constexpr int activations_alive(int stage) const {
+    return trains_ ? alive(forward_pass(stage), backward_pass(stage)) : 1;
+  }
+  /// The least number of buffers in a ring, so that what `first_pass` writes for micro-batch m, into buffer m % depth,
+  /// does not destroy what `last_pass` has still to read of m - depth: that pass has come before, in an earlier slot or
+  /// in the same slot on the same device.
+  [[nodiscard]] constexpr int alive(int first_pass, int last_pass) const {
+    int const distance = last_pass - first_pass;
+    if (distance <= 0) return 1;
+    int depth = serialized_;
+    if (schedule_ == stagecraft::schedule::grouped)
+      depth = finishes_before(last_pass, 0, first_pass, distance) ? distance : distance + 1;
+    else if (schedule_ == stagecraft::schedule::interleaved)
+      depth = rotations_.most_started_in(distance + 1);
+    return depth < micro_batches_ ? depth : micro_batches_;
+  }
+  /// Whether a pass over a micro-batch comes before another pass over another one: in an earlier slot, or in the same
+  /// slot, but earlier on the same device.
+  [[nodiscard]] constexpr bool finishes_before(int pass, int micro_batch, int other_pass, int other_micro_batch) const {
+    int const distance = slot(other_pass, other_micro_batch) - slot(pass, micro_batch);
+    return distance > 0 || (distance == 0 && device_of_pass(pass) == device_of_pass(other_pass) &&
+                            place_in_slot(pass) < place_in_slot(other_pass));
+  }
+
+ private:
+  /// The slot of a micro-batch's first pass.
+  [[nodiscard]] constexpr int start(int micro_batch) const {
+    switch (schedule_) {
+      case stagecraft::schedule::grouped: break;
+      case stagecraft::schedule::interleaved: return rotations_.start(micro_batch);
+      case stagecraft::schedule::sequential:
+        return micro_batch / serialized_ * passes() * serialized_ + micro_batch % serialized_;
+    }
+    return micro_batch;
+  }
+  [[nodiscard]] constexpr int most_in_flight() const {
+    return overlap_length() < micro_batches_ ? overlap_length() : micro_batches_;
+  }
+  [[nodiscard]] constexpr int place_in_slot(int pass) const {
+    return stage_of_pass(pass) + (is_backward(pass) ? 0 : stages_);
+  }
+
+  constexpr void chain_stages_of_devices() {
+    for (auto& stage : first_stage_) stage = static_cast<unsigned char>(stages_);
+    for (int stage = stages_ - 1; stage >= 0; --stage) {
+      int const device = device_of_stage_[stage];
+      int next = stage + 1;
+      if (device >= 0 && device < capacity) {
+        next = first_stage_[device];
+        first_stage_[device] = static_cast<unsigned char>(stage);
+      } else {
+        while (next < stages_ && device_of_stage_[next] != device) ++next;
+      }
+      next_stage_[stage] = static_cast<unsigned char>(next);
+    }
+  }
+
+  stagecraft::schedule schedule_;
+  bool trains_;
+  bool recomputes_;
+  int stages_ = 1;
+  int devices_ = 1;
+  int micro_batches_ = 1;
+  int serialized_ = 1;
+  int device_of_stage_[capacity]{};
+  unsigned char first_stage_[capacity]{};  ///< of each device below `capacity`
+  unsigned char next_stage_[capacity]{};   ///< of the device of each stage
+  detail::rotations rotations_;
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/regularizers/l1.hpp
 // The penalty l1 * sum|w|.
 // Keras counterpart: tf.keras.regularizers.l1. Level 0 of the house.
@@ -8094,6 +8626,2289 @@ inline constexpr int version_patch = 0;
 // ---- stagecraft/pipeline.hpp
 // Models, their pipeline stages and the checks of both, without anything that computes: needs neither xtensor nor
 // xsimd. Level 3.
+
+// ---- stagecraft/program/buffer_place.hpp
+// Where a tensor of a pipeline lies in its device's memory. Level 4.
+
+namespace stagecraft {
+
+/// A ring of places, one for each micro-batch that is alive at once. Offsets are floats from the device's block.
+struct buffer_place {
+  long long offset = -1;
+  int depth = 1;
+  long long stride = 0;
+
+  [[nodiscard]] constexpr bool exists() const noexcept { return offset >= 0; }
+  /// Floats of all places.
+  [[nodiscard]] constexpr long long floats() const noexcept { return exists() ? depth * stride : 0; }
+  /// The place of a micro-batch.
+  [[nodiscard]] constexpr long long at(long long micro_batch) const noexcept {
+    return depth == 1 ? offset : offset + micro_batch % depth * stride;
+  }
+};
+
+namespace detail {
+
+/// Puts rings one behind the other.
+class ring_allocator {
+ public:
+  constexpr buffer_place place(int depth, long long floats) {
+    long long const stride = (floats + 15) / 16 * 16;
+    buffer_place const result{floats_, depth, stride};
+    floats_ += depth * stride;
+    return result;
+  }
+  [[nodiscard]] constexpr long long floats() const { return floats_; }
+
+ private:
+  long long floats_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/arena.hpp
+// Places buffers with known lifetimes in one block of memory. Level 4.
+
+namespace stagecraft::detail {
+
+/// A buffer that is alive from step `first` to step `last`, both included.
+struct buffer_request {
+  int first = 0;
+  int last = 0;
+  long long size = 0;     // floats
+  long long offset = -1;  // given by `place`
+};
+
+/// First fit in the order of the first steps; memory is free again after a buffer's last step. Offsets are multiples of
+/// 16 floats. Returns the floats needed in all.
+constexpr long long place(std::span<buffer_request> requests) {
+  constexpr long long alignment = 16;
+  // Plain pointers: this is a constant evaluation for hundreds of buffers, in which each call of a function counts.
+  buffer_request* const buffers = requests.data();
+  int const count = static_cast<int>(requests.size());
+  int least = 0, most = 0;
+  for (int i = 0; i < count; ++i) {
+    if (buffers[i].first < least) least = buffers[i].first;
+    if (buffers[i].first > most) most = buffers[i].first;
+  }
+  std::vector<int> indices(static_cast<std::size_t>(2 * count + most - least + 2), 0);
+  std::vector<long long> ends(static_cast<std::size_t>(count), 0);
+  int* const order = indices.data();  // buffers by their first steps
+  int* const next = order + count;    // those alive, linked by their offsets
+  int* const starts = next + count;
+  long long* const end = ends.data();
+  for (int i = 0; i < count; ++i) ++starts[buffers[i].first - least + 1];
+  for (int step = 0; step < most - least; ++step) starts[step + 1] += starts[step];
+  for (int i = 0; i < count; ++i) order[starts[buffers[i].first - least]++] = i;
+
+  int head = -1;
+  long long floats = 0;
+  for (int k = 0; k < count; ++k) {
+    int const index = order[k];
+    int const first = buffers[index].first;
+    long long const size = (buffers[index].size + alignment - 1) / alignment * alignment;
+    long long offset = 0;
+    int before = -1;
+    for (int at = head; at >= 0; at = next[at]) {
+      if (buffers[at].last < first) {  // not alive any more
+        (before < 0 ? head : next[before]) = next[at];
+        continue;
+      }
+      if (buffers[at].offset - offset >= size) break;
+      offset = end[at];
+      before = at;
+    }
+    buffers[index].offset = offset;
+    end[index] = offset + size;
+    next[index] = before < 0 ? head : next[before];
+    (before < 0 ? head : next[before]) = index;
+    if (end[index] > floats) floats = end[index];
+  }
+  return floats;
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/program/call_needs.hpp
+// What must be kept of a call's tensors until its backward step: the part of a gradient's rule that decides about
+// memory. Level 4.
+
+namespace stagecraft {
+
+/// Whether a program trains or only predicts.
+enum class execution_mode : unsigned char { training, inference };
+
+/// What the backward step of a call reads, and what its forward step must keep for it.
+struct call_needs {
+  bool input = true;   ///< backward reads the inputs' values
+  bool output = true;  ///< backward reads the output's value
+  bool view = false;   ///< the output is the input's memory; neither step does anything
+  /// Floats that forward keeps for backward, for the whole batch; in inference, floats that forward needs for itself.
+  long long saved = 0;
+  /// An activation whose gradient the reader of the output may apply: one that follows from the output.
+  activation output_activation = linear;
+  /// Whether the backward step can apply the gradient of such an activation to the gradient of its input...
+  bool applies_activation = false;
+  /// ...and whether it looks at its own output for it, not at its input.
+  bool applies_activation_to_output = false;
+  /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
+  /// bits of one that is computed first and added afterwards, whatever the order of steps.
+  bool adds_exactly = false;
+};
+
+/// A layer of the user's own reads what it says in `backward_uses_input`, `backward_uses_output` and `saved_size(in)`
+/// (floats per sample); all inputs and outputs are kept where it says nothing.
+template <Layer L>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  call_needs needs;
+  if constexpr (requires { L::backward_uses_input; }) needs.input = L::backward_uses_input;
+  if constexpr (requires { L::backward_uses_output; }) needs.output = L::backward_uses_output;
+  if constexpr (requires { L::is_view; }) needs.view = L::is_view;
+  if constexpr (requires { layer.saved_size(in); })
+    if (mode == execution_mode::training) needs.saved = static_cast<long long>(batch) * layer.saved_size(in);
+  return needs;
+}
+
+/// A layer of sums and an activation, such as dense or conv2d; `outputs` counts the floats of the whole batch.
+constexpr call_needs needs_of_sums(activation function, long long outputs, execution_mode mode) {
+  if (mode == execution_mode::inference) return {};
+  bool const keeps_sums = function.gradient_needs_input();
+  return {.output = !keeps_sums && function != linear,
+          .saved = keeps_sums ? outputs : 0,
+          .output_activation = !keeps_sums && function.elementwise() ? function : linear,
+          .applies_activation = true};
+}
+
+namespace detail {
+
+template <class L>
+constexpr call_needs needs_of_kernel(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
+}
+/// A separable convolution also keeps what its first step gives; in inference, its second step needs it.
+template <class L>
+constexpr call_needs needs_of_separable(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  auto needs = needs_of_kernel(layer, in, batch, mode);
+  needs.saved = layer.kept_floats(in[0], batch, needs.saved > 0);
+  needs.applies_activation = false;
+  return needs;
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::dense const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return detail::needs_of_kernel(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::conv1d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return detail::needs_of_kernel(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::conv2d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  return detail::needs_of_kernel(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::conv2d_transpose const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_kernel(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::depthwise_conv2d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  auto needs = detail::needs_of_kernel(layer, in, batch, mode);
+  needs.applies_activation = false;
+  return needs;
+}
+constexpr call_needs needs_of(layers::separable_conv1d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_separable(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::separable_conv2d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_separable(layer, in, batch, mode);
+}
+
+constexpr call_needs needs_of(layers::activation const& layer, layer_inputs const&, int, execution_mode) {
+  bool const needs_input = layer.function.gradient_needs_input();
+  return {.input = needs_input, .output = !needs_input, .view = layer.function == linear};
+}
+
+constexpr call_needs needs_of(layers::dropout const& layer, layer_inputs const&, int, execution_mode mode) {
+  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
+}
+
+namespace detail {
+
+/// Floats for two numbers per channel of each item of kernels::channel_items, and for two more per channel.
+constexpr long long channel_sums(long long floats, int channels) {
+  long long const items = (floats + 16383) / 16384;
+  return (items < 32 ? items + 1 : 33) * 2 * ((channels + 15) / 16 * 16);
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  auto const floats = static_cast<long long>(batch) * in[0].size();
+  bool const trains = mode == execution_mode::training;
+  return {.output = false, .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0};
+}
+constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  if (mode == execution_mode::inference) return {.output = false};
+  auto const floats = static_cast<long long>(batch) * in[0].size();
+  int const columns = layer.normalized_shape(in[0]).size();
+  return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
+}
+
+constexpr call_needs needs_of(layers::spatial_dropout1d const& layer, layer_inputs const&, int, execution_mode mode) {
+  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
+}
+constexpr call_needs needs_of(layers::spatial_dropout2d const& layer, layer_inputs const&, int, execution_mode mode) {
+  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
+}
+
+namespace detail {
+
+constexpr call_needs needs_of_activation(activation function) {
+  bool const needs_input = function.gradient_needs_input();
+  return {.input = needs_input, .output = !needs_input};
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::re_lu const& layer, layer_inputs const&, int, execution_mode) {
+  return detail::needs_of_activation(layer.function());
+}
+constexpr call_needs needs_of(layers::leaky_re_lu const& layer, layer_inputs const&, int, execution_mode) {
+  return detail::needs_of_activation(layer.function());
+}
+constexpr call_needs needs_of(layers::elu_layer const& layer, layer_inputs const&, int, execution_mode) {
+  return detail::needs_of_activation(layer.function());
+}
+constexpr call_needs needs_of(layers::thresholded_re_lu const& layer, layer_inputs const&, int, execution_mode) {
+  return detail::needs_of_activation(layer.function());
+}
+
+namespace detail {
+
+/// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
+template <class L>
+constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  int const cells = layer.rows(in[0]).window * layer.columns(in[0]).window;
+  long long const bytes = cells <= 1 << 8 ? 1 : cells <= 1 << 16 ? 2 : 4;
+  auto const outputs = static_cast<long long>(batch) * layer.output_shape(in).size();
+  return {.input = false,
+          .output = false,
+          .saved = mode == execution_mode::training ? (outputs * bytes + 3) / 4 : 0,
+          .applies_activation = true,
+          .applies_activation_to_output = true};
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_max_pooling(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_max_pooling(layer, in, batch, mode);
+}
+
+constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false};
+}
+constexpr call_needs needs_of(layers::add const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false, .adds_exactly = true};
+}
+constexpr call_needs needs_of(layers::subtract const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false, .adds_exactly = true};
+}
+constexpr call_needs needs_of(layers::average const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false};
+}
+constexpr call_needs needs_of(layers::concatenate const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false, .adds_exactly = true};
+}
+constexpr call_needs needs_of(layers::multiply const&, layer_inputs const&, int, execution_mode) {
+  return {.output = false};
+}
+constexpr call_needs needs_of(layers::maximum const&, layer_inputs const&, int, execution_mode) {
+  return {.output = false};
+}
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/program.hpp
+// The plan that every execution policy carries out: which calls need a gradient, who writes it first, which tensors are
+// alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
+// Level 4.
+
+namespace stagecraft {
+
+/// The plan of one call. Offsets are floats into the program's block; -1 where there is nothing.
+struct planned_call {
+  call_needs needs;
+  int root = 0;                            ///< the call whose memory holds the output: itself, unless it is a view
+  bool needs_gradient = false;             ///< its backward step runs
+  bool writes_parameter_gradient = false;  ///< first in backward order of its layer's calls: writes, the others add
+  /// The gradient of its activation is applied by the only call that reads its output, which writes the gradient and
+  /// has it in registers.
+  bool activation_in_consumer = false;
+  long long value = -1;
+  long long gradient = -1;
+  long long saved = -1;
+};
+
+/// A model's plan for one batch size. Forward steps run in the order of the calls, then the losses, then the backward
+/// steps in the opposite order.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct program {
+  int batch = 0;
+  std::array<planned_call, Calls> calls{};
+  /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
+  std::array<bool, Edges> adds_gradient{};
+  /// Where the backward step writes the gradient of that input instead, to be added afterwards: its sum must not depend
+  /// on how the step adds up. -1 where it writes or adds to the gradient itself.
+  std::array<long long, Edges> own_gradient{};
+  /// The same for the loss of each output.
+  std::array<bool, Outputs> loss_adds_gradient{};
+  /// Room for a loss's gradient that must be added; -1 where it is not needed.
+  long long loss_gradient = -1;
+  long long floats = 0;  ///< size of the block
+};
+
+namespace detail {
+
+/// A plan whose buffers have no place yet, but lifetimes. Slots are indices of `buffers`, or -1.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct program_draft {
+  program<Calls, Edges, Outputs> result;
+  std::array<buffer_request, 3 * Calls + Edges + 1> buffers{};
+  int buffer_count = 0;
+  std::array<int, Calls> value{}, gradient{}, saved{};
+  std::array<int, Edges> own_gradient{};
+  int loss_gradient = -1;
+};
+
+/// Makes the plan of a graph whose calls' needs are known, up to the places of buffers.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+class planner {
+ public:
+  constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode)
+      : graph_(graph), trains_(mode == execution_mode::training), count_(static_cast<int>(Calls)) {
+    result_.batch = batch;
+    for (std::size_t i = 0; i < Calls; ++i) result_.calls[i].needs = needs[i];
+  }
+
+  constexpr program_draft<Calls, Edges, Outputs> const& make() {
+    result_.own_gradient.fill(-1);
+    find_roots_and_gradients();
+    if (trains_) {
+      find_first_writers();
+      find_activations_in_consumers();
+    }
+    find_lifetimes();
+    return draft_;
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  constexpr planned_call& call(int index) { return result_.calls[at(index)]; }
+  [[nodiscard]] constexpr int backward_step(int index) const { return 2 * count_ - index; }
+
+  constexpr void find_roots_and_gradients() {
+    for (int i = 0; i < count_; ++i) {
+      auto& own = call(i);
+      auto const inputs = graph_.inputs_of(i);
+      own.root = own.needs.view && !inputs.empty() ? call(inputs[0]).root : i;
+      if (!trains_) continue;
+      for (auto const& weight : graph_.parameters_of(graph_.call(i).layer))
+        own.needs_gradient = own.needs_gradient || weight.trainable;
+      for (int const input : inputs) own.needs_gradient = own.needs_gradient || call(input).needs_gradient;
+    }
+  }
+
+  constexpr void find_first_writers() {
+    std::vector<char> written(Calls, 0), layer_written(graph_.layers.size(), 0);
+    auto const outputs = graph_.outputs_of(0);
+    for (std::size_t k = 0; k < Outputs; ++k) {
+      auto& root = written[at(call(outputs[k]).root)];
+      result_.loss_adds_gradient[k] = root != 0;
+      root = 1;
+    }
+    for (int i = count_ - 1; i >= 0; --i) {
+      if (!call(i).needs_gradient) continue;
+      auto& layer = layer_written[at(graph_.call(i).layer)];
+      call(i).writes_parameter_gradient = layer == 0;
+      layer = 1;
+      if (call(i).needs.view) continue;
+      auto const& node = graph_.call(i);
+      for (int k = 0; k < node.input_count; ++k) {
+        auto const edge = at(node.first_input + k);
+        auto const input = graph_.inputs[edge];
+        auto& root = written[at(call(input).root)];
+        bool const adds = root != 0 && call(input).needs_gradient;
+        result_.adds_gradient[edge] = adds && call(i).needs.adds_exactly;
+        result_.own_gradient[edge] = adds && !call(i).needs.adds_exactly ? 0 : -1;
+        root = 1;
+      }
+    }
+  }
+
+  constexpr void find_activations_in_consumers() {
+    std::vector<int> readers(Calls, 0), reader(Calls, -1);
+    for (int i = 0; i < count_; ++i)
+      for (int const input : graph_.inputs_of(i)) {
+        ++readers[at(input)];
+        reader[at(input)] = i;
+      }
+    for (int const output : graph_.outputs_of(0)) readers[at(output)] = -1;
+    for (int i = 0; i < count_; ++i) {
+      if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[at(i)] != 1) continue;
+      auto& consumer = call(reader[at(i)]);
+      if (!consumer.needs.applies_activation) continue;
+      call(i).activation_in_consumer = true;
+      call(i).needs.output = false;
+      consumer.needs.output = consumer.needs.output || consumer.needs.applies_activation_to_output;
+    }
+  }
+
+  [[nodiscard]] constexpr long long floats_of(int index) const {
+    return static_cast<long long>(result_.batch) * graph_.call(index).shape.size();
+  }
+
+  constexpr void find_lifetimes() {
+    auto& buffers = draft_.buffers;
+    auto &value = draft_.value, &gradient = draft_.gradient, &saved = draft_.saved;
+    value.fill(-1);
+    gradient.fill(-1);
+    saved.fill(-1);
+    draft_.own_gradient.fill(-1);
+    auto const request = [&](int& slot, int first, int last, long long size) {
+      slot = draft_.buffer_count++;
+      buffers[at(slot)] = {first, last, size};
+    };
+    auto const extend = [&](int slot, int step) {
+      if (buffers[at(slot)].last < step) buffers[at(slot)].last = step;
+      if (buffers[at(slot)].first > step) buffers[at(slot)].first = step;
+    };
+    for (int i = 0; i < count_; ++i) {
+      auto const& own = call(i);
+      if (own.root == i) {
+        int const filled = graph_.call(i).is_input ? -1 : i;
+        request(value[at(i)], filled, i, floats_of(i));
+        if (own.needs_gradient) request(gradient[at(i)], backward_step(i), backward_step(i), floats_of(i));
+      }
+      // A layer keeps its values while training, even if no backward step will read them.
+      if (own.needs.saved > 0) request(saved[at(i)], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
+      if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[at(own.root)], backward_step(i));
+      for (int const input : graph_.inputs_of(i)) {
+        int const root = call(input).root;
+        extend(value[at(root)], i);
+        if (!own.needs_gradient || own.needs.view) continue;
+        if (own.needs.input) extend(value[at(root)], backward_step(i));
+        if (gradient[at(root)] >= 0) extend(gradient[at(root)], backward_step(i));
+      }
+      auto const& node = graph_.call(i);
+      for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
+        if (result_.own_gradient[at(edge)] >= 0)
+          request(draft_.own_gradient[at(edge)], backward_step(i), backward_step(i),
+                  floats_of(call(graph_.inputs[at(edge)]).root));
+    }
+    int const loss_step = count_;
+    int largest_added_loss = -1;
+    auto const outputs = graph_.outputs_of(0);
+    for (std::size_t k = 0; k < Outputs; ++k) {
+      int const root = call(outputs[k]).root;
+      extend(value[at(root)], loss_step);
+      if (gradient[at(root)] >= 0) extend(gradient[at(root)], loss_step);
+      if (result_.loss_adds_gradient[k] && (largest_added_loss < 0 || floats_of(root) > floats_of(largest_added_loss)))
+        largest_added_loss = root;
+    }
+    if (largest_added_loss >= 0) request(draft_.loss_gradient, loss_step, loss_step, floats_of(largest_added_loss));
+  }
+
+  graph_view const& graph_;
+  bool trains_;
+  int count_;
+  program_draft<Calls, Edges, Outputs> draft_;
+  program<Calls, Edges, Outputs>& result_ = draft_.result;
+};
+
+template <class M, int Call>
+constexpr call_needs find_needs(int batch, execution_mode mode) {
+  constexpr auto const& graph = graph_of<M>;
+  diagnostic problem;
+  auto const inputs = graph.inputs_of(Call);
+  std::vector<shape> shapes;
+  shapes.reserve(inputs.size());
+  for (int const input : inputs) shapes.push_back(graph.call(input).shape);
+  layer_inputs const in(shapes.data(), static_cast<int>(inputs.size()), {}, problem);
+  return needs_of(layer_of<M, Call>, in, batch, mode);
+}
+
+// One constant for each call and for each part of the plan: compilers limit the steps of each.
+template <class M, int Call, int Batch, execution_mode Mode>
+inline constexpr call_needs needs_of_call = find_needs<M, Call>(Batch, Mode);
+
+template <class M, int Batch, execution_mode Mode, std::size_t... Call>
+constexpr auto draft_program(std::index_sequence<Call...>) {
+  call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode>...};
+  constexpr auto const& graph = graph_of<M>;
+  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode).make();
+}
+
+template <class M, int Batch, execution_mode Mode>
+inline constexpr auto draft_of = draft_program<M, Batch, Mode>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+
+template <std::size_t Count>
+struct placed_buffers {
+  std::array<buffer_request, Count> buffers{};
+  long long floats = 0;
+
+  constexpr explicit placed_buffers(buffer_request const* requests) {
+    for (std::size_t i = 0; i < Count; ++i) buffers[i] = requests[i];
+    floats = place(buffers);
+  }
+};
+
+template <class M, int Batch, execution_mode Mode>
+inline constexpr placed_buffers<draft_of<M, Batch, Mode>.buffer_count> placed_of{
+    draft_of<M, Batch, Mode>.buffers.data()};
+
+template <class M, int Batch, execution_mode Mode>
+constexpr auto plan_program() {
+  constexpr auto const& draft = draft_of<M, Batch, Mode>;
+  constexpr auto const& placed = placed_of<M, Batch, Mode>;
+  auto result = draft.result;
+  auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[static_cast<std::size_t>(slot)].offset; };
+  result.floats = placed.floats;
+  for (std::size_t i = 0; i < result.calls.size(); ++i) {
+    auto& own = result.calls[i];
+    auto const root = static_cast<std::size_t>(own.root);
+    own.value = offset(draft.value[root]);
+    own.gradient = offset(draft.gradient[root]);
+    own.saved = offset(draft.saved[i]);
+  }
+  for (std::size_t edge = 0; edge < result.own_gradient.size(); ++edge)
+    result.own_gradient[edge] = offset(draft.own_gradient[edge]);
+  result.loss_gradient = offset(draft.loss_gradient);
+  return result;
+}
+
+}  // namespace detail
+
+/// The plan of a model.
+template <Model M, int Batch, execution_mode Mode>
+inline constexpr auto program_of = detail::plan_program<M, Batch, Mode>();
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/pipeline_flow.hpp
+// How values and gradients flow between a model's stages: who writes a gradient first, who adds to it, and whose part
+// of it travels alone. Constants of a model, whatever its schedule. Level 4.
+
+namespace stagecraft::detail {
+
+/// What the backward step of a call does with the gradient of one of its inputs. Gradients of a tensor are added in one
+/// order, losses first and then calls from the last to the first, so that they have the same bits with and without
+/// stages.
+enum class gradient_role : unsigned char {
+  none,   ///< nobody wants it
+  first,  ///< writes it, before all others
+  add,    ///< adds to what the others have written, which is at hand
+  part    ///< writes a part of its own, since others in other stages come first; the tensor's own stage adds it
+};
+
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct pipeline_flow {
+  int stages = 1;
+  std::array<int, Calls> stage{};  ///< of each call; inputs are in the first one
+  std::array<gradient_role, Edges> role{};
+  std::array<gradient_role, Outputs> loss_role{};
+  std::array<int, Calls> first_stage{};  ///< the stage that writes the gradient of a tensor first; -1: none does
+  std::array<bool, Calls> loss_first{};  ///< whether that is a loss, behind the last stage's forward pass
+  /// The other writers in their order, as edges; -1 at the end.
+  std::array<int, Calls> first_edge{};
+  std::array<int, Edges> next_edge{};
+};
+
+template <class M>
+constexpr int stage_of_graph_call(int call) {
+  int const stage = is_pipelined<M> && !graph_of<M>.call(call).is_input ? checked_stages<M>.stage(call) : 0;
+  return stage < 0 ? 0 : stage;
+}
+
+template <class M, int Batch>
+constexpr auto find_flow() {
+  constexpr auto const& graph = graph_of<M>;
+  constexpr auto const& program = program_of<M, Batch, execution_mode::training>;
+  constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.outputs_of(0).size();
+  pipeline_flow<calls, edges, outputs> flow;
+  auto const at = [](int index) { return static_cast<std::size_t>(index); };
+  std::array<bool, calls> together{};  // only the first stage has written so far
+  std::array<int, calls> last_edge{};
+  flow.first_stage.fill(-1);
+  flow.first_edge.fill(-1);
+  flow.next_edge.fill(-1);
+  last_edge.fill(-1);
+  for (std::size_t i = 0; i < calls; ++i) {
+    flow.stage[i] = stage_of_graph_call<M>(static_cast<int>(i));
+    if (flow.stage[i] >= flow.stages) flow.stages = flow.stage[i] + 1;
+  }
+  for (std::size_t k = 0; k < outputs; ++k) {
+    auto const root = at(program.calls[at(graph.outputs_of(0)[k])].root);
+    if (!program.calls[root].needs_gradient) continue;
+    flow.loss_role[k] = flow.first_stage[root] < 0 ? gradient_role::first : gradient_role::add;
+    flow.first_stage[root] = flow.stages - 1;
+    flow.loss_first[root] = true;  // and sent on at once, before the backward pass of its stage
+  }
+  for (std::size_t i = calls; i-- > 0;) {
+    if (!program.calls[i].needs_gradient || program.calls[i].needs.view) continue;
+    auto const& node = graph.calls[i];
+    for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
+      auto const root = at(program.calls[at(graph.inputs[at(edge)])].root);
+      if (!program.calls[root].needs_gradient) continue;
+      (last_edge[root] < 0 ? flow.first_edge[root] : flow.next_edge[at(last_edge[root])]) = edge;
+      last_edge[root] = edge;
+      auto& role = flow.role[at(edge)];
+      if (flow.first_stage[root] < 0) {
+        role = gradient_role::first;
+        flow.first_stage[root] = flow.stage[i];
+        together[root] = true;
+      } else if (together[root] && flow.stage[i] == flow.first_stage[root]) {
+        role = gradient_role::add;
+      } else {
+        together[root] = false;
+        role = flow.stage[i] == flow.stage[root] ? gradient_role::add : gradient_role::part;
+      }
+    }
+  }
+  return flow;
+}
+
+template <class M, int Batch>
+inline constexpr auto flow_of = find_flow<M, Batch>();
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/pipeline/outfeed_mask.hpp
+// Which results of a training step are not sent to the host: `outfeed_mask` of `pipelining_ops.pipeline`. Level 3.
+
+namespace stagecraft {
+
+/// One entry per metric, in the order of the training description; true: left out. No entries: nothing is.
+///
+///     .pipeline = {.outfeed_mask = {false, true}}  // the second metric is not computed
+struct outfeed_mask {
+  static constexpr int capacity = 16;
+  bool masked[capacity]{};
+  int count = 0;
+
+  constexpr outfeed_mask() = default;
+  template <std::same_as<bool>... Masked>
+    requires(sizeof...(Masked) >= 1 && sizeof...(Masked) <= capacity)
+  constexpr outfeed_mask(Masked... mask) : masked{mask...}, count(sizeof...(Masked)) {}
+
+  [[nodiscard]] constexpr bool leaves_out(int metric) const { return metric < count && masked[metric]; }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/options.hpp
+// How a model's steps are gathered into weight updates and executions, and what is kept where meanwhile: Keras on IPU's
+// set_pipelining_options, set_gradient_accumulation_options and the arguments of `pipelining_ops.pipeline`. Level 3.
+
+namespace stagecraft {
+
+/// How the gradients of the N micro-batches of one weight update become one, `a`, from micro-batch 0 on:
+/// - `sum`: a + g, the default. The effective learning rate grows with N;
+/// - `mean`: a + g / N, each gradient divided before it is added;
+/// - `running_mean`: a n / (n + 1) + g / (n + 1) with micro-batch n, the mean of those so far, which is never larger
+/// than
+///   one gradient: for float16, in which a sum may overflow and g / N be rounded to 0.
+/// Definition: Graphcore's GradientAccumulationReductionMethod.
+enum class gradient_accumulation_reduction_method : unsigned char { sum, mean, running_mean };
+
+/// Where tensors stand that are not needed all the time: in the device's own memory, or in remote memory beside it,
+/// from where they are fetched when they are needed. `automatic` (Graphcore's None) is on the device, unless another
+/// option asks for remote memory.
+enum class offload : unsigned char { automatic, on_device, remote };
+
+/// What a backward pass finds of its stage's forward pass. `none`: all that it reads was kept. With the others, only
+/// the inputs of the stage were kept, and the layers' forward steps are carried out again, those with a state of their
+/// own (batch normalization) excepted:
+/// - `recompute_then_backpropagate`: all of them before the backward steps;
+/// - `recompute_and_backpropagate_interleaved`: those behind the stage's last `recomputation_checkpoint`, then their
+///   backward steps, then those behind the checkpoint before it...; the tensors at the checkpoints are kept, too;
+/// - `automatic`: the second for the sequential schedule, else the first.
+/// The last stage's backward pass follows its forward pass at once, and nothing before it is recomputed, except what
+/// lies before its last checkpoint.
+/// Graphcore switches recomputation on with IPUConfig.allow_recompute; here a mode other than `none` does.
+enum class recomputation_mode : unsigned char {
+  none,
+  automatic,
+  recompute_then_backpropagate,
+  recompute_and_backpropagate_interleaved
+};
+
+/// Keras's keyword arguments, and those that are passed on to `pipelining_ops.pipeline`. What holds for a model is
+/// `options_of<model, training>`; a trainer checks it (E2020 to E2022, E2024 to E2039, E2047, E2048).
+///
+/// Not here: `device_mapping` is an argument of `pipelined`; `repeat_count` is steps_per_execution divided by
+/// accumulation_steps(); the optimizer, queues and replicas are the training description's. Options for code of Poplar,
+/// and gradients that layers capture, have no counterpart.
+struct pipelining_options {
+  /// Micro-batches per weight update; 0: not set, one. A multiple of those that the schedule works on at once (E2024).
+  /// A pipelined model that is trained needs it set (E2022), except, as in Graphcore's guide, in the sequential
+  /// schedule (Keras on IPU itself wants it in all).
+  int gradient_accumulation_steps_per_replica = 0;
+  gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
+  /// The devices work on the micro-batches in this order; results do not depend on it.
+  stagecraft::schedule schedule = stagecraft::schedule::grouped;
+  /// Not all go with all schedules (E2032). Without stages nothing is recomputed.
+  stagecraft::recomputation_mode recomputation_mode = stagecraft::recomputation_mode::none;
+  /// The type in which gradients are accumulated: float32 or float16 (E2036).
+  dtype gradient_accumulation_dtype = dtype::float32;
+  /// Each stage works on so many micro-batches before the next stage begins: only in the sequential schedule (which has
+  /// to be chosen; Graphcore's None is it then), with all stages on one device and the reduction method sum (E2028 to
+  /// E2031). A weight update then takes that many times more micro-batches.
+  int batch_serialization_iterations = 1;
+
+  /// One result per weight update, the mean of its steps' results, is sent to the host, instead of one per step; in
+  /// `evaluate`, one per execution. Not with outfeed_mode::last (E2040).
+  bool accumulate_outfeed = false;
+  /// The type in which these results are summed: float32 or float16 (E2037).
+  dtype accumulate_outfeed_dtype = dtype::float32;
+  /// Only the loss is sent to the host while training: no metrics are computed.
+  bool outfeed_loss = false;
+  /// Which metrics are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
+  stagecraft::outfeed_mask outfeed_mask = {};
+
+  /// What a stage keeps from its forward to its backward pass.
+  offload offload_activations = offload::automatic;
+  offload offload_gradient_accumulation_buffers = offload::automatic;
+  /// What only the weight update needs: the optimizer's state. Automatic: as replicated_optimizer_state_sharding says.
+  offload offload_weight_update_variables = offload::automatic;
+  /// Automatic: as replicated_weight_sharding says.
+  offload offload_weights = offload::automatic;
+  /// Each replica holds and updates a part of the optimizer's state, in remote memory: not with
+  /// offload_weight_update_variables on_device (E2038). With one replica, its part is all of it.
+  bool replicated_optimizer_state_sharding = false;
+  /// Each replica holds a part of the weights in remote memory, from where they are gathered before a stage uses them:
+  /// not with offload_weights on_device (E2039). With one replica, its part is all of them.
+  bool replicated_weight_sharding = false;
+
+  /// Micro-batches per weight update and replica.
+  [[nodiscard]] constexpr int accumulation_steps() const noexcept {
+    return (gradient_accumulation_steps_per_replica < 1 ? 1 : gradient_accumulation_steps_per_replica) *
+           (batch_serialization_iterations < 1 ? 1 : batch_serialization_iterations);
+  }
+  /// Whether weights, and what the optimizer keeps of them, stand in remote memory.
+  [[nodiscard]] constexpr bool offloads_weights() const noexcept {
+    return offload_weights == offload::remote || (offload_weights == offload::automatic && replicated_weight_sharding);
+  }
+  [[nodiscard]] constexpr bool offloads_optimizer_state() const noexcept {
+    return offload_weight_update_variables == offload::remote ||
+           (offload_weight_update_variables == offload::automatic && replicated_optimizer_state_sharding);
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/gradient_accumulation_options.hpp
+// Gradient accumulation of a model without pipeline stages: Keras on IPU's set_gradient_accumulation_options. Level 4.
+
+namespace stagecraft {
+
+/// Keras's keyword arguments and those of its gradient accumulation optimizer; see pipelining_options. They are ignored
+/// for a model with stages, as in Keras on IPU, where a training description may have both kinds of options; but it is
+/// an error if nothing else says how such a model's gradients are accumulated (E2026).
+struct gradient_accumulation_options {
+  /// Micro-batches per weight update; 0: not set, one.
+  int gradient_accumulation_steps_per_replica = 0;
+  gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
+  dtype gradient_accumulation_dtype = dtype::float32;
+  offload offload_weight_update_variables = offload::automatic;
+  bool replicated_optimizer_state_sharding = false;
+
+  friend constexpr bool operator==(gradient_accumulation_options const&,
+                                   gradient_accumulation_options const&) = default;
+
+  /// Whether anything is set: then these options hold for a model without stages, and nothing of `pipeline` does.
+  [[nodiscard]] constexpr bool given() const noexcept { return *this != gradient_accumulation_options{}; }
+  /// The same as options of a pipeline with one stage.
+  [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
+    return {.gradient_accumulation_steps_per_replica = gradient_accumulation_steps_per_replica,
+            .reduction_method = reduction_method,
+            .schedule = schedule::sequential,
+            .gradient_accumulation_dtype = gradient_accumulation_dtype,
+            .offload_weight_update_variables = offload_weight_update_variables,
+            .replicated_optimizer_state_sharding = replicated_optimizer_state_sharding};
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/effective_options.hpp
+// Which of a training description's options hold for a model: those of a pipeline or those without stages. Level 4.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// What is left of a pipeline's options without stages: one stage on one device, in which nothing waits for its
+/// backward pass. The micro-batches per weight update stay the same, and so do the results that the host sees.
+constexpr pipelining_options without_pipeline(pipelining_options options) noexcept {
+  options.schedule = schedule::sequential;
+  options.recomputation_mode = recomputation_mode::none;
+  options.offload_activations = offload::automatic;
+  return options;
+}
+
+}  // namespace detail
+
+/// The options that hold when M is trained, evaluated or run with a training description: `pipeline` for a model with
+/// stages. For one without, `gradient_accumulation` if anything of it is given, else what `pipeline` says of more than
+/// stages; as in Keras on IPU, where either setter's options are ignored in the other case. Everything that carries out
+/// or describes a training asks this.
+template <Model M, auto Training>
+inline constexpr pipelining_options options_of =
+    is_pipelined<M>                          ? Training.pipeline
+    : Training.gradient_accumulation.given() ? Training.gradient_accumulation.as_pipelining_options()
+                                             : detail::without_pipeline(Training.pipeline);
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/recomputation.hpp
+// Which forward steps a stage's backward pass carries out again, instead of finding their results kept. Level 4.
+
+namespace stagecraft::detail {
+
+/// Of one stage. Segments lie between its recomputation checkpoints, in the order of calls.
+template <std::size_t Calls>
+struct stage_recomputation {
+  std::array<bool, Calls> again{};
+  std::array<int, Calls> segment{};
+  int segments = 1;
+};
+
+/// The mode behind `automatic`.
+constexpr recomputation_mode mode_of_recomputation(pipelining_options const& options) {
+  if (options.recomputation_mode != recomputation_mode::automatic) return options.recomputation_mode;
+  return options.schedule == schedule::sequential ? recomputation_mode::recompute_and_backpropagate_interleaved
+                                                  : recomputation_mode::recompute_then_backpropagate;
+}
+
+/// Values that the backward step of a call reads: its own output, and its inputs.
+struct backward_reads {
+  bool output = false;
+  bool inputs = false;
+
+  constexpr explicit backward_reads(planned_call const& call)
+      : output(call.needs_gradient && !call.needs.view && call.needs.output),
+        inputs(call.needs_gradient && !call.needs.view && call.needs.input) {}
+};
+
+template <class M, auto Training, int Stage>
+class recomputation_finder {
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_of<M, Training.batch_size, execution_mode::training>;
+  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr std::size_t calls = graph.calls.size();
+  static constexpr recomputation_mode mode = mode_of_recomputation(options_of<M, Training>);
+  static constexpr bool interleaves = mode == recomputation_mode::recompute_and_backpropagate_interleaved;
+  static constexpr bool is_last = Stage + 1 == flow.stages;
+
+ public:
+  constexpr stage_recomputation<calls> find() {
+    if (mode == recomputation_mode::none || (is_last && !interleaves)) return result_;
+    if (interleaves) find_segments();
+    find_candidates();
+    std::array<bool, calls> wanted{};
+    auto const want_inputs = [&](std::size_t i) {
+      for (int const input : graph.inputs_of(static_cast<int>(i))) wanted[root(input)] = true;
+    };
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (flow.stage[i] != Stage) continue;
+      backward_reads const reads(program.calls[i]);
+      if (reads.output || (program.calls[i].needs_gradient && program.calls[i].needs.saved > 0)) wanted[i] = true;
+      if (reads.inputs) want_inputs(i);
+    }
+    for (std::size_t i = calls; i-- > 0;) {
+      if (!wanted[i] || !candidate_[i]) continue;
+      result_.again[i] = true;
+      want_inputs(i);
+    }
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t root(int call) {
+    return static_cast<std::size_t>(program.calls[static_cast<std::size_t>(call)].root);
+  }
+  static constexpr bool is_checkpoint(std::size_t call) {
+    return graph.layer_of(static_cast<int>(call)).class_name == "RecomputationCheckpoint";
+  }
+
+  constexpr void find_segments() {
+    int segment = 0;
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (flow.stage[i] != Stage || graph.calls[i].is_input) continue;
+      if (is_checkpoint(i)) ++segment;
+      result_.segment[i] = segment;
+    }
+    result_.segments = segment + 1;
+  }
+
+  // Not what has a state of its own, nor what checkpoints keep or what a later segment needs before it is there again.
+  constexpr void find_candidates() {
+    for (std::size_t i = 0; i < calls; ++i) {
+      auto const& call = graph.calls[i];
+      candidate_[i] = flow.stage[i] == Stage && !call.is_input && !program.calls[i].needs.view &&
+                      !(is_last && result_.segment[i] + 1 == result_.segments);
+      for (auto const& weight : graph.parameters_of(call.layer)) candidate_[i] = candidate_[i] && weight.trainable;
+    }
+    if (!interleaves) return;
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (flow.stage[i] != Stage) continue;
+      for (int const input : graph.inputs_of(static_cast<int>(i)))
+        if (flow.stage[root(input)] == Stage && (is_checkpoint(i) || result_.segment[i] > result_.segment[root(input)]))
+          candidate_[root(input)] = false;
+    }
+  }
+
+  stage_recomputation<calls> result_;
+  std::array<bool, calls> candidate_{};
+};
+
+template <class M, auto Training, int Stage>
+inline constexpr auto recomputation_of = recomputation_finder<M, Training, Stage>().find();
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/program/queue_options.hpp
+// How batches reach a program and results leave it: Keras on IPU's set_infeed_queue_options and
+// set_outfeed_queue_options. Level 4.
+
+namespace stagecraft {
+
+/// Options of the queue of batches: Graphcore's IPUInfeedQueue.
+struct infeed_queue_options {
+  /// Batches that a thread of their own makes ready while the model works, for each replica, 1 to 255 (E2042); 0: not
+  /// set, which is Graphcore's 3 for a model with stages or replicas; for another one, batches are made ready between
+  /// its steps.
+  int prefetch_depth = 0;
+};
+
+/// Which results a dequeue gets: all since the last one, or the newest.
+enum class outfeed_mode : unsigned char { all, last };
+
+/// Options of the queue of results: Graphcore's IPUOutfeedQueue.
+struct outfeed_queue_options {
+  /// Results that may wait for asynchronous callbacks; a step that gives one more waits. At least 1 (E2043).
+  int buffer_depth = 3;
+  /// `last`: an execution reports the values of its last step only, as Graphcore's LAST. Not with accumulate_outfeed
+  /// (E2040) or asynchronous callbacks (E2041). Keras on IPU always has `all`.
+  stagecraft::outfeed_mode outfeed_mode = stagecraft::outfeed_mode::all;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/replicas.hpp
+// How many replicas of a model are trained, and how many samples a weight update sees. Level 4.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The devices that one copy of a model takes: up to the highest that a stage is mapped to. One for a model without
+/// stages, and for one whose stages have had a compile error.
+template <Model M>
+inline constexpr int shards_of = [] {
+  staged_graph const& model = checked_stages<M>;
+  int highest = 0;
+  for (int stage = 0; is_pipelined<M> && !has_invalid_stages<M> && stage < model.stage_count(); ++stage)
+    if (model.device(stage) > highest) highest = model.device(stage);
+  return highest + 1;
+}();
+
+/// The devices that are set aside for each of several replicas: Graphcore's devices are grouped by powers of two.
+constexpr long long devices_of_replica(int shards) noexcept {
+  long long rounded = 1;
+  while (rounded < shards) rounded *= 2;
+  return rounded;
+}
+
+/// 0 wanted: as many as there are devices for, but at least one, which need not fill a power of two.
+constexpr int count_replicas(int wanted, int shards, int devices) noexcept {
+  if (wanted > 0) return wanted;
+  auto const count = static_cast<int>((devices > 0 ? devices : 0) / devices_of_replica(shards));
+  return count > 0 ? count : 1;
+}
+
+/// In place of a machine: devices without end.
+struct machine_without_limit {
+  static constexpr int devices = 0;
+};
+
+}  // namespace detail
+
+/// How many replicas of M train on batches of their own: `num_replicas`. Where that is 0 and the machine has a number
+/// of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model in three
+/// stages has two replicas on eight devices. Else one.
+/// Definition: keras.ipu, replication_factor of a model in an IPUStrategy.
+template <Model M, auto Training, class Machine = detail::machine_without_limit>
+inline constexpr int replicas_of =
+    detail::count_replicas(Training.num_replicas, detail::shards_of<M>, Machine::devices);
+
+namespace detail {
+
+template <class M, auto Training, class Machine>
+constexpr auto count_samples_of_update() {
+  constexpr long long replicas = replicas_of<M, Training, Machine>;
+  if constexpr (has_invalid_stages<M>)
+    return any_number{};
+  else
+    return Training.batch_size * replicas * options_of<M, Training>.accumulation_steps();
+}
+
+}  // namespace detail
+
+/// Samples that a weight update sees: those of a micro-batch, times micro-batches per weight update, times replicas.
+///
+///     static_assert(sc::effective_batch_size<two_stages, training> == 512);
+template <Model M, auto Training, class Machine = detail::machine_without_limit>
+inline constexpr auto effective_batch_size = detail::count_samples_of_update<M, Training, Machine>();
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/pipeline_checks.hpp
+// The rules of options of pipelines, queues and replicas, each with a code: those of `pipelining_ops.pipeline` and of
+// Keras on IPU's setters, as far as types do not follow them already. Level 4.
+
+namespace stagecraft::detail {
+
+/// What the rules look at, whatever the types of the model and of its training description are.
+struct checked_options {
+  pipelining_options options;  ///< those that hold for the model
+  staged_graph const& model;
+  bool pipelined = false;
+  bool gives_gradient_accumulation = false;  ///< the options of models without stages are given
+  int steps_per_execution = 1;
+  int metrics = 0;
+
+  [[nodiscard]] constexpr int stages() const { return pipelined ? model.stage_count() : 1; }
+  [[nodiscard]] constexpr std::string_view name() const { return model.graph.name(); }
+};
+
+/// E2047: more stages than a timetable has room for.
+constexpr void check_number_of_stages(checked_options const& checked, diagnostic& problem) {
+  if (checked.stages() > timetable::capacity)
+    problem.report(2047, "model '", checked.name(), "' has ", checked.stages(),
+                   " pipeline stages; a pipeline that runs has at most ", timetable::capacity);
+}
+
+/// E2032: which forward steps can be carried out again.
+constexpr void check_recomputation(checked_options const& checked, diagnostic& problem) {
+  auto const schedule = checked.options.schedule;
+  auto const mode = checked.options.recomputation_mode;
+  if (mode == recomputation_mode::recompute_then_backpropagate && schedule == schedule::sequential)
+    problem.report(2032,
+                   "the sequential schedule does not go with recompute_then_backpropagate; choose "
+                   "recomputation_mode::automatic or recompute_and_backpropagate_interleaved");
+  else if (mode == recomputation_mode::recompute_and_backpropagate_interleaved && schedule == schedule::interleaved)
+    problem.report(2032,
+                   "the interleaved schedule does not go with recompute_and_backpropagate_interleaved; choose "
+                   "recomputation_mode::automatic or recompute_then_backpropagate");
+}
+
+/// E2028 to E2031: several micro-batches for each stage before the next one begins.
+constexpr void check_batch_serialization(checked_options const& checked, diagnostic& problem) {
+  auto const& options = checked.options;
+  int const iterations = options.batch_serialization_iterations;
+  if (iterations < 1)
+    problem.report(2028, "the training has batch_serialization_iterations ", iterations, "; it must be at least 1");
+  if (iterations <= 1) return;
+  if (options.schedule != schedule::sequential)
+    problem.report(2029, "the training has batch_serialization_iterations ", iterations, " and the ",
+                   name(options.schedule), " schedule; batches are serialized in schedule::sequential only");
+  for (int stage = 1; stage < checked.stages(); ++stage)
+    if (checked.model.device(stage) != checked.model.device(0))
+      problem.report(2030, "the training has batch_serialization_iterations ", iterations, ", but model '",
+                     checked.name(), "' has stage 0 on device ", checked.model.device(0), " and stage ", stage,
+                     " on device ", checked.model.device(stage),
+                     "; batches are serialized where all stages are on one device, see device_mapping");
+  if (options.reduction_method != gradient_accumulation_reduction_method::sum)
+    problem.report(2031, "the training has batch_serialization_iterations ", iterations,
+                   " and another reduction_method than sum; gradients of serialized batches are summed");
+}
+
+/// E2027: the interleaved schedule trains one stage per device.
+constexpr void check_interleaved_devices(checked_options const& checked, diagnostic& problem) {
+  if (checked.options.schedule != schedule::interleaved) return;
+  for (int stage = 1; stage < checked.stages(); ++stage)
+    for (int before = 0; before < stage; ++before)
+      if (checked.model.device(before) == checked.model.device(stage))
+        problem.report(2027, "stages ", before, " and ", stage, " of model '", checked.name(), "' are both on device ",
+                       checked.model.device(stage),
+                       "; in the interleaved schedule each stage that is trained has a device of its own");
+}
+
+/// E2048: weights that a forward step changes are changed in the same order as without stages.
+constexpr void check_state_of_layers(checked_options const& checked, diagnostic& problem) {
+  auto const& options = checked.options;
+  auto const& model = checked.model;
+  bool const in_order = options.schedule == schedule::sequential && options.batch_serialization_iterations == 1;
+  if (!checked.pipelined || in_order) return;
+  for (int const call : model.graph.order) {
+    int const layer = model.graph.call(call).layer;
+    auto const& info = model.graph.layer(layer);
+    int const first = model.stage(info.first_call), own = model.stage(call);
+    if (first == own) continue;
+    for (auto const& weight : model.graph.parameters_of(layer))
+      if (!weight.trainable)
+        problem.report(2048, "layer '", info.name, "' is called in pipeline stages ", first, " and ", own,
+                       ", and its forward step changes its weight '", weight.name,
+                       "': the value would depend on the order in which the stages work; call it in one stage, or "
+                       "choose schedule::sequential without batch serialization");
+  }
+}
+
+/// E2036 to E2039: how gradients and weights are kept.
+constexpr void check_storage(checked_options const& checked, diagnostic& problem) {
+  auto const& options = checked.options;
+  auto const is_float = [](dtype type) { return type == dtype::float32 || type == dtype::float16; };
+  if (!is_float(options.gradient_accumulation_dtype))
+    problem.report(2036, "the training has gradient_accumulation_dtype ", name(options.gradient_accumulation_dtype),
+                   "; gradients are accumulated as float32 or float16");
+  if (!is_float(options.accumulate_outfeed_dtype))
+    problem.report(2037, "the training has accumulate_outfeed_dtype ", name(options.accumulate_outfeed_dtype),
+                   "; results are accumulated as float32 or float16");
+  if (options.replicated_optimizer_state_sharding && options.offload_weight_update_variables == offload::on_device)
+    problem.report(
+        2038,
+        "the training has replicated_optimizer_state_sharding and offload_weight_update_variables on_device; "
+        "the parts of the optimizer's state are in remote memory");
+  if (options.replicated_weight_sharding && options.offload_weights == offload::on_device)
+    problem.report(
+        2039,
+        "the training has replicated_weight_sharding and offload_weights on_device; the parts of the weights "
+        "are in remote memory");
+}
+
+/// E2034 and E2035: which results are sent to the host.
+constexpr void check_outfeed(checked_options const& checked, diagnostic& problem) {
+  auto const& mask = checked.options.outfeed_mask;
+  if (mask.count != 0 && checked.options.outfeed_loss)
+    problem.report(2034,
+                   "the training has outfeed_loss and an outfeed_mask; outfeed_loss leaves out all metrics already");
+  if (mask.count != 0 && mask.count != checked.metrics)
+    problem.report(2035, "the training has an outfeed_mask with ", mask.count, mask.count == 1 ? " entry" : " entries",
+                   ", but ", checked.metrics, checked.metrics == 1 ? " metric" : " metrics",
+                   "; give one entry for each metric, or none");
+}
+
+/// E2040 to E2043: the queues to and from the host.
+constexpr void check_queues(infeed_queue_options const& infeed, outfeed_queue_options const& outfeed,
+                            bool accumulate_outfeed, bool asynchronous_callbacks, diagnostic& problem) {
+  if (infeed.prefetch_depth < 0 || infeed.prefetch_depth > 255)
+    problem.report(2042, "the training's infeed_queue has prefetch_depth ", infeed.prefetch_depth,
+                   "; it must be 1 to 255, or 0 if it is not set");
+  if (outfeed.buffer_depth < 1)
+    problem.report(2043, "the training's outfeed_queue has buffer_depth ", outfeed.buffer_depth,
+                   "; it must be at least 1");
+  if (outfeed.outfeed_mode != outfeed_mode::last) return;
+  if (accumulate_outfeed)
+    problem.report(2040,
+                   "the training has accumulate_outfeed and outfeed_mode last; results are accumulated where all of "
+                   "them are sent, outfeed_mode::all");
+  if (asynchronous_callbacks)
+    problem.report(2041,
+                   "the training has asynchronous_callbacks and outfeed_mode last; callbacks that see every step need "
+                   "the results of all, outfeed_mode::all");
+}
+
+/// E2020, E2022 and E2026: a number of micro-batches per weight update.
+constexpr void check_accumulation(checked_options const& checked, diagnostic& problem) {
+  int const accumulation = checked.options.gradient_accumulation_steps_per_replica;
+  if (accumulation < 0)
+    problem.report(2020, "the training has gradient_accumulation_steps_per_replica ", accumulation,
+                   "; it must be at least 1, or 0 if it is not set");
+  if (!checked.pipelined || accumulation != 0) return;
+  if (checked.gives_gradient_accumulation)
+    problem.report(2026,
+                   "the model has pipeline stages, but its training sets gradient_accumulation, which is for models "
+                   "without stages; set gradient_accumulation_steps_per_replica and the like in pipeline");
+  if (checked.options.schedule != schedule::sequential)
+    problem.report(2022,
+                   "the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica; "
+                   "a pipeline is trained on several micro-batches per weight update");
+}
+
+/// E2021: an execution holds a whole number of weight updates.
+constexpr void check_execution_of_updates(checked_options const& checked, diagnostic& problem) {
+  int const accumulation = checked.options.gradient_accumulation_steps_per_replica;
+  int const iterations = checked.options.batch_serialization_iterations;
+  long long const steps = (accumulation < 1 ? 1LL : accumulation) * iterations;
+  if (checked.steps_per_execution % steps == 0) return;
+  if (iterations == 1)
+    problem.report(2021, "the training has steps_per_execution ", checked.steps_per_execution,
+                   ", which is not a multiple of gradient_accumulation_steps_per_replica ", accumulation);
+  else
+    problem.report(2021, "the training has steps_per_execution ", checked.steps_per_execution,
+                   ", which is not a multiple of ", steps, ", gradient_accumulation_steps_per_replica ",
+                   accumulation < 1 ? 1 : accumulation, " times batch_serialization_iterations ", iterations);
+}
+
+/// E4021: an execution has steps.
+constexpr void check_steps_per_execution(int steps, diagnostic& problem) {
+  if (steps < 1) problem.report(4021, "the training has steps_per_execution ", steps, "; it must be at least 1");
+}
+
+/// How many micro-batches are in flight at once: their number is a multiple of it.
+constexpr int overlap_length_of(checked_options const& checked, bool trains) {
+  int devices[timetable::capacity]{};
+  int const count = checked.stages();
+  for (int stage = 0; stage < count; ++stage) devices[stage] = checked.model.device(stage);
+  std::span<int const> const device_of_stage(devices, static_cast<std::size_t>(count));
+  return timetable(checked.options.schedule, device_of_stage, 1, trains).overlap_length();
+}
+
+/// E2024: a weight update takes a whole number of rounds of the schedule.
+constexpr void check_accumulation_of_schedule(checked_options const& checked, diagnostic& problem) {
+  int const count = checked.options.gradient_accumulation_steps_per_replica;
+  if (!checked.pipelined || count < 1) return;
+  int const overlap = overlap_length_of(checked, true);
+  if (count % overlap != 0)
+    problem.report(2024, "the training has gradient_accumulation_steps_per_replica ", count, ", but the ",
+                   name(checked.options.schedule), " schedule of ", checked.stages(), " stages works on ", overlap,
+                   " micro-batches at once; it must be a multiple of ", overlap, ", such as ",
+                   (static_cast<long long>(count) + overlap - 1) / overlap * overlap);
+}
+
+/// E2025: so does an execution of evaluate or predict.
+constexpr void check_execution_of_schedule(checked_options const& checked, diagnostic& problem) {
+  if (!checked.pipelined) return;
+  int const steps = checked.steps_per_execution;
+  int const overlap = overlap_length_of(checked, false);
+  if (steps % overlap != 0)
+    problem.report(2025, "the training has steps_per_execution ", steps, ", but in evaluate and predict the ",
+                   name(checked.options.schedule), " schedule of ", checked.stages(), " stages works on ", overlap,
+                   " micro-batches at once; it must be a multiple of ", overlap, ", such as ",
+                   (static_cast<long long>(steps) + overlap - 1) / overlap * overlap);
+}
+
+/// E2044: a number of replicas.
+constexpr void check_number_of_replicas(int num_replicas, diagnostic& problem) {
+  if (num_replicas < 0)
+    problem.report(2044, "the training has num_replicas ", num_replicas,
+                   "; it must be at least 1, or 0 for as many as the machine has devices for");
+}
+
+/// E2045, E2046 and E2049: the machine has the devices that are asked for.
+constexpr void check_devices_of_machine(std::string_view name, int num_replicas, int shards, int devices,
+                                        diagnostic& problem) {
+  if (devices < 0)
+    problem.report(2049, "the machine has ", devices, " devices; it has at least 1, or 0 for any number");
+  if (devices <= 0) return;
+  auto const each = devices_of_replica(shards);
+  if (shards > devices)
+    problem.report(2045, "the stages of model '", name, "' are on ", shards, " devices, but the machine has ", devices);
+  else if (num_replicas > 1 && num_replicas * each > devices)
+    problem.report(2046, "the training has num_replicas ", num_replicas, ", and each replica of model '", name,
+                   "' takes ", each, each == 1 ? " device" : " devices", each == shards ? "" : " (a power of two)",
+                   "; that makes ", num_replicas * each, ", but the machine has ", devices);
+}
+
+template <class M, auto Training>
+constexpr checked_options options_to_check() {
+  return {.options = options_of<M, Training>,
+          .model = checked_stages<M>,
+          .pipelined = is_pipelined<M>,
+          .gives_gradient_accumulation = Training.gradient_accumulation.given(),
+          .steps_per_execution = Training.steps_per_execution,
+          .metrics = Training.metrics.size()};
+}
+
+/// What keeps a schedule from being carried out, whatever the number of micro-batches is.
+constexpr void check_schedule(checked_options const& checked, bool trains, diagnostic& problem) {
+  check_number_of_stages(checked, problem);
+  check_batch_serialization(checked, problem);
+  if (trains) check_interleaved_devices(checked, problem);
+}
+
+/// The first rule that a training description breaks with a model's schedule: in training, or where it is evaluated or
+/// predicts in whole executions. What can be trained can be evaluated.
+template <Model M, auto Training, bool Trains>
+inline constexpr diagnostic schedule_problem = [] {
+  diagnostic problem;
+  if constexpr (!has_invalid_stages<M>) {
+    auto const checked = options_to_check<M, Training>();
+    if (Trains) check_accumulation(checked, problem);
+    check_steps_per_execution(checked.steps_per_execution, problem);
+    check_schedule(checked, Trains, problem);
+    if (!problem.failed()) {
+      if (Trains)
+        check_accumulation_of_schedule(checked, problem);
+      else
+        check_execution_of_schedule(checked, problem);
+    }
+  }
+  return problem;
+}();
+template <Model M, auto Training>
+inline constexpr diagnostic const& inference_problem = schedule_problem<M, Training, false>;
+
+/// The same without numbers of micro-batches.
+template <Model M, auto Training, bool Trains>
+inline constexpr diagnostic form_of_schedule_problem = [] {
+  diagnostic problem;
+  if constexpr (!has_invalid_stages<M>) check_schedule(options_to_check<M, Training>(), Trains, problem);
+  return problem;
+}();
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/program/timetable_of.hpp
+// The timetable of a model's stages, and what it says about them: known where a training is described, before anything
+// runs. Level 4.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The device of each stage; a model without stages is one stage on device 0.
+template <class M>
+constexpr auto list_devices_of_stages() {
+  // A model with an error in its stages is seen as if all were in one.
+  constexpr int stages = checked_stages<M>.stage_count();
+  std::array<int, static_cast<std::size_t>(stages < 1 ? 1 : stages)> result{};
+  for (int stage = 0; stage < stages; ++stage)
+    result[static_cast<std::size_t>(stage)] = checked_stages<M>.device(stage);
+  return result;
+}
+
+template <class M>
+inline constexpr auto devices_of_stages = list_devices_of_stages<M>();
+
+/// A number asked of a timetable; equal to everything where the model's stages or its schedule have had a compile
+/// error.
+template <class M, diagnostic const& Problem, class Number>
+constexpr auto timetable_answer(Number number) {
+  static_assert(report<Problem>());
+  if constexpr (has_invalid_stages<M> || Problem.failed())
+    return any_number{};
+  else
+    return number;
+}
+
+/// A stage of the timetable: E2023 if the model does not have it.
+template <class M, int Stage>
+constexpr int stage_of_timetable() {
+  if constexpr (Stage != 0 || is_pipelined<M>) static_assert(report<stage_number_problem<M, Stage>>());
+  return Stage < 0 || Stage >= static_cast<int>(devices_of_stages<M>.size()) ? 0 : Stage;
+}
+
+template <class M, auto Training, execution_mode Mode>
+inline constexpr timetable unchecked_timetable = [] {
+  constexpr pipelining_options options = options_of<M, Training>;
+  return Mode == execution_mode::training
+             ? timetable(options.schedule, devices_of_stages<M>, options.accumulation_steps(), true,
+                         options.batch_serialization_iterations, options.recomputation_mode != recomputation_mode::none)
+             : timetable(options.schedule, devices_of_stages<M>, Training.steps_per_execution, false);
+}();
+
+template <class M, auto Training, execution_mode Mode>
+inline constexpr diagnostic const& timetable_problem = schedule_problem<M, Training, Mode == execution_mode::training>;
+
+}  // namespace detail
+
+/// Which device works on which micro-batch when. In training, for one weight update: micro-batches are those of
+/// gradient_accumulation_steps_per_replica, times batch serialization. In inference, for one execution: those of
+/// steps_per_execution, without batch serialization. A model without stages is one stage on device 0.
+///
+///     static_assert(sc::timetable_of<two_stages, training>.slots() == 11);
+///
+/// Errors: numbers that the schedule has no use for, and what it cannot do, E2020, E2022, E2024 to E2031, E2047, E4021.
+template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+inline constexpr timetable timetable_of = [] {
+  static_assert(detail::report<detail::timetable_problem<M, Training, Mode>>());
+  return detail::unchecked_timetable<M, Training, Mode>;
+}();
+
+/// The part of the devices' time in which they have nothing to do: timetable::bubble. 0 without stages: there, nothing
+/// waits for anything.
+///
+///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
+template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
+    detail::unchecked_timetable<M, Training, Mode>.bubble());
+
+/// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
+/// It may be asked before these numbers are right.
+template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+inline constexpr auto pipeline_overlap_length =
+    detail::timetable_answer<M, detail::form_of_schedule_problem<M, Training, Mode == execution_mode::training>>(
+        detail::unchecked_timetable<M, Training, Mode>.overlap_length());
+
+/// Slots per weight update (in inference: per execution).
+template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
+    detail::unchecked_timetable<M, Training, Mode>.slots());
+
+/// The depth of the queue between a stage's forward and its backward pass.
+template <Model M, auto Training, int Stage>
+inline constexpr auto pipeline_fifo_depth =
+    detail::timetable_answer<M, detail::timetable_problem<M, Training, execution_mode::training>>(
+        detail::unchecked_timetable<M, Training, execution_mode::training>.fifo_depth(
+            detail::stage_of_timetable<M, Stage>()));
+
+/// Micro-batches of which a stage holds activations at once, with the one that it works on.
+template <Model M, auto Training, int Stage>
+inline constexpr auto pipeline_activations_alive =
+    detail::timetable_answer<M, detail::timetable_problem<M, Training, execution_mode::training>>(
+        detail::unchecked_timetable<M, Training, execution_mode::training>.activations_alive(
+            detail::stage_of_timetable<M, Stage>()));
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/device_buffers.hpp
+// What a device of a pipeline holds from one pass to another: rings of values, of what layers have kept, and of
+// gradients on their way. Level 4.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The timetable that the plan of memory follows: in inference, executions of any length have room.
+template <class M, auto Training, execution_mode Mode>
+inline constexpr timetable planning_timetable =
+    Mode == execution_mode::training
+        ? timetable_of<M, Training, Mode>
+        : timetable(options_of<M, Training>.schedule, devices_of_stages<M>,
+                    4 * static_cast<int>(devices_of_stages<M>.size()) * static_cast<int>(devices_of_stages<M>.size()),
+                    false);
+
+template <class M, auto Training, std::size_t... Stage>
+constexpr auto list_recomputations(std::index_sequence<Stage...>) {
+  return std::array{recomputation_of<M, Training, static_cast<int>(Stage)>...};
+}
+template <class M, auto Training>
+inline constexpr auto recomputations_of =
+    list_recomputations<M, Training>(std::make_index_sequence<devices_of_stages<M>.size()>{});
+
+}  // namespace detail
+
+/// The rings of one device, indexed by calls of the graph, by edges for parts of gradients.
+template <std::size_t Calls, std::size_t Edges>
+struct device_buffers {
+  std::array<buffer_place, Calls> value{};     ///< tensors that another pass reads, or another device has sent
+  std::array<buffer_place, Calls> saved{};     ///< what layers keep for their backward step
+  std::array<buffer_place, Calls> gradient{};  ///< gradients of this device's tensors that another pass writes first
+  std::array<buffer_place, Edges> part{};      ///< what else other passes contribute to them
+  std::array<int, Calls> last_reader{};        ///< the last pass that reads a value here; -1: none
+  long long floats = 0;
+};
+
+namespace detail {
+
+template <class M, auto Training, execution_mode Mode, int Device>
+class device_buffer_planner {
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size();
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool offloads =
+      trains && options_of<M, Training>.offload_activations == offload::remote && flow.stages > 1;
+
+ public:
+  constexpr device_buffers<calls, edges> make() {
+    find_readers();
+    for (std::size_t i = 0; i < calls; ++i) {
+      int const writer = table.forward_pass(flow.stage[i]);
+      bool const here = is_here(flow.stage[i]);
+      if (result_.last_reader[i] >= 0 && (!here || result_.last_reader[i] > writer))
+        result_.value[i] = rings_.place(table.alive(writer, result_.last_reader[i]), floats_of(i));
+      if constexpr (trains)
+        if (here) place_for_backward(i);
+    }
+    result_.floats = rings_.floats();
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
+  static constexpr long long floats_of(std::size_t call) {
+    return static_cast<long long>(Training.batch_size) * graph.calls[call].shape.size();
+  }
+  /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
+  static constexpr bool offloads_stage(int stage) { return offloads && stage + 1 < flow.stages; }
+
+  constexpr void read(std::size_t call, int pass) {
+    if (result_.last_reader[call] < pass) result_.last_reader[call] = pass;
+  }
+
+  constexpr void find_readers() {
+    result_.last_reader.fill(-1);
+    for (std::size_t i = 0; i < calls; ++i) {
+      int const stage = flow.stage[i];
+      if (!is_here(stage) || graph.calls[i].is_input || program.calls[i].needs.view) continue;
+      for (int const input : graph.inputs_of(static_cast<int>(i))) read(root(input), table.forward_pass(stage));
+      if constexpr (trains)
+        if (!offloads_stage(stage)) find_backward_readers(i, stage);
+    }
+    if (is_here(flow.stages - 1))
+      for (int const output : graph.outputs_of(0)) read(root(output), table.forward_pass(flow.stages - 1));
+  }
+
+  constexpr void find_backward_readers(std::size_t i, int stage) {
+    auto const& again = recomputations_of<M, Training>[at(stage)].again;
+    backward_reads const reads(program.calls[i]);
+    if (reads.output && !again[i]) read(i, table.backward_pass(stage));
+    if (!reads.inputs && !again[i]) return;
+    for (int const input : graph.inputs_of(static_cast<int>(i)))
+      if (!(flow.stage[root(input)] == stage && again[root(input)])) read(root(input), table.backward_pass(stage));
+  }
+
+  constexpr void place_for_backward(std::size_t i) {
+    auto const& own = program.calls[i];
+    if (!own.needs_gradient || own.root != static_cast<int>(i)) return;
+    int const stage = flow.stage[i], backward = table.backward_pass(stage);
+    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<M, Training>[at(stage)].again[i] &&
+        !offloads_stage(stage))
+      result_.saved[i] = rings_.place(table.alive(table.forward_pass(stage), backward), own.needs.saved);
+    if (flow.loss_first[i])
+      result_.gradient[i] = rings_.place(table.alive(table.forward_pass(flow.stages - 1), backward), floats_of(i));
+    else if (flow.first_stage[i] >= 0 && flow.first_stage[i] != stage)
+      result_.gradient[i] = rings_.place(table.alive(table.backward_pass(flow.first_stage[i]), backward), floats_of(i));
+    for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)])
+      if (flow.role[at(edge)] == gradient_role::part)
+        result_.part[at(edge)] =
+            rings_.place(table.alive(table.backward_pass(flow.stage[at(reader_of(edge))]), backward), floats_of(i));
+  }
+  static constexpr int reader_of(int edge) {
+    for (std::size_t i = 0; i < calls; ++i)
+      if (edge >= graph.calls[i].first_input && edge < graph.calls[i].first_input + graph.calls[i].input_count)
+        return static_cast<int>(i);
+    return 0;
+  }
+
+  device_buffers<calls, edges> result_;
+  ring_allocator rings_;
+};
+
+template <class M, auto Training, execution_mode Mode, int Device>
+inline constexpr auto device_buffers_of = device_buffer_planner<M, Training, Mode, Device>().make();
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/pass_plan.hpp
+// One pass of a pipeline, a stage's forward or backward work on a micro-batch: its steps, where they find and leave
+// their tensors, what is sent to other devices, and which passes it waits for. Level 4.
+
+namespace stagecraft {
+
+/// A layer's forward or backward step.
+struct pass_step {
+  int call = 0;
+  bool backward = false;
+};
+
+/// A copy at the end of a pass, to the ring of another device; or, with device -1, between a device's own and its
+/// remote memory, at the end of a forward pass and at the beginning of a backward pass.
+struct pass_transfer {
+  buffer_place from;
+  buffer_place to;
+  int device = -1;
+  long long floats = 0;
+};
+
+/// A gradient that is added to another one before a step of a pass.
+struct pass_addition {
+  int step = 0;
+  buffer_place from;
+  buffer_place to;
+  long long floats = 0;
+};
+
+/// A pass waits until another pass has finished with micro-batch m - lag, before it works on micro-batch m: with lag 0
+/// for what that pass hands on, else for room in a ring.
+struct pass_wait {
+  int pass = 0;
+  int lag = 0;
+};
+
+namespace detail {
+
+/// A pass in the making: everything in vectors.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct pass_places {
+  std::array<buffer_place, Calls> value{}, saved{}, gradient{};
+  std::array<buffer_place, Edges> input_gradient{};
+  std::array<bool, Edges> adds_gradient{};
+  std::array<buffer_place, Outputs> loss_gradient{};
+  buffer_place loss_scratch;
+  long long scratch_floats = 0;
+  long long remote_floats = 0;
+};
+
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct pass_draft {
+  pass_places<Calls, Edges, Outputs> places;
+  std::vector<pass_step> steps;
+  std::vector<pass_transfer> fetches, transfers;
+  std::vector<pass_addition> additions;
+  std::vector<pass_wait> waits;
+};
+
+template <class M, auto Training, execution_mode Mode>
+class pass_planner {
+ protected:
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
+                               outputs = graph.outputs_of(0).size();
+  static constexpr int last_stage = flow.stages - 1;
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool offloads =
+      trains && options_of<M, Training>.offload_activations == offload::remote && flow.stages > 1;
+  using buffers = device_buffers<calls, edges>;
+
+  constexpr pass_planner(int stage, buffers const* const* devices)
+      : stage_(stage), device_(table.device_of_stage(stage)), devices_(devices) {}
+
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr long long floats_of(std::size_t call) {
+    return static_cast<long long>(Training.batch_size) * graph.calls[call].shape.size();
+  }
+  [[nodiscard]] constexpr bool runs(std::size_t call) const {
+    return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view;
+  }
+  [[nodiscard]] constexpr buffers const& on(int device) const { return *devices_[device]; }
+  [[nodiscard]] constexpr buffers const& here() const { return on(device_); }
+  [[nodiscard]] constexpr bool offloads_stage() const { return offloads && stage_ < last_stage; }
+
+  constexpr void wait(int pass, int lag) {
+    for (auto& known : draft_.waits)
+      if (known.pass == pass) {
+        if (lag < known.lag) known.lag = lag;
+        return;
+      }
+    draft_.waits.push_back({pass, lag});
+  }
+
+  /// A buffer of this pass alone, alive from one step to another; more uses make it longer.
+  constexpr void use(int& slot, int step, long long floats) {
+    if (slot < 0) {
+      slot = static_cast<int>(requests_.size());
+      requests_.push_back({step, step, floats});
+      return;
+    }
+    auto& request = requests_[at(slot)];
+    if (request.first > step) request.first = step;
+    if (request.last < step) request.last = step;
+  }
+  constexpr void place_scratch() { draft_.places.scratch_floats = place(requests_); }
+  constexpr buffer_place scratch(int slot) const {
+    return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[at(slot)].offset};
+  }
+
+  /// What the backward pass of this stage finds in remote memory, in an order that both passes know: values and what
+  /// layers have kept.
+  template <class Each>
+  constexpr void for_each_stashed(Each each) const {
+    if (!offloads_stage()) return;
+    auto const& again = recomputations_of<M, Training>[at(stage_)].again;
+    std::array<bool, calls> value{};
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (!runs(i)) continue;
+      backward_reads const reads(program.calls[i]);
+      if (reads.output && !again[i]) value[i] = true;
+      if (!reads.inputs && !again[i]) continue;
+      for (int const input : graph.inputs_of(static_cast<int>(i)))
+        if (!(flow.stage[root(input)] == stage_ && again[root(input)])) value[root(input)] = true;
+    }
+    ring_allocator rings;
+    int const depth = table.alive(table.forward_pass(stage_), table.backward_pass(stage_));
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (value[i]) each(i, false, rings.place(depth, floats_of(i)), floats_of(i));
+      auto const& own = program.calls[i];
+      if (runs(i) && own.needs_gradient && own.needs.saved > 0 && !again[i])
+        each(i, true, rings.place(depth, own.needs.saved), own.needs.saved);
+    }
+  }
+
+  int stage_, device_;
+  buffers const* const* devices_;
+  std::vector<buffer_request> requests_;
+  pass_draft<calls, edges, outputs> draft_;
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/backward_pass.hpp
+// The plan of a backward pass: what is computed again, backward steps, and the sums of gradients. Level 4.
+
+namespace stagecraft::detail {
+
+template <class M, auto Training>
+class backward_pass_planner : pass_planner<M, Training, execution_mode::training> {
+  using base = pass_planner<M, Training, execution_mode::training>;
+  using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::edges,
+      base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
+
+ public:
+  constexpr backward_pass_planner(int stage, typename base::buffers const* const* devices) : base(stage, devices) {}
+
+  constexpr auto make() {
+    value_.fill(-1);
+    saved_.fill(-1);
+    gradient_.fill(-1);
+    own_.fill(-1);
+    backward_step_.fill(-1);
+    for (std::size_t i = 0; i < calls; ++i)
+      for (int k = 0; k < graph.calls[i].input_count; ++k) reader_[at(graph.calls[i].first_input + k)] = i;
+    list_steps();
+    find_values();
+    find_gradients();
+    base::place_scratch();
+    place_values();
+    place_gradients();
+    find_additions();
+    find_waits();
+    return draft_;
+  }
+
+ private:
+  static constexpr auto const& recomputation(int stage) { return recomputations_of<M, Training>[at(stage)]; }
+  [[nodiscard]] constexpr bool again(std::size_t call) const {
+    return flow.stage[call] == stage_ && recomputation(stage_).again[call];
+  }
+  [[nodiscard]] constexpr bool runs_backward(std::size_t call) const {
+    return runs(call) && program.calls[call].needs_gradient;
+  }
+
+  constexpr void list_steps() {
+    auto const& plan = recomputation(stage_);
+    for (int segment = plan.segments; segment-- > 0;) {
+      for (std::size_t i = 0; i < calls; ++i)
+        if (again(i) && plan.segment[i] == segment) draft_.steps.push_back({static_cast<int>(i), false});
+      for (std::size_t i = calls; i-- > 0;)
+        if (runs_backward(i) && plan.segment[i] == segment) {
+          backward_step_[i] = static_cast<int>(draft_.steps.size());
+          draft_.steps.push_back({static_cast<int>(i), true});
+        }
+    }
+    end_ = static_cast<int>(draft_.steps.size());
+  }
+
+  /// Recomputed values, and what is fetched from remote memory, are this pass's own.
+  [[nodiscard]] constexpr bool own_value(std::size_t call) const { return again(call) || base::offloads_stage(); }
+  constexpr void find_values() {
+    base::for_each_stashed([&](std::size_t i, bool saved, buffer_place const&, long long floats) {
+      use(saved ? saved_[i] : value_[i], -1, floats);
+    });
+    auto const read = [&](std::size_t i, int step) {
+      if (own_value(i)) use(value_[i], step, floats_of(i));
+    };
+    for (int step = 0; step < end_; ++step) {
+      auto const [call, backward] = draft_.steps[at(step)];
+      auto const i = at(call);
+      auto const& own = program.calls[i];
+      backward_reads const reads(own);
+      if (!backward) use(value_[i], step, floats_of(i));
+      if (backward && reads.output) read(i, step);
+      if (!backward || reads.inputs)
+        for (int const input : graph.inputs_of(call)) read(root(input), step);
+      if (own.needs.saved > 0 && (again(i) || base::offloads_stage())) use(saved_[i], step, own.needs.saved);
+    }
+  }
+  constexpr void place_values() {
+    auto& places = draft_.places;
+    for (std::size_t i = 0; i < calls; ++i) {
+      places.value[i] = value_[i] >= 0 ? base::scratch(value_[i]) : here().value[i];
+      places.saved[i] = saved_[i] >= 0 ? base::scratch(saved_[i]) : here().saved[i];
+    }
+    base::for_each_stashed([&](std::size_t i, bool saved, buffer_place const& remote, long long floats) {
+      draft_.fetches.push_back({remote, saved ? places.saved[i] : places.value[i], -1, floats});
+      places.remote_floats = remote.offset + remote.floats();
+    });
+  }
+
+  [[nodiscard]] constexpr bool of_other_device(std::size_t call) const {
+    return table.device_of_stage(flow.stage[call]) != device_;
+  }
+  /// Whether the gradient of a tensor is not waiting in a ring of this device.
+  [[nodiscard]] constexpr bool own_gradient(std::size_t call) const {
+    return of_other_device(call) || (flow.stage[call] == stage_ && !here().gradient[call].exists());
+  }
+  template <class Each>
+  constexpr void for_each_edge(Each each) const {
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (!runs_backward(i)) continue;
+      auto const& node = graph.calls[i];
+      for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
+        if (flow.role[at(edge)] != gradient_role::none) each(i, at(edge), root(graph.inputs[at(edge)]));
+    }
+  }
+  [[nodiscard]] static constexpr bool adds_afterwards(std::size_t reader, std::size_t edge) {
+    return flow.role[edge] == gradient_role::add && !program.calls[reader].needs.adds_exactly;
+  }
+
+  constexpr void find_gradients() {
+    for (std::size_t i = 0; i < calls; ++i)
+      if (runs_backward(i) && own_gradient(i)) use(gradient_[i], backward_step_[i], floats_of(i));
+    for_each_edge([&](std::size_t reader, std::size_t edge, std::size_t i) {
+      int const step = backward_step_[reader];
+      if (flow.role[edge] == gradient_role::part) {
+        if (of_other_device(i)) {
+          use(own_[edge], step, floats_of(i));
+          use(own_[edge], end_, 0);
+        }
+        return;
+      }
+      if (adds_afterwards(reader, edge)) use(own_[edge], step, floats_of(i));
+      if (!own_gradient(i)) return;
+      use(gradient_[i], step, floats_of(i));
+      // The sum is made before the next step.
+      use(gradient_[i], of_other_device(i) ? end_ : backward_step_[i], 0);
+    });
+  }
+  constexpr void place_gradients() {
+    auto& places = draft_.places;
+    for (std::size_t i = 0; i < calls; ++i)
+      places.gradient[i] = gradient_[i] >= 0                                 ? base::scratch(gradient_[i])
+                           : flow.first_stage[i] >= 0 && !of_other_device(i) ? here().gradient[i]
+                                                                             : buffer_place{};
+    std::array<bool, calls> sent{};
+    for_each_edge([&](std::size_t reader, std::size_t edge, std::size_t i) {
+      auto& to = places.input_gradient[edge];
+      int const device = table.device_of_stage(flow.stage[i]);
+      if (flow.role[edge] == gradient_role::part) {
+        to = of_other_device(i) ? base::scratch(own_[edge]) : here().part[edge];
+        if (of_other_device(i)) draft_.transfers.push_back({to, base::on(device).part[edge], device, floats_of(i)});
+        return;
+      }
+      to = adds_afterwards(reader, edge) ? base::scratch(own_[edge]) : places.gradient[i];
+      places.adds_gradient[edge] = flow.role[edge] == gradient_role::add && !adds_afterwards(reader, edge);
+      if (of_other_device(i) && !sent[i])
+        draft_.transfers.push_back({places.gradient[i], base::on(device).gradient[i], device, floats_of(i)});
+      sent[i] = true;
+    });
+  }
+
+  constexpr void add(int step, buffer_place const& from, std::size_t to) {
+    auto& all = draft_.additions;
+    all.push_back({step, from, draft_.places.gradient[to], floats_of(to)});
+    for (std::size_t k = all.size() - 1; k > 0 && all[k - 1].step > all[k].step; --k) {
+      auto const later = all[k - 1];
+      all[k - 1] = all[k];
+      all[k] = later;
+    }
+  }
+  constexpr void find_additions() {
+    std::vector<int> waiting;
+    for (std::size_t i = 0; i < calls; ++i) {
+      bool const is_own = flow.stage[i] == stage_ && program.calls[i].needs_gradient;
+      waiting.clear();
+      auto const add_waiting = [&](int step) {
+        for (int const edge : waiting) add(step, here().part[at(edge)], i);
+        waiting.clear();
+      };
+      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)]) {
+        auto const by = reader_[at(edge)];
+        if (flow.role[at(edge)] == gradient_role::part) {
+          if (is_own) waiting.push_back(edge);
+        } else if (flow.stage[by] == stage_) {
+          if (is_own) add_waiting(backward_step_[by]);
+          if (adds_afterwards(by, at(edge))) add(backward_step_[by] + 1, draft_.places.input_gradient[at(edge)], i);
+        }
+      }
+      if (is_own && !waiting.empty()) add_waiting(backward_step_[i]);
+    }
+  }
+
+  constexpr void find_waits() {
+    int const forward_of_last = table.forward_pass(base::last_stage);
+    for (std::size_t i = 0; i < calls; ++i)
+      if (runs_backward(i) && here().gradient[i].exists())
+        wait(flow.loss_first[i] ? forward_of_last : table.backward_pass(flow.first_stage[i]), 0);
+    for (std::size_t i = 0; i < calls; ++i)
+      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)])
+        if (flow.stage[i] == stage_ && flow.role[at(edge)] == gradient_role::part)
+          wait(table.backward_pass(flow.stage[reader_[at(edge)]]), 0);
+    for_each_edge([&](std::size_t, std::size_t edge, std::size_t i) {
+      if (flow.stage[i] == stage_) return;
+      auto const& rings = base::on(table.device_of_stage(flow.stage[i]));
+      wait(table.backward_pass(flow.stage[i]),
+           flow.role[edge] == gradient_role::part ? rings.part[edge].depth : rings.gradient[i].depth);
+    });
+  }
+
+  int end_ = 0;
+  std::array<int, calls> value_{}, saved_{}, gradient_{}, backward_step_{};
+  std::array<int, edges> own_{};
+  std::array<std::size_t, edges> reader_{};  // the call that reads along an edge
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/program/forward_pass.hpp
+// The plan of a forward pass. Level 4.
+
+namespace stagecraft::detail {
+
+template <class M, auto Training, execution_mode Mode>
+class forward_pass_planner : pass_planner<M, Training, Mode> {
+  using base = pass_planner<M, Training, Mode>;
+  using base::at, base::root, base::graph, base::program, base::flow, base::table, base::calls, base::outputs,
+      base::floats_of, base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
+
+ public:
+  constexpr forward_pass_planner(int stage, typename base::buffers const* const* devices) : base(stage, devices) {}
+
+  constexpr auto make() {
+    for (std::size_t i = 0; i < calls; ++i)
+      if (runs(i)) draft_.steps.push_back({static_cast<int>(i), false});
+    end_ = static_cast<int>(draft_.steps.size());
+    value_.fill(-1);
+    saved_.fill(-1);
+    loss_.fill(-1);
+    find_values();
+    if (base::trains && stage_ == base::last_stage) find_loss_gradients();
+    base::place_scratch();
+    auto& places = draft_.places;
+    for (std::size_t i = 0; i < calls; ++i) {
+      places.value[i] = here().value[i].exists() ? here().value[i] : base::scratch(value_[i]);
+      if (runs(i)) places.saved[i] = here().saved[i].exists() ? here().saved[i] : base::scratch(saved_[i]);
+    }
+    find_transfers();
+    find_waits();
+    return draft_;
+  }
+
+ private:
+  [[nodiscard]] constexpr bool in_stage(std::size_t call) const {
+    return runs(call) || (graph.calls[call].is_input && stage_ == 0);
+  }
+  constexpr void use_value(std::size_t call, int step) {
+    if (!here().value[call].exists()) use(value_[call], step, floats_of(call));
+  }
+
+  constexpr void find_values() {
+    for (std::size_t i = 0; i < calls; ++i)
+      if (stage_ == 0 && graph.calls[i].is_input) use_value(i, -1);
+    for (int step = 0; step < end_; ++step) {
+      auto const i = at(draft_.steps[at(step)].call);
+      use_value(i, step);
+      for (int const input : graph.inputs_of(static_cast<int>(i))) use_value(root(input), step);
+      if (program.calls[i].needs.saved > 0 && !here().saved[i].exists())
+        use(saved_[i], step, program.calls[i].needs.saved);
+    }
+    if (stage_ == base::last_stage)
+      for (int const output : graph.outputs_of(0)) use_value(root(output), end_);
+    for (std::size_t i = 0; i < calls; ++i)
+      for (int device = 0; device < table.devices(); ++device)
+        if (device != device_ && in_stage(i) && base::on(device).value[i].exists()) use_value(i, end_);
+    base::for_each_stashed([&](std::size_t i, bool saved, buffer_place const&, long long floats) {
+      if (!saved)
+        use_value(i, end_);
+      else if (!here().saved[i].exists())
+        use(saved_[i], end_, floats);
+    });
+  }
+
+  constexpr void find_loss_gradients() {
+    auto const model_outputs = graph.outputs_of(0);
+    long long largest = 0;
+    for (std::size_t k = 0; k < outputs; ++k) {
+      auto const i = root(model_outputs[k]);
+      if (flow.loss_role[k] == gradient_role::none) continue;
+      if (table.device_of_stage(flow.stage[i]) != device_) use(loss_[i], end_, floats_of(i));
+      if (flow.loss_role[k] == gradient_role::add && floats_of(i) > largest) largest = floats_of(i);
+    }
+    int added = -1;
+    if (largest > 0) use(added, end_, largest);
+    loss_scratch_ = added;
+  }
+
+  constexpr void find_transfers() {
+    auto& places = draft_.places;
+    for (std::size_t i = 0; i < calls; ++i)
+      for (int device = 0; device < table.devices(); ++device)
+        if (device != device_ && in_stage(i) && base::on(device).value[i].exists())
+          draft_.transfers.push_back({places.value[i], base::on(device).value[i], device, floats_of(i)});
+    base::for_each_stashed([&](std::size_t i, bool saved, buffer_place const& remote, long long floats) {
+      draft_.transfers.push_back({saved ? places.saved[i] : places.value[i], remote, -1, floats});
+      places.remote_floats = remote.offset + remote.floats();
+    });
+    if (!base::trains || stage_ != base::last_stage) return;
+    auto const model_outputs = graph.outputs_of(0);
+    places.loss_scratch = base::scratch(loss_scratch_);
+    for (std::size_t k = 0; k < outputs; ++k) {
+      if (flow.loss_role[k] == gradient_role::none) continue;
+      auto const i = root(model_outputs[k]);
+      int const device = table.device_of_stage(flow.stage[i]);
+      places.loss_gradient[k] = device == device_ ? here().gradient[i] : base::scratch(loss_[i]);
+      if (device != device_ && flow.loss_role[k] == gradient_role::first)
+        draft_.transfers.push_back({places.loss_gradient[k], base::on(device).gradient[i], device, floats_of(i)});
+    }
+  }
+
+  constexpr void wait_for_value(int call) {
+    auto const i = root(call);
+    if (flow.stage[i] != stage_) wait(table.forward_pass(flow.stage[i]), 0);
+  }
+  constexpr void find_waits() {
+    for (auto const& step : draft_.steps)
+      for (int const input : graph.inputs_of(step.call)) wait_for_value(input);
+    for (std::size_t i = 0; i < calls; ++i)
+      for (int device = 0; device < table.devices(); ++device)
+        if (auto const& ring = base::on(device); in_stage(i) && ring.value[i].exists())
+          wait(ring.last_reader[i], ring.value[i].depth);
+    int const last = table.forward_pass(base::last_stage);
+    // Targets and their scales go from the first stage straight to the last; how many samples there are, to all passes,
+    // of which not each is the last one's predecessor: the first stage's backward pass may have nothing to do.
+    if (stage_ == 0) {
+      wait(last, table.alive(0, last));
+      for (int pass = 1; pass < table.passes(); ++pass) wait(pass, table.alive(0, table.passes() - 1));
+    }
+    if (stage_ != base::last_stage) return;
+    if (stage_ != 0) wait(table.forward_pass(0), 0);
+    for (std::size_t k = 0; k < outputs; ++k) {
+      wait_for_value(graph.outputs_of(0)[k]);
+      if (!base::trains || flow.loss_role[k] == gradient_role::none) continue;
+      auto const i = root(graph.outputs_of(0)[k]);
+      wait(table.backward_pass(flow.stage[i]), base::on(table.device_of_stage(flow.stage[i])).gradient[i].depth);
+    }
+  }
+
+  int end_ = 0, loss_scratch_ = -1;
+  std::array<int, calls> value_{}, saved_{}, loss_{};
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/program/pipeline_program.hpp
+// The program of a pipeline: what each device does in each pass and what it holds meanwhile, made by the compiler. One
+// constant per device and per pass. Level 4.
+
+namespace stagecraft {
+
+/// One pass; `places` says where each tensor lies in this pass, by calls and edges of the graph.
+template <class Places, std::size_t Steps, std::size_t Fetches, std::size_t Transfers, std::size_t Additions,
+          std::size_t Waits>
+struct pass_plan {
+  Places places;
+  std::array<pass_step, Steps> steps{};
+  std::array<pass_transfer, Fetches> fetches{};      ///< from remote memory, before the steps
+  std::array<pass_transfer, Transfers> transfers{};  ///< behind the steps
+  std::array<pass_addition, Additions> additions{};  ///< in the order of their steps
+  std::array<pass_wait, Waits> waits{};
+};
+
+namespace detail {
+
+template <class M, auto Training, execution_mode Mode, std::size_t... Device>
+constexpr auto list_device_buffers(std::index_sequence<Device...>) {
+  return std::array{&device_buffers_of<M, Training, Mode, static_cast<int>(Device)>...};
+}
+template <class M, auto Training, execution_mode Mode>
+inline constexpr auto all_device_buffers = list_device_buffers<M, Training, Mode>(
+    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.devices())>{});
+
+template <class M, auto Training, execution_mode Mode, int Pass>
+constexpr auto draft_pass() {
+  constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  constexpr auto const& devices = all_device_buffers<M, Training, Mode>;
+  if constexpr (table.is_backward(Pass))
+    return backward_pass_planner<M, Training>(table.stage_of_pass(Pass), devices.data()).make();
+  else
+    return forward_pass_planner<M, Training, Mode>(table.stage_of_pass(Pass), devices.data()).make();
+}
+
+struct pass_sizes {
+  std::size_t steps, fetches, transfers, additions, waits;
+};
+
+template <class M, auto Training, execution_mode Mode, int Pass>
+inline constexpr pass_sizes sizes_of_pass = [] {
+  auto const draft = draft_pass<M, Training, Mode, Pass>();
+  return pass_sizes{draft.steps.size(), draft.fetches.size(), draft.transfers.size(), draft.additions.size(),
+                    draft.waits.size()};
+}();
+
+template <class M, auto Training, execution_mode Mode, int Pass>
+constexpr auto plan_pass() {
+  constexpr auto sizes = sizes_of_pass<M, Training, Mode, Pass>;
+  auto const draft = draft_pass<M, Training, Mode, Pass>();
+  pass_plan<decltype(draft.places), sizes.steps, sizes.fetches, sizes.transfers, sizes.additions, sizes.waits> plan;
+  plan.places = draft.places;
+  for (std::size_t i = 0; i < sizes.steps; ++i) plan.steps[i] = draft.steps[i];
+  for (std::size_t i = 0; i < sizes.fetches; ++i) plan.fetches[i] = draft.fetches[i];
+  for (std::size_t i = 0; i < sizes.transfers; ++i) plan.transfers[i] = draft.transfers[i];
+  for (std::size_t i = 0; i < sizes.additions; ++i) plan.additions[i] = draft.additions[i];
+  for (std::size_t i = 0; i < sizes.waits; ++i) plan.waits[i] = draft.waits[i];
+  return plan;
+}
+
+}  // namespace detail
+
+/// The plan of a pass; passes count as in `timetable`.
+template <Model M, auto Training, execution_mode Mode, int Pass>
+inline constexpr auto pass_plan_of = detail::plan_pass<M, Training, Mode, Pass>();
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/device_memory.hpp
+// What a device of a pipeline needs in its own memory and in remote memory: answers of the plan, known to the compiler.
+// Level 4.
+
+namespace stagecraft {
+
+/// Bytes of one kind of data: in the device's own memory, all the time or while it is worked on, and in remote memory.
+struct memory_bytes {
+  long long on_device = 0;
+  long long remote = 0;
+};
+
+/// What one device of one replica holds while it trains, in bytes of float32 (accumulators may be halves). Offloaded
+/// data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on them.
+struct device_memory {
+  memory_bytes weights;
+  memory_bytes optimizer_state;
+  memory_bytes gradient_accumulators;
+  /// Rings: what passes keep for later passes, and what is on its way between stages; for all micro-batches that are
+  /// alive at once.
+  memory_bytes activations;
+  /// What one pass alone needs, at most.
+  memory_bytes working;
+
+  [[nodiscard]] constexpr long long on_device() const {
+    return weights.on_device + optimizer_state.on_device + gradient_accumulators.on_device + activations.on_device +
+           working.on_device;
+  }
+  [[nodiscard]] constexpr long long remote() const {
+    return weights.remote + optimizer_state.remote + gradient_accumulators.remote + activations.remote + working.remote;
+  }
+};
+
+namespace detail {
+
+template <class M, auto Training, int Device>
+class device_memory_finder {
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_of<M, Training.batch_size, execution_mode::training>;
+  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr auto const& table = planning_timetable<M, Training, execution_mode::training>;
+  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr long long float_bytes = sizeof(float);
+
+ public:
+  constexpr explicit device_memory_finder(int replicas) : replicas_(replicas) {}
+
+  constexpr device_memory find() {
+    for (auto const& layer : graph.layers) {
+      if (layer.call_count == 0 || table.device_of_stage(flow.stage[at(layer.first_call)]) != Device) continue;
+      for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
+        add_weight(graph.parameters[at(i)], gradients_of(layer));
+    }
+    result_.activations.on_device =
+        device_buffers_of<M, Training, execution_mode::training, Device>.floats * float_bytes;
+    [this]<std::size_t... Pass>(std::index_sequence<Pass...>) {
+      (this->template add_pass<static_cast<int>(Pass)>(), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(table.passes())>{});
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  /// Calls of a layer whose weights have gradients: each accumulates its own.
+  static constexpr int gradients_of(layer_info const& layer) {
+    int count = 0;
+    for (std::size_t i = 0; i < graph.calls.size(); ++i)
+      count += &graph.layer_of(static_cast<int>(i)) == &layer && program.calls[i].needs_gradient ? 1 : 0;
+    return count;
+  }
+
+  constexpr void add_weight(parameter const& weight, int gradients) {
+    long long const bytes = weight.size() * float_bytes;
+    auto const part = [this](bool shares, long long all) { return shares ? (all + replicas_ - 1) / replicas_ : all; };
+    result_.weights.on_device += bytes;
+    if (options.offloads_weights())
+      result_.weights.remote += part(options.replicated_weight_sharding && weight.trainable, bytes);
+    if (!weight.trainable) return;
+    long long const state = part(options.replicated_optimizer_state_sharding, bytes) * Training.optimizer.slots();
+    auto& place = result_.optimizer_state;
+    if (options.offloads_optimizer_state()) {
+      place.remote += state;
+      if (state > place.on_device) place.on_device = state;
+    } else {
+      place.on_device += state;
+    }
+    bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+    long long const accumulators = gradients * (halves ? bytes / 2 : bytes);
+    result_.gradient_accumulators.on_device += accumulators;
+    if (options.offload_gradient_accumulation_buffers == offload::remote)
+      result_.gradient_accumulators.remote += accumulators;
+  }
+
+  template <int Pass>
+  constexpr void add_pass() {
+    if (table.device_of_pass(Pass) != Device) return;
+    auto const& places = pass_plan_of<M, Training, execution_mode::training, Pass>.places;
+    if (places.scratch_floats * float_bytes > result_.working.on_device)
+      result_.working.on_device = places.scratch_floats * float_bytes;
+    if (!table.is_backward(Pass)) result_.activations.remote += places.remote_floats * float_bytes;
+  }
+
+  device_memory result_;
+  int replicas_;
+};
+
+}  // namespace detail
+
+/// What a device holds while a model is trained.
+///
+///     static_assert(sc::device_memory_of<two_stages, training, 0>.on_device() < 624 * 1024);
+template <Model M, auto Training, int Device, class Machine = detail::machine_without_limit>
+  requires(Device >= 0 && Device < timetable_of<M, Training>.devices())
+inline constexpr device_memory device_memory_of =
+    detail::device_memory_finder<M, Training, Device>(replicas_of<M, Training, Machine>).find();
+
+/// Forward steps that a stage carries out again in its backward pass.
+template <Model M, auto Training, int Stage>
+  requires(Stage >= 0 && Stage < timetable_of<M, Training>.stages())
+inline constexpr int recomputed_steps = [] {
+  int count = 0;
+  for (bool const again : detail::recomputation_of<M, Training, Stage>.again) count += again ? 1 : 0;
+  return count;
+}();
+
+/// Bytes that a stage's pass over a micro-batch sends to other devices.
+template <Model M, auto Training, int Pass, execution_mode Mode = execution_mode::training>
+  requires(Pass >= 0 && Pass < timetable_of<M, Training, Mode>.passes())
+inline constexpr long long bytes_sent = [] {
+  long long bytes = 0;
+  for (auto const& transfer : pass_plan_of<M, Training, Mode, Pass>.transfers)
+    if (transfer.device >= 0) bytes += transfer.floats * static_cast<long long>(sizeof(float));
+  return bytes;
+}();
+
+}  // namespace stagecraft
 
 // ---- stagecraft/losses/binary_crossentropy.hpp
 // Cross entropy of independent yes/no targets.
@@ -8616,34 +11431,20 @@ struct sgd {
 // All optimizers.
 // Keras counterpart: tf.keras.optimizers. Level 2 of the house.
 
-// ---- stagecraft/pipeline/options.hpp
-// How a model's steps are gathered into weight updates and executions: Keras on IPU's set_pipelining_options and
-// set_gradient_accumulation_options. Level 3.
+// ---- stagecraft/program/replication.hpp
+// Data parallelism: how many replicas of a model there are, and how they become one. Level 4.
 
 namespace stagecraft {
 
-/// The order in which a pipeline's stages work on micro-batches.
-enum class schedule : unsigned char { grouped, interleaved, sequential };
+/// How the gradients of all replicas become one, once per weight update and behind their accumulation: their sum, as in
+/// Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
+/// Graphcore's CrossReplicaOptimizer. Replicas are added in their order, so that results have the same bits in each
+/// run.
+enum class cross_replica_reduction : unsigned char { sum, mean };
 
-inline constexpr schedule grouped = schedule::grouped;
-inline constexpr schedule interleaved = schedule::interleaved;
-
-/// How the gradients of the micro-batches of one weight update become one.
-enum class gradient_accumulation_reduction_method : unsigned char { sum, mean, running_mean };
-
-/// Keras's keyword arguments. With the default method, sum, the effective learning rate grows with the number of steps.
-struct pipelining_options {
-  /// Micro-batches per weight update; 0: not set, one. A pipelined model that is trained needs it set (E2022).
-  int gradient_accumulation_steps_per_replica = 0;
-  gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
-  /// The device executes the stages in this order; results do not depend on it.
-  stagecraft::schedule schedule = stagecraft::schedule::grouped;
-
-  /// Micro-batches per weight update.
-  [[nodiscard]] constexpr int accumulation_steps() const noexcept {
-    return gradient_accumulation_steps_per_replica < 1 ? 1 : gradient_accumulation_steps_per_replica;
-  }
-};
+/// Which of the replicas' losses and metrics are reported: the last replica's, those of all, their sum or their mean.
+/// Definition: keras.ipu.ReplicatedMetricReductionMethod.
+enum class replicated_metric_reduction_method : unsigned char { none, list, sum, mean };
 
 }  // namespace stagecraft
 
@@ -8672,8 +11473,9 @@ struct output_weights {
 ///         .metrics = sc::metrics::accuracy{},
 ///         .batch_size = 64};
 ///
-/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E2020 to E2022
-/// gradient accumulation, E4022 to E4025 losses, metrics, outputs and loss weights.
+/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4025
+/// losses, metrics, outputs and loss weights; E2020 to E2022, E2024, E2026 gradient accumulation; E2027 to E2039,
+/// E2047, E2048 the other options of pipelines; E2040 to E2043 queues; E2044 to E2046, E2049 replicas and devices.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {
   /// One loss for all outputs, or `losses::per_output(...)`.
@@ -8686,7 +11488,23 @@ struct training {
   int batch_size = 32;
   /// Steps that run between two looks of the callbacks and of the progress bar.
   int steps_per_execution = 1;
+  /// Of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from it how
+  /// gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
   pipelining_options pipeline = {};
+  /// Of a model without stages. Where anything of it is given, nothing of `pipeline` holds for such a model.
+  gradient_accumulation_options gradient_accumulation = {};
+  /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
+  int num_replicas = 0;
+  /// How the gradients of the replicas become one, once per weight update.
+  stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
+  /// Which of the replicas' losses and metrics are reported.
+  stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
+      stagecraft::replicated_metric_reduction_method::none;
+  infeed_queue_options infeed_queue = {};
+  outfeed_queue_options outfeed_queue = {};
+  /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution. It has
+  /// no effect on training and evaluation where results are accumulated (accumulate_outfeed).
+  bool asynchronous_callbacks = false;
   /// Initial weights, dropout and shuffling follow from it.
   std::uint64_t seed = 1;
 };
@@ -9756,6 +12574,149 @@ class terminate_on_nan : public callback {
 // All callbacks.
 // Keras counterpart: tf.keras.callbacks. Level 6.
 
+// ---- stagecraft/execution/first_failure.hpp
+// Whether work that several threads do has failed, and by what. Level 5.
+
+namespace stagecraft {
+
+/// Keeps the first of several threads' failures; later ones are dropped. Without an exception it only says that the
+/// work has come to nothing.
+class first_failure {
+ public:
+  /// True if this is the first one. Who waits for the work has to be woken afterwards.
+  bool fail(std::exception_ptr error = nullptr) noexcept {
+    if (claimed_.exchange(true, std::memory_order_acq_rel)) return false;
+    error_ = std::move(error);
+    failed_.store(true, std::memory_order_seq_cst);
+    return true;
+  }
+
+  /// A thread that is about to sleep asks after it has said so, and who fails looks for sleepers afterwards: one of the
+  /// two sees the other, because all four are in one order.
+  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }
+  /// The first exception, or null. For those who have seen `failed`.
+  [[nodiscard]] std::exception_ptr const& error() const noexcept { return error_; }
+
+  /// Makes it new, while no other thread uses it; gives what was kept.
+  std::exception_ptr clear() noexcept {
+    claimed_.store(false, std::memory_order_relaxed);
+    failed_.store(false, std::memory_order_relaxed);
+    return std::exchange(error_, nullptr);
+  }
+
+ private:
+  std::atomic<bool> claimed_ = false;
+  std::atomic<bool> failed_ = false;
+  std::exception_ptr error_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/progress.hpp
+// How far one thread has come, for others that wait for it. Level 5.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// How often a thread looks before it sleeps: for some tens of microseconds; once where `threads` have to take turns.
+[[nodiscard]] inline int patience_of(int threads) {
+  auto const processors = std::thread::hardware_concurrency();
+  return processors != 0 && static_cast<unsigned>(threads) > processors ? 0 : 4000;
+}
+
+/// Looks that take a microsecond or two, as long as falling asleep and being woken. A thread that nobody waits for
+/// takes no more: it would keep a core from others.
+inline constexpr int short_patience = 64;
+
+/// Between two looks. Other programs may have left one core to both threads: after a microsecond or two the one that is
+/// waited for gets it.
+inline void pause_in_loop(int attempt) noexcept {
+  if (attempt >= short_patience && attempt % 32 == 0)
+    std::this_thread::yield();
+  else {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+  }
+}
+
+}  // namespace detail
+
+/// A count that one thread raises and others wait for: first in a loop, then asleep. What the thread has written before
+/// it publishes is seen by those who have waited. In cache lines of its own; never allocates; there is a lock only to
+/// sleep, and to wake somebody who waits for no more than what is published.
+class alignas(64) progress {
+ public:
+  progress() = default;
+  progress(progress const&) = delete;
+  progress& operator=(progress const&) = delete;
+
+  [[nodiscard]] std::int64_t value() const noexcept { return value_.load(std::memory_order_acquire); }
+
+  /// Raises the count. By one thread at a time.
+  // The store and the load after it are in one order with a waiter's: it sees the value, or it is seen.
+  void publish(std::int64_t value) noexcept {
+    value_.store(value, std::memory_order_seq_cst);
+    if (wanted_.load(std::memory_order_seq_cst) <= value) wake();
+  }
+
+  /// Starts again from `value`, while nobody waits or publishes.
+  void reset(std::int64_t value = 0) noexcept {
+    value_.store(value, std::memory_order_relaxed);
+    wanted_.store(nobody, std::memory_order_relaxed);
+  }
+
+  /// Lets all who wait look again, also at whether they have to stop.
+  void wake() noexcept {
+    {
+      std::scoped_lock const lock(mutex_);
+      wanted_.store(nobody, std::memory_order_relaxed);
+    }
+    changed_.notify_all();
+  }
+
+  /// Waits until the count is `at_least`; true if it is. False if `stopped()` before that: it reads an atomic with
+  /// seq_cst, and who sets that calls `wake` afterwards.
+  template <class Stopped>
+  bool await(std::int64_t at_least, Stopped const& stopped, int patience) noexcept {
+    return spin(at_least, stopped, patience) || sleep(at_least, stopped);
+  }
+
+  /// The first part of `await`: true if the count is reached while patience lasts.
+  template <class Stopped>
+  [[nodiscard]] bool spin(std::int64_t at_least, Stopped const& stopped, int patience) const noexcept {
+    for (int attempt = 0; value() < at_least; ++attempt) {
+      if (attempt >= patience || stopped()) return value() >= at_least;
+      detail::pause_in_loop(attempt);
+    }
+    return true;
+  }
+
+  /// The second part.
+  template <class Stopped>
+  bool sleep(std::int64_t at_least, Stopped const& stopped) noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wanted_.store(std::min(at_least, wanted_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);
+      if (value_.load(std::memory_order_seq_cst) >= at_least) return true;
+      if (stopped()) return value() >= at_least;
+      changed_.wait(lock);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
+
+  std::atomic<std::int64_t> value_ = 0;
+  std::atomic<std::int64_t> wanted_ = nobody;  // the least that somebody asleep waits for; written with the lock only
+  // Not std::atomic::wait: measured, waking a thread that sleeps there costs the waker more with GCC 12.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/execution/thread_team.hpp
 // Threads that carry out one step after another together. Level 5.
 
@@ -9764,12 +12725,13 @@ namespace stagecraft {
 /// `size` threads, the calling one included, that run the same work, each with its own number. The others are started
 /// once; between two pieces of work they wait, first in a loop, then asleep. Nothing is allocated after the start.
 ///
-/// Only the calling thread may throw while work runs: the others then leave their work at the next `synchronize`, and
-/// the exception goes on.
+/// Any of them may throw while work runs: the others then leave their work at their next `synchronize` or `await`, and
+/// the first exception goes on to the caller of `run`.
 /// Errors: std::system_error if the system gives no more threads.
 class thread_team {
  public:
-  explicit thread_team(int size) : size_(size), patience_(patience(size)) {
+  explicit thread_team(int size)
+      : size_(size), patience_(detail::patience_of(size)), asleep_(static_cast<std::size_t>(size)) {
     others_.reserve(static_cast<std::size_t>(size - 1));
     try {
       for (int thread = 1; thread < size; ++thread) others_.emplace_back([this, thread] { serve(thread); });
@@ -9787,66 +12749,101 @@ class thread_team {
   /// Calls work(0) here and work(1), work(2), ... on the other threads, and waits for all.
   template <class Work>
   void run(Work& work) {
+    run(work, [] {});
+  }
+
+  /// The same. `when_failed()` is called once, on the thread that throws first, and does not throw: it wakes those that
+  /// wait for something else than this team.
+  template <class Work, class WhenFailed>
+  void run(Work& work, WhenFailed const& when_failed) {
     work_ = &work;
-    call_ = [](void* what, int thread) { (*static_cast<Work*>(what))(thread); };
+    when_failed_ = &when_failed;
+    call_ = [](thread_team& team, int thread) noexcept {
+      try {
+        (*static_cast<Work*>(team.work_))(thread);
+      } catch (...) {
+        if (team.fail(std::current_exception())) (*static_cast<WhenFailed const*>(team.when_failed_))();
+      }
+    };
     left_.store(size_ - 1, std::memory_order_relaxed);
     signal(begun_);
-    try {
-      work(0);
-    } catch (...) {
-      failed_.store(true, std::memory_order_relaxed);
-      signal(passed_);
-      finish();
-      arrived_.store(0, std::memory_order_relaxed);
-      failed_.store(false, std::memory_order_relaxed);
-      throw;
-    }
+    call_(*this, 0);
     finish();
+    if (!failure_.failed()) return;
+    arrived_.store(0, std::memory_order_relaxed);
+    std::rethrow_exception(failure_.clear());
   }
 
   /// Waits until all threads have come here. False if the work has failed: then a thread has nothing more to do.
   bool synchronize() {
     auto const phase = passed_.load(std::memory_order_acquire);
-    if (failed_.load(std::memory_order_relaxed)) return false;
+    if (failure_.failed()) return false;
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
       arrived_.store(0, std::memory_order_relaxed);
       signal(passed_);
     } else {
-      await(passed_, phase);
+      wait_for_other(passed_, phase);
     }
-    return !failed_.load(std::memory_order_relaxed);
+    return !failure_.failed();
+  }
+
+  /// Waits until a count that another of these threads publishes is `at_least`; the count outlives the work. False if
+  /// the work has failed: then a thread has nothing more to do.
+  bool await(progress& count, std::int64_t at_least) {
+    auto const stopped = [this] { return failure_.failed(); };
+    if (!count.spin(at_least, stopped, patience_)) {
+      auto& place = place_to_sleep(count);
+      count.sleep(at_least, stopped);
+      place.store(nullptr, std::memory_order_release);
+    }
+    return !failure_.failed();
   }
 
  private:
   using counter = std::atomic<std::uint32_t>;
+  using sleeper = std::atomic<progress*>;
 
   static void signal(counter& number) {
     number.fetch_add(1, std::memory_order_release);
     number.notify_all();
   }
 
-  void await(counter const& number, std::uint32_t old) const {
+  void wait_for_other(counter const& number, std::uint32_t old) const {
     for (int attempt = 0; attempt < patience_; ++attempt) {
       if (number.load(std::memory_order_acquire) != old) return;
-#if defined(__x86_64__) || defined(__i386__)
-      __builtin_ia32_pause();
-#endif
+      detail::pause_in_loop(attempt);
     }
     while (number.load(std::memory_order_acquire) == old) number.wait(old, std::memory_order_acquire);
   }
 
+  // There is one for each thread.
+  sleeper& place_to_sleep(progress& count) {
+    for (std::size_t i = 0;; i = (i + 1) % asleep_.size()) {
+      progress* nobody = nullptr;
+      if (asleep_[i].compare_exchange_strong(nobody, &count, std::memory_order_seq_cst)) return asleep_[i];
+    }
+  }
+
+  bool fail(std::exception_ptr error) noexcept {
+    if (!failure_.fail(std::move(error))) return false;
+    signal(passed_);
+    for (auto const& place : asleep_)
+      if (progress* const count = place.load(std::memory_order_seq_cst)) count->wake();
+    return true;
+  }
+
   void serve(int thread) {
     for (std::uint32_t seen = 0;; ++seen) {
-      await(begun_, seen);
+      wait_for_other(begun_, seen);
       if (call_ == nullptr) return;
-      call_(work_, thread);
+      call_(*this, thread);
       if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) signal(ended_);
     }
   }
 
   void finish() {
     if (size_ == 1) return;
-    await(ended_, ended_before_);
+    wait_for_other(ended_, ended_before_);
     ++ended_before_;
   }
 
@@ -9857,18 +12854,14 @@ class thread_team {
     others_.clear();
   }
 
-  // Some tens of microseconds; none where threads have to take turns.
-  static int patience(int size) {
-    auto const processors = std::thread::hardware_concurrency();
-    return processors != 0 && static_cast<unsigned>(size) > processors ? 0 : 4000;
-  }
-
   int size_;
   int patience_;
   void* work_ = nullptr;
-  void (*call_)(void*, int) = nullptr;
+  void const* when_failed_ = nullptr;
+  void (*call_)(thread_team&, int) noexcept = nullptr;
   std::uint32_t ended_before_ = 0;
-  std::atomic<bool> failed_ = false;
+  first_failure failure_;
+  std::vector<sleeper> asleep_;  // what each sleeping thread waits for
   // Each in a cache line of its own: waiting for one must not slow down the others.
   alignas(64) counter begun_ = 0;
   alignas(64) counter ended_ = 0;
@@ -9953,93 +12946,18 @@ struct host_memory {
   float* block = nullptr;  ///< the program's tensors
   float* weights = nullptr;
   float* gradients = nullptr;
-  float* slots = nullptr;      ///< the optimizer's state: one copy of the weights' layout after the other
-  float* workspace = nullptr;  ///< of this thread alone
+  std::uint16_t* halves = nullptr;  ///< gradients that are accumulated in half precision, in their layout
+  float* slots = nullptr;           ///< the optimizer's state: one copy of the weights' layout after the other
+  float* workspace = nullptr;       ///< of this thread alone
   std::uint64_t seed = 1;
-  std::uint64_t step = 0;   ///< training steps so far: tells the dropout masks of two steps apart
-  std::int64_t update = 1;  ///< number of the weight update that this step belongs to, from 1
+  std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
+  std::int64_t micro_batch = 0;  ///< of an execution: tells the places of a ring apart
+  int accumulated = 0;           ///< micro-batches of this weight update before this one
+  std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
   int valid_samples = 0;        ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};    ///< which of the threads this is
   thread_team* team = nullptr;  ///< null if there is one thread only
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/kernels/flush_denormals.hpp
-// Arithmetic without denormal numbers, which processors treat a hundred times as slowly as others. Level 4 of the
-// house.
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
-namespace stagecraft::kernels {
-
-/// While it lives, numbers below 2^-126 in size are 0 in the arithmetic of the calling thread: results as well as
-/// operands. An optimizer's state decays into them where gradients stay 0. TensorFlow's threads do the same. Without an
-/// effect on processors other than x86.
-class flush_denormals {
- public:
-#if defined(__SSE2__)
-  flush_denormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | flush_to_zero | denormals_are_zero); }
-  ~flush_denormals() { _mm_setcsr(before_); }
-#else
-  flush_denormals() {}
-  ~flush_denormals() {}
-#endif
-  flush_denormals(flush_denormals const&) = delete;
-  flush_denormals& operator=(flush_denormals const&) = delete;
-
-#if defined(__SSE2__)
- private:
-  static constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040;
-
-  unsigned before_;
-#endif
-};
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/execution/host_threads.hpp
-// The threads that a session's steps are divided among. Level 5.
-
-namespace stagecraft {
-
-/// `Threads` threads, the calling one included. They keep their place when a session moves.
-template <int Threads>
-class host_threads {
- public:
-  /// Calls `work(memory)` on each thread, with its own share and its own workspace of `workspace_floats` floats behind
-  /// that of the thread before. Denormal numbers count as 0 meanwhile.
-  template <class Work>
-  void run(host_memory const& memory, [[maybe_unused]] long long workspace_floats, Work const& work) {
-    if constexpr (Threads == 1) {
-      kernels::flush_denormals const flush;
-      work(memory);
-    } else {
-      auto on_thread = [&](int thread) {
-        kernels::flush_denormals const flush;
-        host_memory own = memory;
-        own.workspace += thread * workspace_floats;
-        own.share = {thread, Threads};
-        own.team = team_.get();
-        work(own);
-      };
-      team_->run(on_thread);
-    }
-  }
-
-  /// Waits for the others, inside `run`. False if a step has failed, on the first thread.
-  static bool synchronize([[maybe_unused]] host_memory const& memory) {
-    if constexpr (Threads > 1)
-      return memory.team->synchronize();
-    else
-      return true;
-  }
-
- private:
-  std::unique_ptr<thread_team> team_ = Threads > 1 ? std::make_unique<thread_team>(Threads) : nullptr;
 };
 
 }  // namespace stagecraft
@@ -10352,522 +13270,6 @@ struct packed_groups : detail::row_major_copies<packed_groups<Rows, Columns, Gro
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/program/arena.hpp
-// Places buffers with known lifetimes in one block of memory. Level 4.
-
-namespace stagecraft::detail {
-
-/// A buffer that is alive from step `first` to step `last`, both included.
-struct buffer_request {
-  int first = 0;
-  int last = 0;
-  long long size = 0;     // floats
-  long long offset = -1;  // given by `place`
-};
-
-/// First fit in the order of the first steps; memory is free again after a buffer's last step. Offsets are multiples of
-/// 16 floats. Returns the floats needed in all.
-constexpr long long place(std::span<buffer_request> requests) {
-  constexpr long long alignment = 16;
-  // Plain pointers: this is a constant evaluation for hundreds of buffers, in which each call of a function counts.
-  buffer_request* const buffers = requests.data();
-  int const count = static_cast<int>(requests.size());
-  int least = 0, most = 0;
-  for (int i = 0; i < count; ++i) {
-    if (buffers[i].first < least) least = buffers[i].first;
-    if (buffers[i].first > most) most = buffers[i].first;
-  }
-  std::vector<int> indices(static_cast<std::size_t>(2 * count + most - least + 2), 0);
-  std::vector<long long> ends(static_cast<std::size_t>(count), 0);
-  int* const order = indices.data();  // buffers by their first steps
-  int* const next = order + count;    // those alive, linked by their offsets
-  int* const starts = next + count;
-  long long* const end = ends.data();
-  for (int i = 0; i < count; ++i) ++starts[buffers[i].first - least + 1];
-  for (int step = 0; step < most - least; ++step) starts[step + 1] += starts[step];
-  for (int i = 0; i < count; ++i) order[starts[buffers[i].first - least]++] = i;
-
-  int head = -1;
-  long long floats = 0;
-  for (int k = 0; k < count; ++k) {
-    int const index = order[k];
-    int const first = buffers[index].first;
-    long long const size = (buffers[index].size + alignment - 1) / alignment * alignment;
-    long long offset = 0;
-    int before = -1;
-    for (int at = head; at >= 0; at = next[at]) {
-      if (buffers[at].last < first) {  // not alive any more
-        (before < 0 ? head : next[before]) = next[at];
-        continue;
-      }
-      if (buffers[at].offset - offset >= size) break;
-      offset = end[at];
-      before = at;
-    }
-    buffers[index].offset = offset;
-    end[index] = offset + size;
-    next[index] = before < 0 ? head : next[before];
-    (before < 0 ? head : next[before]) = index;
-    if (end[index] > floats) floats = end[index];
-  }
-  return floats;
-}
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/program/call_needs.hpp
-// What must be kept of a call's tensors until its backward step: the part of a gradient's rule that decides about
-// memory. Level 4.
-
-namespace stagecraft {
-
-/// Whether a program trains or only predicts.
-enum class execution_mode : unsigned char { training, inference };
-
-/// What the backward step of a call reads, and what its forward step must keep for it.
-struct call_needs {
-  bool input = true;   ///< backward reads the inputs' values
-  bool output = true;  ///< backward reads the output's value
-  bool view = false;   ///< the output is the input's memory; neither step does anything
-  /// Floats that forward keeps for backward, for the whole batch; in inference, floats that forward needs for itself.
-  long long saved = 0;
-  /// An activation whose gradient the reader of the output may apply: one that follows from the output.
-  activation output_activation = linear;
-  /// Whether the backward step can apply the gradient of such an activation to the gradient of its input...
-  bool applies_activation = false;
-  /// ...and whether it looks at its own output for it, not at its input.
-  bool applies_activation_to_output = false;
-};
-
-/// A layer of the user's own reads what it says in `backward_uses_input`, `backward_uses_output` and `saved_size(in)`
-/// (floats per sample); all inputs and outputs are kept where it says nothing.
-template <Layer L>
-constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  call_needs needs;
-  if constexpr (requires { L::backward_uses_input; }) needs.input = L::backward_uses_input;
-  if constexpr (requires { L::backward_uses_output; }) needs.output = L::backward_uses_output;
-  if constexpr (requires { L::is_view; }) needs.view = L::is_view;
-  if constexpr (requires { layer.saved_size(in); })
-    if (mode == execution_mode::training) needs.saved = static_cast<long long>(batch) * layer.saved_size(in);
-  return needs;
-}
-
-/// A layer of sums and an activation, such as dense or conv2d; `outputs` counts the floats of the whole batch.
-constexpr call_needs needs_of_sums(activation function, long long outputs, execution_mode mode) {
-  if (mode == execution_mode::inference) return {};
-  bool const keeps_sums = function.gradient_needs_input();
-  return {.output = !keeps_sums && function != linear,
-          .saved = keeps_sums ? outputs : 0,
-          .output_activation = !keeps_sums && function.elementwise() ? function : linear,
-          .applies_activation = true};
-}
-
-namespace detail {
-
-template <class L>
-constexpr call_needs needs_of_kernel(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
-}
-/// A separable convolution also keeps what its first step gives; in inference, its second step needs it.
-template <class L>
-constexpr call_needs needs_of_separable(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  auto needs = needs_of_kernel(layer, in, batch, mode);
-  needs.saved = layer.kept_floats(in[0], batch, needs.saved > 0);
-  needs.applies_activation = false;
-  return needs;
-}
-
-}  // namespace detail
-
-constexpr call_needs needs_of(layers::dense const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::conv1d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::conv2d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::conv2d_transpose const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::depthwise_conv2d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  auto needs = detail::needs_of_kernel(layer, in, batch, mode);
-  needs.applies_activation = false;
-  return needs;
-}
-constexpr call_needs needs_of(layers::separable_conv1d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_separable(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::separable_conv2d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_separable(layer, in, batch, mode);
-}
-
-constexpr call_needs needs_of(layers::activation const& layer, layer_inputs const&, int, execution_mode) {
-  bool const needs_input = layer.function.gradient_needs_input();
-  return {.input = needs_input, .output = !needs_input, .view = layer.function == linear};
-}
-
-constexpr call_needs needs_of(layers::dropout const& layer, layer_inputs const&, int, execution_mode mode) {
-  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
-}
-
-namespace detail {
-
-/// Floats for two numbers per channel of each item of kernels::channel_items, and for two more per channel.
-constexpr long long channel_sums(long long floats, int channels) {
-  long long const items = (floats + 16383) / 16384;
-  return (items < 32 ? items + 1 : 33) * 2 * ((channels + 15) / 16 * 16);
-}
-
-}  // namespace detail
-
-constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  auto const floats = static_cast<long long>(batch) * in[0].size();
-  bool const trains = mode == execution_mode::training;
-  return {.output = false, .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0};
-}
-constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  if (mode == execution_mode::inference) return {.output = false};
-  auto const floats = static_cast<long long>(batch) * in[0].size();
-  int const columns = layer.normalized_shape(in[0]).size();
-  return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
-}
-
-constexpr call_needs needs_of(layers::spatial_dropout1d const& layer, layer_inputs const&, int, execution_mode mode) {
-  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
-}
-constexpr call_needs needs_of(layers::spatial_dropout2d const& layer, layer_inputs const&, int, execution_mode mode) {
-  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
-}
-
-namespace detail {
-
-constexpr call_needs needs_of_activation(activation function) {
-  bool const needs_input = function.gradient_needs_input();
-  return {.input = needs_input, .output = !needs_input};
-}
-
-}  // namespace detail
-
-constexpr call_needs needs_of(layers::re_lu const& layer, layer_inputs const&, int, execution_mode) {
-  return detail::needs_of_activation(layer.function());
-}
-constexpr call_needs needs_of(layers::leaky_re_lu const& layer, layer_inputs const&, int, execution_mode) {
-  return detail::needs_of_activation(layer.function());
-}
-constexpr call_needs needs_of(layers::elu_layer const& layer, layer_inputs const&, int, execution_mode) {
-  return detail::needs_of_activation(layer.function());
-}
-constexpr call_needs needs_of(layers::thresholded_re_lu const& layer, layer_inputs const&, int, execution_mode) {
-  return detail::needs_of_activation(layer.function());
-}
-
-namespace detail {
-
-/// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
-template <class L>
-constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  int const cells = layer.rows(in[0]).window * layer.columns(in[0]).window;
-  long long const bytes = cells <= 1 << 8 ? 1 : cells <= 1 << 16 ? 2 : 4;
-  auto const outputs = static_cast<long long>(batch) * layer.output_shape(in).size();
-  return {.input = false,
-          .output = false,
-          .saved = mode == execution_mode::training ? (outputs * bytes + 3) / 4 : 0,
-          .applies_activation = true,
-          .applies_activation_to_output = true};
-}
-
-}  // namespace detail
-
-constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_max_pooling(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_max_pooling(layer, in, batch, mode);
-}
-
-constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
-}
-constexpr call_needs needs_of(layers::add const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
-}
-constexpr call_needs needs_of(layers::subtract const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
-}
-constexpr call_needs needs_of(layers::average const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
-}
-constexpr call_needs needs_of(layers::concatenate const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
-}
-constexpr call_needs needs_of(layers::multiply const&, layer_inputs const&, int, execution_mode) {
-  return {.output = false};
-}
-constexpr call_needs needs_of(layers::maximum const&, layer_inputs const&, int, execution_mode) {
-  return {.output = false};
-}
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/program.hpp
-// The plan that every execution policy carries out: which calls need a gradient, who writes it first, which tensors are
-// alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
-// Level 4.
-
-namespace stagecraft {
-
-/// The plan of one call. Offsets are floats into the program's block; -1 where there is nothing.
-struct planned_call {
-  call_needs needs;
-  int root = 0;                            ///< the call whose memory holds the output: itself, unless it is a view
-  bool needs_gradient = false;             ///< its backward step runs
-  bool writes_parameter_gradient = false;  ///< first in backward order of its layer's calls: writes, the others add
-  /// The gradient of its activation is applied by the only call that reads its output, which writes the gradient and
-  /// has it in registers.
-  bool activation_in_consumer = false;
-  long long value = -1;
-  long long gradient = -1;
-  long long saved = -1;
-};
-
-/// A model's plan for one batch size. Forward steps run in the order of the calls, then the losses, then the backward
-/// steps in the opposite order.
-template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
-struct program {
-  int batch = 0;
-  std::array<planned_call, Calls> calls{};
-  /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
-  std::array<bool, Edges> adds_gradient{};
-  /// The same for the loss of each output.
-  std::array<bool, Outputs> loss_adds_gradient{};
-  /// Room for a loss's gradient that must be added; -1 where it is not needed.
-  long long loss_gradient = -1;
-  long long floats = 0;  ///< size of the block
-};
-
-namespace detail {
-
-/// A plan whose buffers have no place yet, but lifetimes. Slots are indices of `buffers`, or -1.
-template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
-struct program_draft {
-  program<Calls, Edges, Outputs> result;
-  std::array<buffer_request, 3 * Calls + 1> buffers{};
-  int buffer_count = 0;
-  std::array<int, Calls> value{}, gradient{}, saved{};
-  int loss_gradient = -1;
-};
-
-/// Makes the plan of a graph whose calls' needs are known, up to the places of buffers.
-template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
-class planner {
- public:
-  constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode)
-      : graph_(graph), trains_(mode == execution_mode::training), count_(static_cast<int>(Calls)) {
-    result_.batch = batch;
-    for (std::size_t i = 0; i < Calls; ++i) result_.calls[i].needs = needs[i];
-  }
-
-  constexpr program_draft<Calls, Edges, Outputs> const& make() {
-    find_roots_and_gradients();
-    if (trains_) {
-      find_first_writers();
-      find_activations_in_consumers();
-    }
-    find_lifetimes();
-    return draft_;
-  }
-
- private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  constexpr planned_call& call(int index) { return result_.calls[at(index)]; }
-  [[nodiscard]] constexpr int backward_step(int index) const { return 2 * count_ - index; }
-
-  constexpr void find_roots_and_gradients() {
-    for (int i = 0; i < count_; ++i) {
-      auto& own = call(i);
-      auto const inputs = graph_.inputs_of(i);
-      own.root = own.needs.view && !inputs.empty() ? call(inputs[0]).root : i;
-      if (!trains_) continue;
-      for (auto const& weight : graph_.parameters_of(graph_.call(i).layer))
-        own.needs_gradient = own.needs_gradient || weight.trainable;
-      for (int const input : inputs) own.needs_gradient = own.needs_gradient || call(input).needs_gradient;
-    }
-  }
-
-  constexpr void find_first_writers() {
-    std::vector<char> written(Calls, 0), layer_written(graph_.layers.size(), 0);
-    auto const outputs = graph_.outputs_of(0);
-    for (std::size_t k = 0; k < Outputs; ++k) {
-      auto& root = written[at(call(outputs[k]).root)];
-      result_.loss_adds_gradient[k] = root != 0;
-      root = 1;
-    }
-    for (int i = count_ - 1; i >= 0; --i) {
-      if (!call(i).needs_gradient) continue;
-      auto& layer = layer_written[at(graph_.call(i).layer)];
-      call(i).writes_parameter_gradient = layer == 0;
-      layer = 1;
-      if (call(i).needs.view) continue;
-      auto const& node = graph_.call(i);
-      for (int k = 0; k < node.input_count; ++k) {
-        auto& root = written[at(call(graph_.inputs[at(node.first_input + k)]).root)];
-        result_.adds_gradient[at(node.first_input + k)] = root != 0;
-        root = 1;
-      }
-    }
-  }
-
-  constexpr void find_activations_in_consumers() {
-    std::vector<int> readers(Calls, 0), reader(Calls, -1);
-    for (int i = 0; i < count_; ++i)
-      for (int const input : graph_.inputs_of(i)) {
-        ++readers[at(input)];
-        reader[at(input)] = i;
-      }
-    for (int const output : graph_.outputs_of(0)) readers[at(output)] = -1;
-    for (int i = 0; i < count_; ++i) {
-      if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[at(i)] != 1) continue;
-      auto& consumer = call(reader[at(i)]);
-      if (!consumer.needs.applies_activation) continue;
-      call(i).activation_in_consumer = true;
-      call(i).needs.output = false;
-      consumer.needs.output = consumer.needs.output || consumer.needs.applies_activation_to_output;
-    }
-  }
-
-  [[nodiscard]] constexpr long long floats_of(int index) const {
-    return static_cast<long long>(result_.batch) * graph_.call(index).shape.size();
-  }
-
-  constexpr void find_lifetimes() {
-    auto& buffers = draft_.buffers;
-    auto &value = draft_.value, &gradient = draft_.gradient, &saved = draft_.saved;
-    value.fill(-1);
-    gradient.fill(-1);
-    saved.fill(-1);
-    auto const request = [&](int& slot, int first, int last, long long size) {
-      slot = draft_.buffer_count++;
-      buffers[at(slot)] = {first, last, size};
-    };
-    auto const extend = [&](int slot, int step) {
-      if (buffers[at(slot)].last < step) buffers[at(slot)].last = step;
-      if (buffers[at(slot)].first > step) buffers[at(slot)].first = step;
-    };
-    for (int i = 0; i < count_; ++i) {
-      auto const& own = call(i);
-      if (own.root == i) {
-        int const filled = graph_.call(i).is_input ? -1 : i;
-        request(value[at(i)], filled, i, floats_of(i));
-        if (own.needs_gradient) request(gradient[at(i)], backward_step(i), backward_step(i), floats_of(i));
-      }
-      // A layer keeps its values while training, even if no backward step will read them.
-      if (own.needs.saved > 0) request(saved[at(i)], i, own.needs_gradient ? backward_step(i) : i, own.needs.saved);
-      if (own.needs_gradient && own.needs.output && !own.needs.view) extend(value[at(own.root)], backward_step(i));
-      for (int const input : graph_.inputs_of(i)) {
-        int const root = call(input).root;
-        extend(value[at(root)], i);
-        if (!own.needs_gradient || own.needs.view) continue;
-        if (own.needs.input) extend(value[at(root)], backward_step(i));
-        if (gradient[at(root)] >= 0) extend(gradient[at(root)], backward_step(i));
-      }
-    }
-    int const loss_step = count_;
-    int largest_added_loss = -1;
-    auto const outputs = graph_.outputs_of(0);
-    for (std::size_t k = 0; k < Outputs; ++k) {
-      int const root = call(outputs[k]).root;
-      extend(value[at(root)], loss_step);
-      if (gradient[at(root)] >= 0) extend(gradient[at(root)], loss_step);
-      if (result_.loss_adds_gradient[k] && (largest_added_loss < 0 || floats_of(root) > floats_of(largest_added_loss)))
-        largest_added_loss = root;
-    }
-    if (largest_added_loss >= 0) request(draft_.loss_gradient, loss_step, loss_step, floats_of(largest_added_loss));
-  }
-
-  graph_view const& graph_;
-  bool trains_;
-  int count_;
-  program_draft<Calls, Edges, Outputs> draft_;
-  program<Calls, Edges, Outputs>& result_ = draft_.result;
-};
-
-template <class M, int Call>
-constexpr call_needs find_needs(int batch, execution_mode mode) {
-  constexpr auto const& graph = graph_of<M>;
-  diagnostic problem;
-  auto const inputs = graph.inputs_of(Call);
-  std::vector<shape> shapes;
-  shapes.reserve(inputs.size());
-  for (int const input : inputs) shapes.push_back(graph.call(input).shape);
-  layer_inputs const in(shapes.data(), static_cast<int>(inputs.size()), {}, problem);
-  return needs_of(layer_of<M, Call>, in, batch, mode);
-}
-
-// One constant for each call and for each part of the plan: compilers limit the steps of each.
-template <class M, int Call, int Batch, execution_mode Mode>
-inline constexpr call_needs needs_of_call = find_needs<M, Call>(Batch, Mode);
-
-template <class M, int Batch, execution_mode Mode, std::size_t... Call>
-constexpr auto draft_program(std::index_sequence<Call...>) {
-  call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode>...};
-  constexpr auto const& graph = graph_of<M>;
-  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode).make();
-}
-
-template <class M, int Batch, execution_mode Mode>
-inline constexpr auto draft_of = draft_program<M, Batch, Mode>(std::make_index_sequence<graph_of<M>.calls.size()>{});
-
-template <std::size_t Count>
-struct placed_buffers {
-  std::array<buffer_request, Count> buffers{};
-  long long floats = 0;
-
-  constexpr explicit placed_buffers(buffer_request const* requests) {
-    for (std::size_t i = 0; i < Count; ++i) buffers[i] = requests[i];
-    floats = place(buffers);
-  }
-};
-
-template <class M, int Batch, execution_mode Mode>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode>.buffer_count> placed_of{
-    draft_of<M, Batch, Mode>.buffers.data()};
-
-template <class M, int Batch, execution_mode Mode>
-constexpr auto plan_program() {
-  constexpr auto const& draft = draft_of<M, Batch, Mode>;
-  constexpr auto const& placed = placed_of<M, Batch, Mode>;
-  auto result = draft.result;
-  auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[static_cast<std::size_t>(slot)].offset; };
-  result.floats = placed.floats;
-  for (std::size_t i = 0; i < result.calls.size(); ++i) {
-    auto& own = result.calls[i];
-    auto const root = static_cast<std::size_t>(own.root);
-    own.value = offset(draft.value[root]);
-    own.gradient = offset(draft.gradient[root]);
-    own.saved = offset(draft.saved[i]);
-  }
-  result.loss_gradient = offset(draft.loss_gradient);
-  return result;
-}
-
-}  // namespace detail
-
-/// The plan of a model.
-template <Model M, int Batch, execution_mode Mode>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode>();
-
-}  // namespace stagecraft
-
 // ---- stagecraft/execution/host_plan.hpp
 // A program as the host carries it out: adds where each weight, its gradient and the optimizer's state lie, in the
 // layout of one architecture's kernels. Constants only. Level 5.
@@ -10910,19 +13312,61 @@ struct weight_storage {
 template <class M, class Arch>
 inline constexpr weight_storage<M, Arch> weight_storage_of{std::make_index_sequence<weight_storage<M, Arch>::count>{}};
 
-/// Everything about a step that is known at compile time.
-template <class M, auto Training, execution_mode Mode, class Machine>
-struct host_plan {
+/// Where the gradients of the weights lie, in floats. Each call of a layer has its own, so that the sum over
+/// micro-batches does not depend on the order of calls; that of the last call stands where the weights do. Where
+/// nothing is accumulated, the other calls of a layer take turns in one place.
+template <class M, class Arch>
+struct gradient_storage {
+  std::array<long long, graph_of<M>.calls.size()> shift{};  ///< from a weight's offset to that of its gradient
+  long long floats = weight_storage_of<M, Arch>.floats;
+
+  template <class Program>
+  constexpr gradient_storage(Program const& program, bool accumulates) {
+    constexpr auto const& graph = graph_of<M>;
+    constexpr auto const& weights = weight_storage_of<M, Arch>;
+    std::array<long long, graph_of<M>.layers.size()> shared{};
+    for (std::size_t i = shift.size(); i-- > 0;) {
+      auto const& planned = program.calls[i];
+      auto const& layer = graph.layer_of(static_cast<int>(i));
+      if (!planned.needs_gradient || planned.writes_parameter_gradient || layer.parameter_count == 0) continue;
+      auto const first = static_cast<std::size_t>(layer.first_parameter);
+      auto& place = shared[static_cast<std::size_t>(graph.calls[i].layer)];
+      if (accumulates || place == 0) {
+        place = floats;
+        for (int k = 0; k < layer.parameter_count; ++k) floats += weights.size[first + static_cast<std::size_t>(k)];
+      }
+      shift[i] = place - weights.offset[first];
+    }
+  }
+};
+
+/// What the plans of all sessions have in common.
+template <class M, auto Training, execution_mode Mode, class Arch>
+struct host_plan_base {
   using model = M;
-  using architecture = typename Machine::architecture;
-  static constexpr int threads = Machine::threads;
+  using architecture = Arch;
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
   static constexpr auto const& weights = weight_storage_of<M, architecture>;
-  /// A copy, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
+  /// Copies, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
   static constexpr auto training = Training;
+  static constexpr pipelining_options options = options_of<M, Training>;
   static constexpr bool trains = Mode == execution_mode::training;
-  static constexpr bool accumulates_steps = Training.pipeline.accumulation_steps() > 1;
+  /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
+  static constexpr bool accumulates_halves =
+      options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+};
+
+/// Everything about a step that is known at compile time.
+template <class M, auto Training, execution_mode Mode, class Machine>
+struct host_plan : host_plan_base<M, Training, Mode, typename Machine::architecture> {
+  using base = host_plan_base<M, Training, Mode, typename Machine::architecture>;
+  using base::graph, base::program;
+  static constexpr int threads = Machine::threads;
+  static constexpr bool accumulates_steps = base::options.accumulation_steps() > 1;
+  static constexpr bool adds_parameter_gradients = accumulates_steps && !base::accumulates_halves;
+  static constexpr gradient_storage<M, typename Machine::architecture> gradients{
+      program_of<M, Training.batch_size, execution_mode::training>, accumulates_steps};
 
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.
@@ -10932,258 +13376,108 @@ struct host_plan {
     return !accumulates_steps && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
            weight.layout == parameter_layout::matrix;
   }
+
+  // Where the tensors of the calls lie; a negative place is none.
+  [[nodiscard]] static constexpr long long value(int call) { return at(call).value; }
+  [[nodiscard]] static constexpr long long gradient(int call) { return at(call).gradient; }
+  [[nodiscard]] static constexpr long long saved(int call) { return at(call).saved; }
+  /// Where a backward step writes or adds the gradient of an input, by edges of the graph.
+  [[nodiscard]] static constexpr long long input_gradient(int edge) {
+    auto const own = program.own_gradient[static_cast<std::size_t>(edge)];
+    return own >= 0 ? own : gradient(graph.inputs[static_cast<std::size_t>(edge)]);
+  }
+  [[nodiscard]] static constexpr bool adds_input_gradient(int edge) {
+    return program.adds_gradient[static_cast<std::size_t>(edge)];
+  }
+  [[nodiscard]] static constexpr bool exists(long long place) { return place >= 0; }
+  [[nodiscard]] static float* address(host_memory const& memory, long long place) { return memory.block + place; }
+
+ private:
+  static constexpr auto const& at(int call) { return program.calls[static_cast<std::size_t>(call)]; }
 };
 
 }  // namespace stagecraft
 
-// ---- stagecraft/execution/host_call.hpp
-// One call of a layer, as its forward and backward steps on the host see it: shapes as constants, tensors as pointers.
-// Level 5.
+// ---- stagecraft/execution/pipeline_plan.hpp
+// One pass of a pipeline as the host carries it out. Constants only. Level 5.
 
 namespace stagecraft {
 
-/// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
-template <class Plan, int Call>
-struct host_call {
-  using model = typename Plan::model;
-  using plan = Plan;
-  using architecture = typename Plan::architecture;
+/// Where gradients are accumulated: every call of a layer has a place.
+template <class M, auto Training, class Arch>
+inline constexpr gradient_storage<M, Arch> pipeline_gradients{
+    program_of<M, Training.batch_size, execution_mode::training>, true};
 
-  static constexpr auto const& layer = layer_of<model, Call>;
-  static constexpr int call = Call;
-  static constexpr int batch = Plan::program.batch;
-  static constexpr int input_count = Plan::graph.call(Call).input_count;
-  static constexpr auto const& planned = Plan::program.calls[Call];
-  static constexpr bool trains = Plan::trains && planned.needs_gradient;
+/// The plan that the calls of one pass see. A device works alone, and its gradients are always accumulated.
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+struct pipeline_plan : host_plan_base<M, Training, Mode, typename Machine::architecture> {
+  using base = host_plan_base<M, Training, Mode, typename Machine::architecture>;
+  static constexpr int threads = 1;
+  static constexpr bool accumulates_steps = true;
+  static constexpr bool adds_parameter_gradients = !base::accumulates_halves;
+  static constexpr auto const& gradients = pipeline_gradients<M, Training, typename Machine::architecture>;
+  static constexpr auto const& pass = pass_plan_of<M, Training, Mode, Pass>;
 
-  [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+  [[nodiscard]] static constexpr bool fuses_update(int, int) { return false; }
+  [[nodiscard]] static constexpr buffer_place value(int call) {
+    return pass.places.value[static_cast<std::size_t>(base::program.calls[static_cast<std::size_t>(call)].root)];
   }
-  [[nodiscard]] static constexpr shape const& input_shape(int index) {
-    return Plan::graph.call(input_call(index)).shape;
+  [[nodiscard]] static constexpr buffer_place gradient(int call) {
+    return pass.places.gradient[static_cast<std::size_t>(base::program.calls[static_cast<std::size_t>(call)].root)];
   }
-  [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
-  /// Elements of one sample of the output.
-  static constexpr int size = Plan::graph.call(Call).shape.size();
-
-  /// Whether the gradient of an input is wanted at all.
-  [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
-    return Plan::program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
+  [[nodiscard]] static constexpr buffer_place saved(int call) {
+    return pass.places.saved[static_cast<std::size_t>(call)];
   }
-  /// Whether it is to be added to what is there; else what is there is not defined.
-  [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
-    return Plan::program.adds_gradient[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+  [[nodiscard]] static constexpr buffer_place input_gradient(int edge) {
+    return pass.places.input_gradient[static_cast<std::size_t>(edge)];
   }
-  /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
-  /// `linear` if there is none. Such an input's gradient is written, not added to.
-  [[nodiscard]] static constexpr activation applied_activation(int index) {
-    auto const& source = Plan::program.calls[static_cast<std::size_t>(input_call(index))];
-    return source.activation_in_consumer ? source.needs.output_activation : linear;
+  [[nodiscard]] static constexpr bool adds_input_gradient(int edge) {
+    return pass.places.adds_gradient[static_cast<std::size_t>(edge)];
   }
-  /// The same for the gradients of the weights.
-  static constexpr bool adds_parameter_gradient = Plan::accumulates_steps || !planned.writes_parameter_gradient;
-  static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
-  static constexpr int parameter_count = Plan::graph.layer_of(Call).parameter_count;
-  [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
-    return Plan::graph.parameters[static_cast<std::size_t>(first_parameter + index)];
+  [[nodiscard]] static constexpr bool exists(buffer_place const& place) { return place.exists(); }
+  [[nodiscard]] static float* address(host_memory const& memory, buffer_place const& place) {
+    return memory.block + place.at(memory.micro_batch);
   }
-
-  [[nodiscard]] float const* input(int index) const {
-    return memory.block + Plan::program.calls[static_cast<std::size_t>(input_call(index))].value;
-  }
-  [[nodiscard]] float* input_gradient(int index) const {
-    return memory.block + Plan::program.calls[static_cast<std::size_t>(input_call(index))].gradient;
-  }
-  [[nodiscard]] float* output() const { return memory.block + planned.value; }
-  [[nodiscard]] float* output_gradient() const { return memory.block + planned.gradient; }
-  [[nodiscard]] float* saved() const { return memory.block + planned.saved; }
-  [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
-  /// Of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of training.
-  [[nodiscard]] float* mutable_weight(int index) const { return memory.weights + weight_offset(index); }
-  [[nodiscard]] float* parameter_gradient(int index) const { return memory.gradients + weight_offset(index); }
-  /// Floats that a weight takes in its layout.
-  [[nodiscard]] static constexpr long long stored_floats(int index) {
-    return parameter_info(index).layout == parameter_layout::plain
-               ? parameter_info(index).size()
-               : Plan::weights.size[static_cast<std::size_t>(first_parameter + index)];
-  }
-  [[nodiscard]] static constexpr long long weight_offset(int index) {
-    return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
-  }
-
-  /// The samples of this step, which come first in the batch: what is behind them in a partial batch repeats one of
-  /// them and has no part in the loss, so no gradient comes from there.
-  [[nodiscard]] int valid_samples() const { return memory.valid_samples; }
-
-  /// The part of the work that is for the calling thread; all of it if the operation does not divide its work.
-  [[nodiscard]] kernels::share share() const {
-    if constexpr (Plan::threads > 1)
-      return memory.share;
-    else
-      return {};
-  }
-  /// This thread's part of `floats` floats, in whole cache lines.
-  [[nodiscard]] kernels::share::range elements(long long floats) const { return share().of(floats, 16); }
-  /// Waits for the other threads, inside an operation that divides its work.
-  void synchronize() const {
-    if constexpr (Plan::threads > 1) memory.team->synchronize();
-  }
-
-  host_memory const& memory;
 };
 
 }  // namespace stagecraft
 
-// ---- stagecraft/execution/operation.hpp
-// How the host carries out the steps of a layer. The layers of this library have a specialisation each, beside this
-// file; a layer of the user's own brings `forward` and `backward` itself. Level 5.
+// ---- stagecraft/kernels/loss_row.hpp
+// The interface of a loss's kernel: one row at a time.
+// Level 4 of the house.
 
-namespace stagecraft {
+namespace stagecraft::kernels {
 
-/// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
-/// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
-/// calls have added before.
-/// Errors: E4034 for an input or a weight that the layer does not have.
-template <class Call>
-class layer_call {
- public:
-  explicit layer_call(Call const& call) : call_(call) {}
+/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
+inline constexpr float probability_epsilon = 1e-7F;
 
-  static constexpr int batch = Call::batch;
-  [[nodiscard]] static constexpr shape const& input_shape(int index = 0) { return Call::input_shape(index); }
-  [[nodiscard]] static constexpr shape const& output_shape() { return Call::output_shape(); }
-
-  [[nodiscard]] std::span<float const> input(int index = 0) const {
-    check("an input", index, Call::input_count);
-    return {call_.input(index), input_floats(index)};
-  }
-  /// Written by `forward`, read by `backward`.
-  [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
-  /// A weight, in the order of `parameters`; one whose layout is `matrix` as a kernels::packed_matrix.
-  [[nodiscard]] std::span<float const> weight(int index = 0) const {
-    static_assert(detail::report<no_weight_problem>());
-    check("a weight", index, Call::parameter_count);
-    return {call_.weight(index), static_cast<std::size_t>(Call::stored_floats(index))};
-  }
-  /// `saved_size` floats per sample that `forward` keeps for `backward`; only while training.
-  [[nodiscard]] std::span<float> saved() const {
-    return {call_.saved(), Call::planned.saved < 0 ? 0 : static_cast<std::size_t>(Call::planned.needs.saved)};
-  }
-  /// Whether the model is being trained.
-  static constexpr bool training = Call::plan::trains;
-
-  [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
-  /// To add to. Where nobody wants the gradient, this is memory without a use.
-  [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
-    check("an input", index, Call::input_count);
-    return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace,
-            input_floats(index)};
-  }
-  [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
-    static_assert(detail::report<no_weight_problem>());
-    check("a weight", index, Call::parameter_count);
-    return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::stored_floats(index))};
-  }
-
- private:
-  static constexpr diagnostic no_weight_problem = [] {
-    diagnostic problem;
-    if (Call::parameter_count == 0)
-      problem.report(4034, "layer '", Call::plan::graph.layer_of(Call::call).name,
-                     "' uses a weight, but its `parameters` declares none");
-    return problem;
-  }();
-  // The index is a constant nearly always, and then this is nothing.
-  static void check(char const* what, int index, int count) {
-    if (index < 0 || index >= count)
-      detail::throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d",
-                               Call::plan::graph.layer_of(Call::call).name.characters, what, index, count);
-  }
-  static constexpr std::size_t output_floats = static_cast<std::size_t>(Call::batch) * Call::size;
-  [[nodiscard]] static constexpr std::size_t input_floats(int index) {
-    return static_cast<std::size_t>(Call::batch) * static_cast<std::size_t>(Call::input_shape(index).size());
-  }
-
-  Call const& call_;
+/// The kernel of a loss, to be specialised for each type of loss (a user's own, too):
+///
+///     static float evaluate(target const* t, float const* prediction, float scale, float* gradient);
+///
+/// returns the loss of one row of Columns predictions, without scale, and writes scale * d(loss)/d(prediction) to
+/// `gradient` unless it is null. `gradient` may be `prediction`.
+template <auto Loss, int Columns, class Arch, class Type = std::remove_cv_t<decltype(Loss)>>
+struct loss_row {
+  static_assert(Columns < 0, "this loss has no kernel: specialise stagecraft::kernels::loss_row for it");
 };
 
-/// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need on each thread.
-/// Where `divides` is declared and true, every thread carries out a step, each with its share of the work
-/// (`call.share()`); else the first one does all of it. This one serves the user's own layers.
-template <class L>
-struct operation {
-  template <class Call>
-  static constexpr long long workspace() {
-    long long largest = 0;
-    for (int i = 0; i < Call::input_count; ++i) {
-      long long const floats = static_cast<long long>(Call::batch) * Call::input_shape(i).size();
-      if (!Call::wants_input_gradient(i) && floats > largest) largest = floats;
-    }
-    return largest;
-  }
-
-  template <class Call>
-  static void forward(Call const& call) {
-    static_assert(
-        requires { Call::layer.forward(layer_call<Call>(call)); },
-        "stagecraft: a layer that is run needs `void forward(auto const& call) const`, see "
-        "execution/operation.hpp [E4030]");
-    if constexpr (requires { Call::layer.forward(layer_call<Call>(call)); })
-      Call::layer.forward(layer_call<Call>(call));
-  }
-
-  template <class Call>
-  static void backward(Call const& call) {
-    static_assert(
-        requires { Call::layer.backward(layer_call<Call>(call)); },
-        "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
-        "execution/operation.hpp [E4031]");
-    for (int i = 0; i < Call::input_count; ++i)
-      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !written_before(call, i))
-        clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
-    if (!Call::adds_parameter_gradient)
-      for (int i = 0; i < Call::parameter_count; ++i) clear(call.parameter_gradient(i), Call::stored_floats(i));
-    if constexpr (requires { Call::layer.backward(layer_call<Call>(call)); })
-      Call::layer.backward(layer_call<Call>(call));
-  }
-
- private:
-  static void clear(float* x, long long floats) { std::memset(x, 0, static_cast<std::size_t>(floats) * sizeof(float)); }
-
-  // The same tensor may stand twice among the inputs: then its gradient is cleared once.
-  template <class Call>
-  static bool written_before(Call const& call, int index) {
-    for (int i = 0; i < index; ++i)
-      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
-    return false;
-  }
-};
-
-namespace detail {
-
-/// Whether a thread has something to do in the steps of an operation.
-template <class Operation>
-[[nodiscard]] bool takes_part(host_memory const& memory) {
-  if constexpr (requires { Operation::divides; })
-    if (Operation::divides) return true;
-  return memory.share.is_first();
+/// x limited to [epsilon, 1 - epsilon]; NaN stays.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> clip_probability(xsimd::batch<float, Arch> const& x) {
+  using value = xsimd::batch<float, Arch>;
+  return at_least(at_most(x, value(1.0F - probability_epsilon)), value(probability_epsilon));
 }
 
-}  // namespace detail
+/// slope where clipping did not change x, 0 where it did: the derivative of a clipped value.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> clip_slope(xsimd::batch<float, Arch> const& x,
+                                                          xsimd::batch<float, Arch> const& slope) {
+  using value = xsimd::batch<float, Arch>;
+  return xsimd::select((x < value(probability_epsilon)) | (x > value(1.0F - probability_epsilon)), value(0.0F), slope);
+}
 
-/// The steps of a layer whose output is its input's memory: there are none.
-struct view_operation {
-  template <class Call>
-  static constexpr long long workspace() {
-    return 0;
-  }
-  template <class Call>
-  static void forward(Call const&) {}
-  template <class Call>
-  static void backward(Call const&) {}
-};
-
-}  // namespace stagecraft
+}  // namespace stagecraft::kernels
 
 // ---- stagecraft/kernels/math_tables.hpp
 // Constants of math.hpp: tables that AVX-512 keeps in registers. Level 4 of the house.
@@ -11866,196 +14160,6 @@ template <class Arch>
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/activation.hpp
-// Elementwise activation functions: value and gradient of a batch, and of a whole array. Softmax is in softmax.hpp.
-// Keras counterpart: tf.keras.activations. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-/// An elementwise activation function on a batch of floats, for use inside other kernels (a matmul's epilogue, say).
-///
-/// - `forward(x)` gives f(x);
-/// - `gradient(saved, dy)` gives f'(x) * dy, where saved is x if `Act.gradient_needs_input()`, f(x) otherwise.
-///
-/// NaN goes through, as in Keras: f(NaN) is NaN, for relu too. At the points where f has no derivative the gradient is
-/// TensorFlow's.
-///
-/// Measured on [-20, 20]: relative error at most 2.2e-7, but for gelu and hard_sigmoid, whose small values cancel: of
-/// gelu at most 1.9e-7 (its tanh form 0.9e-7) of 1 + |y|, of hard_sigmoid 2.2e-8. The elementary functions below them
-/// are those of kernels/math.hpp.
-template <activation Act, class Arch = default_architecture>
-struct activation_function {
-  static_assert(Act.elementwise(), "softmax is not elementwise: use kernels/softmax.hpp");
-  using value = batch<Arch>;
-
-  [[nodiscard]] static value forward(value const& x) {
-    constexpr activation_kind kind = Act.kind;
-    if constexpr (kind == activation_kind::linear) return x;
-    if constexpr (kind == activation_kind::relu) return relu_forward(x);
-    if constexpr (kind == activation_kind::sigmoid) return kernels::sigmoid(x);
-    if constexpr (kind == activation_kind::tanh) return kernels::tanh(x);
-    if constexpr (kind == activation_kind::gelu) return kernels::gelu(x);
-    if constexpr (kind == activation_kind::gelu_tanh) return kernels::gelu_tanh(x);
-    if constexpr (kind == activation_kind::swish) return x * kernels::sigmoid(x);
-    if constexpr (kind == activation_kind::selu)
-      return xsimd::select(x < value(0.0F), value(selu_scale * selu_alpha) * kernels::expm1(x), value(selu_scale) * x);
-    if constexpr (kind == activation_kind::elu)
-      return xsimd::select(x < value(0.0F), value(Act.alpha) * kernels::expm1(x), x);
-    if constexpr (kind == activation_kind::exponential) return kernels::exp(x);
-    if constexpr (kind == activation_kind::softplus) return kernels::softplus(x);
-    if constexpr (kind == activation_kind::softsign) return x / (value(1.0F) + xsimd::abs(x));
-    if constexpr (kind == activation_kind::hard_sigmoid)
-      return at_most(at_least(x / value(5.0F) + value(0.5F), value(0.0F)), value(1.0F));
-  }
-
-  /// Whether there is `forward_each`.
-  static constexpr bool gains_by_interleaving =
-      Act.kind == activation_kind::exponential || Act.kind == activation_kind::gelu ||
-      Act.kind == activation_kind::gelu_tanh || Act.kind == activation_kind::sigmoid ||
-      Act.kind == activation_kind::swish || Act.kind == activation_kind::tanh;
-
-  /// `forward` of several registers at once, in place.
-  template <int Count>
-    requires gains_by_interleaving
-  static void forward_each(value (&x)[Count]) {
-    constexpr activation_kind kind = Act.kind;
-    if constexpr (kind == activation_kind::exponential) return exp_each(x);
-    if constexpr (kind == activation_kind::gelu) return gelu_each(x);
-    if constexpr (kind == activation_kind::sigmoid) return sigmoid_each(x);
-    if constexpr (kind == activation_kind::tanh) return tanh_each(x);
-    if constexpr (kind == activation_kind::gelu_tanh || kind == activation_kind::swish) {
-      value gate[Count];
-      for (int i = 0; i < Count; ++i) gate[i] = x[i];
-      if constexpr (kind == activation_kind::gelu_tanh)
-        detail::gelu_tanh_gate_each<Arch>(gate);
-      else
-        sigmoid_each(gate);
-      for (int i = 0; i < Count; ++i) x[i] = x[i] * gate[i];
-    }
-  }
-
-  [[nodiscard]] static value gradient([[maybe_unused]] value const& saved, value const& dy) {
-    constexpr activation_kind kind = Act.kind;
-    if constexpr (kind == activation_kind::linear) return dy;
-    if constexpr (kind == activation_kind::relu) return relu_gradient(saved, dy);
-    if constexpr (kind == activation_kind::sigmoid) return dy * saved * (value(1.0F) - saved);
-    if constexpr (kind == activation_kind::tanh) return dy * fused_negative_multiply_add(saved, saved, value(1.0F));
-    if constexpr (kind == activation_kind::gelu) {
-      value const density = value(0.3989422804F) * kernels::exp(value(-0.5F) * saved * saved);
-      return dy * fused_multiply_add(saved, density, kernels::normal_distribution(saved));
-    }
-    if constexpr (kind == activation_kind::gelu_tanh) {
-      value const s = detail::gelu_tanh_gate(saved);
-      value const slope =
-          value(2 * 0.7978845608F) * fused_multiply_add(value(3 * 0.044715F), saved * saved, value(1.0F));
-      return dy * fused_multiply_add(saved * s * (value(1.0F) - s), slope, s);
-    }
-    if constexpr (kind == activation_kind::swish) {
-      value const s = kernels::sigmoid(saved);
-      return dy * fused_multiply_add(saved * s, value(1.0F) - s, s);
-    }
-    if constexpr (kind == activation_kind::selu)
-      return dy * xsimd::select(saved < value(0.0F), saved + value(selu_scale * selu_alpha), value(selu_scale));
-    if constexpr (kind == activation_kind::elu) {
-      if constexpr (Act.gradient_needs_input())
-        return dy * xsimd::select(saved > value(0.0F), value(1.0F), value(Act.alpha) * kernels::exp(saved));
-      else
-        return dy * xsimd::select(saved > value(0.0F), value(1.0F), saved + value(Act.alpha));
-    }
-    if constexpr (kind == activation_kind::exponential) return dy * saved;
-    if constexpr (kind == activation_kind::softplus) return value(0.0F) - dy * kernels::expm1(value(0.0F) - saved);
-    if constexpr (kind == activation_kind::softsign) {
-      value const rest = value(1.0F) - xsimd::abs(saved);
-      return dy * rest * rest;
-    }
-    if constexpr (kind == activation_kind::hard_sigmoid)
-      return xsimd::select(xsimd::abs(saved) <= value(2.5F), value(0.2F) * dy, value(0.0F));
-  }
-
- private:
-  static constexpr float selu_scale = 1.0507009873554805F;
-  static constexpr float selu_alpha = 1.6732632423543772F;
-
-  [[nodiscard]] static value relu_forward(value const& x) {
-    if constexpr (Act.threshold == 0 && Act.max_value < 0) {
-      if constexpr (Act.alpha == 0) return at_least(x, value(0.0F));
-      return xsimd::select(x > value(0.0F), x, value(Act.alpha) * x);
-    } else {
-      value y = xsimd::select(x <= value(Act.threshold), value(0.0F), x);
-      if constexpr (Act.max_value >= 0) y = at_most(at_least(y, value(0.0F)), value(Act.max_value));
-      if constexpr (Act.alpha != 0)
-        y = xsimd::select(x < value(Act.threshold), y + value(Act.alpha) * (x - value(Act.threshold)), y);
-      return y;
-    }
-  }
-
-  [[nodiscard]] static value relu_gradient(value const& saved, value const& dy) {
-    if constexpr (Act.threshold == 0 && Act.max_value < 0) {
-      return xsimd::select(saved > value(0.0F), dy, value(Act.alpha) * dy);
-    } else {
-      // saved is the input here, but for relu6, where input and output give the same answer.
-      auto passes = saved > value(Act.threshold);
-      if constexpr (Act.max_value == 6 && Act.threshold == 0)
-        passes = passes & (saved < value(6.0F));
-      else if constexpr (Act.max_value >= 0)
-        passes = passes & (saved >= value(0.0F)) & (saved <= value(Act.max_value));
-      value dx = xsimd::select(passes, dy, value(0.0F));
-      if constexpr (Act.alpha != 0) dx = xsimd::select(saved < value(Act.threshold), dx + value(Act.alpha) * dy, dx);
-      return dx;
-    }
-  }
-};
-
-/// An epilogue that makes the gradient of f(x) the gradient of x: y holds f(x), for activations whose gradient needs
-/// nothing else. Up to a register behind the end of y may be read.
-template <activation Act, class Arch = default_architecture>
-struct activation_gradient_epilogue {
-  static_assert(!Act.gradient_needs_input());
-  float const* y;
-
-  template <class Batch>
-  [[nodiscard]] Batch operator()(Batch const& gradient, int /*column*/, std::int64_t element) const {
-    return activation_function<Act, Arch>::gradient(Batch::load_unaligned(y + element), gradient);
-  }
-};
-
-/// y = f(x) for n values. y may be x.
-template <activation Act, class Arch = default_architecture>
-inline void activation_forward(float const* x, float* y, std::int64_t n) {
-  if constexpr (Act.kind == activation_kind::linear) {
-    if (x != y) std::memmove(y, x, static_cast<std::size_t>(n) * sizeof(float));
-  } else {
-    using function = activation_function<Act, Arch>;
-    if constexpr (function::gains_by_interleaving)
-      transform_each<Arch>(n, [](auto& values) { function::forward_each(values); }, x, y);
-    else
-      transform<Arch>(n, [](batch<Arch> const& value) { return function::forward(value); }, y, x);
-  }
-}
-
-/// dx = f' * dy, or dx += f' * dy if Accumulate, for n values. `saved` is x if `Act.gradient_needs_input()`, f(x)
-/// otherwise; a linear activation reads no `saved`. Without Accumulate dx may be dy or saved.
-template <activation Act, bool Accumulate = false, class Arch = default_architecture>
-inline void activation_backward(float const* saved, float const* dy, float* dx, std::int64_t n) {
-  using function = activation_function<Act, Arch>;
-  using value = batch<Arch>;
-  if constexpr (Act.kind == activation_kind::linear) {
-    if constexpr (Accumulate)
-      transform<Arch>(
-          n, [](value const& g, value const& sum) { return sum + g; }, dx, dy, static_cast<float const*>(dx));
-    else
-      activation_forward<Act, Arch>(dy, dx, n);
-  } else if constexpr (Accumulate) {
-    transform<Arch>(
-        n, [](value const& s, value const& g, value const& sum) { return sum + function::gradient(s, g); }, dx, saved,
-        dy, static_cast<float const*>(dx));
-  } else {
-    transform<Arch>(n, [](value const& s, value const& g) { return function::gradient(s, g); }, dx, saved, dy);
-  }
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/kernels/simd_reduction.hpp
 // Sums and maxima of several registers at once: as many registers as one has lanes give a register of results, for
 // little more than the price of one horizontal sum each. Level 4 of the house.
@@ -12339,6 +14443,1282 @@ inline void softmax_gradient(float const* y, float const* dy, float* dx, share p
     for (std::int64_t row = rows.first; row < rows.last; ++row)
       detail::softmax_gradient_wide_row<Columns, Accumulate, Arch>(y + row * Columns, dy + row * Columns,
                                                                    dx + row * Columns, row + 1 < rows.last);
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/loss_categorical.hpp
+// The cross entropies over the last axis, with class numbers or a distribution as target.
+// Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy, CategoricalCrossentropy. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// Calls body(load, store, keep) for each batch of a row: `load(pointer)` reads the batch of that row (0 in
+/// the lanes behind the row), `store(value, pointer)` writes it, `keep(value)` puts 0 in the lanes behind the row.
+template <int Columns, class Arch, class Body>
+inline void for_each_batch_of_row(Body const& body) {
+  constexpr int width = lanes<Arch>;
+  constexpr int whole = Columns / width * width;
+  constexpr int rest = Columns - whole;
+  for (std::int64_t i = 0; i < whole; i += width)
+    body([i](float const* p) { return batch<Arch>::load_unaligned(p + i); },
+         [i](batch<Arch> const& value, float* p) { value.store_unaligned(p + i); },
+         [](batch<Arch> const& value) { return value; });
+  if constexpr (rest > 0)
+    body([](float const* p) { return load_first<Arch>(p + whole, rest); },
+         [](batch<Arch> const& value, float* p) { store_first(value, p + whole, rest); },
+         [](batch<Arch> const& value) { return keep_first(value, rest); });
+}
+
+/// The sum of exp(x - shift) over a row, which is also written to `exponentials` unless it is null.
+template <int Columns, class Arch>
+[[nodiscard]] inline float row_sum_of_exponentials(float const* x, float shift, float* exponentials) {
+  batch<Arch> sum(0.0F);
+  for_each_batch_of_row<Columns, Arch>([&](auto load, auto store, auto keep) {
+    batch<Arch> const value = kernels::exp(load(x) - batch<Arch>(shift));
+    sum = sum + keep(value);
+    if (exponentials != nullptr) store(value, exponentials);
+  });
+  return horizontal_sum(sum);
+}
+
+template <int Columns>
+inline float invalid_row(float* gradient) {
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  if (gradient != nullptr)
+    for (int column = 0; column < Columns; ++column) gradient[column] = nan;
+  return nan;
+}
+
+}  // namespace detail
+
+template <auto Loss, int Columns, class Arch>
+struct loss_row<Loss, Columns, Arch, losses::sparse_categorical_crossentropy> {
+  using value_type = batch<Arch>;
+
+  static float evaluate(std::int32_t const* target, float const* prediction, float scale, float* gradient) {
+    if (*target < 0 || *target >= Columns) return detail::invalid_row<Columns>(gradient);
+    if constexpr (Loss.from_logits) return from_logits(*target, prediction, scale, gradient);
+    return from_probabilities(*target, prediction, scale, gradient);
+  }
+
+ private:
+  static float from_logits(std::int32_t label, float const* x, float scale, float* gradient) {
+    float const label_value = x[label];  // read before the gradient, which may take the same place, is written
+    float const largest = detail::row_max<Columns, Arch>(x);
+    float const sum = detail::row_sum_of_exponentials<Columns, Arch>(x, largest, gradient);
+    if (gradient != nullptr) {
+      transform<Arch>(
+          Columns, [factor = scale / sum](value_type const& e) { return e * value_type(factor); }, gradient,
+          static_cast<float const*>(gradient));
+      gradient[label] -= scale;
+    }
+    return std::log(sum) + largest - label_value;
+  }
+
+  // Keras takes the logarithms of the clipped probabilities as logits: the loss is log(sum q) - log q[label].
+  static float from_probabilities(std::int32_t label, float const* p, float scale, float* gradient) {
+    float const label_probability = p[label];
+    value_type sums(0.0F);
+    detail::for_each_batch_of_row<Columns, Arch>(
+        [&](auto load, auto, auto keep) { sums = sums + keep(clip_probability(load(p))); });
+    float const sum = horizontal_sum(sums);
+    float const low = probability_epsilon;
+    float const high = 1.0F - probability_epsilon;
+    bool const clipped = label_probability < low || label_probability > high;
+    float const q = label_probability < low ? low : label_probability > high ? high : label_probability;
+    if (gradient != nullptr) {
+      transform<Arch>(
+          Columns, [factor = scale / sum](value_type const& x) { return clip_slope(x, value_type(factor)); }, gradient,
+          p);
+      if (!clipped) gradient[label] -= scale / q;
+    }
+    return std::log(sum) - std::log(q);
+  }
+};
+
+template <auto Loss, int Columns, class Arch>
+struct loss_row<Loss, Columns, Arch, losses::categorical_crossentropy> {
+  using value_type = batch<Arch>;
+
+  static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
+    if constexpr (Loss.from_logits) return from_logits(target, prediction, scale, gradient);
+    return from_probabilities(target, prediction, scale, gradient);
+  }
+
+ private:
+  static value_type smooth(value_type const& t) {
+    if constexpr (Loss.label_smoothing == 0) return t;
+    return t * value_type(1.0F - Loss.label_smoothing) + value_type(Loss.label_smoothing / Columns);
+  }
+
+  // The gradient is TensorFlow's softmax(x) - t, which is the derivative if the target sums to 1.
+  static float from_logits(float const* target, float const* x, float scale, float* gradient) {
+    float const largest = detail::row_max<Columns, Arch>(x);
+    float const sum = detail::row_sum_of_exponentials<Columns, Arch>(x, largest, nullptr);
+    value_type const log_sum(std::log(sum));
+    value_type const shift(largest);
+    value_type const inverse(1.0F / sum);
+    value_type losses(0.0F);
+    detail::for_each_batch_of_row<Columns, Arch>([&](auto load, auto store, auto keep) {
+      value_type const shifted = load(x) - shift;
+      value_type const t = smooth(load(target));
+      // A target of 0 gives 0 even for a logit of -inf, as in TensorFlow.
+      losses = losses + keep(xsimd::select(t == value_type(0.0F), value_type(0.0F), t * (log_sum - shifted)));
+      if (gradient != nullptr) store((kernels::exp(shifted) * inverse - t) * value_type(scale), gradient);
+    });
+    return horizontal_sum(losses);
+  }
+
+  // q = p / sum p, clipped; the loss is -sum t log q.
+  static float from_probabilities(float const* target, float const* p, float scale, float* gradient) {
+    value_type const sum(transform_sum<Arch>(Columns, [](value_type const& x) { return x; }, p));
+    value_type losses(0.0F);
+    value_type dots(0.0F);  // sum of q * dloss/dq
+    detail::for_each_batch_of_row<Columns, Arch>([&](auto load, auto, auto keep) {
+      value_type const normalized = load(p) / sum;
+      value_type const q = clip_probability(normalized);
+      value_type const t = smooth(load(target));
+      losses = losses - keep(t * kernels::log(q));
+      dots = dots - keep(clip_slope(normalized, t));
+    });
+    if (gradient != nullptr) {
+      value_type const dot(horizontal_sum(dots));
+      value_type const factor = value_type(scale) / sum;
+      detail::for_each_batch_of_row<Columns, Arch>([&](auto load, auto store, auto) {
+        value_type const normalized = load(p) / sum;
+        value_type const slope = clip_slope(normalized, smooth(load(target)) / clip_probability(normalized));
+        store((value_type(0.0F) - slope - dot) * factor, gradient);
+      });
+    }
+    return horizontal_sum(losses);
+  }
+};
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/loss_elementwise.hpp
+// The losses that are a mean over the last axis: mean squared and absolute error, Huber, binary cross entropy.
+// Keras counterpart: tf.keras.losses. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The loop over a row for a loss whose value is mean(Element::value(p, t)).
+template <class Element, int Columns, class Arch>
+struct mean_loss_row {
+  using batch_type = batch<Arch>;
+
+  static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
+    constexpr int width = lanes<Arch>;
+    constexpr int whole = Columns / width * width;
+    constexpr int rest = Columns - whole;
+    batch_type const slope_scale(scale / static_cast<float>(Columns));
+    batch_type sum(0.0F);
+    for (std::int64_t i = 0; i < whole; i += width) {
+      batch_type const p = batch_type::load_unaligned(prediction + i);
+      batch_type const t = batch_type::load_unaligned(target + i);
+      sum = sum + Element::value(p, t);
+      if (gradient != nullptr) (Element::slope(p, t) * slope_scale).store_unaligned(gradient + i);
+    }
+    if constexpr (rest > 0) {
+      batch_type const p = load_first<Arch>(prediction + whole, rest);
+      batch_type const t = load_first<Arch>(target + whole, rest);
+      sum = sum + keep_first(Element::value(p, t), rest);
+      if (gradient != nullptr) store_first(Element::slope(p, t) * slope_scale, gradient + whole, rest);
+    }
+    return horizontal_sum(sum) / static_cast<float>(Columns);
+  }
+};
+
+template <class Arch>
+struct squared_error_element {
+  using value_type = batch<Arch>;
+  static value_type value(value_type const& p, value_type const& t) { return (p - t) * (p - t); }
+  static value_type slope(value_type const& p, value_type const& t) { return value_type(2.0F) * (p - t); }
+};
+
+template <class Arch>
+struct absolute_error_element {
+  using value_type = batch<Arch>;
+  static value_type value(value_type const& p, value_type const& t) { return xsimd::abs(p - t); }
+  static value_type slope(value_type const& p, value_type const& t) {
+    value_type const error = p - t;
+    value_type const zero(0.0F);
+    return xsimd::select(error > zero, value_type(1.0F),
+                         xsimd::select(error < zero, value_type(-1.0F), error * zero));  // NaN stays
+  }
+};
+
+template <auto Loss, class Arch>
+struct huber_element {
+  using value_type = batch<Arch>;
+  static value_type value(value_type const& p, value_type const& t) {
+    value_type const size = xsimd::abs(p - t);
+    return xsimd::select(size <= value_type(Loss.delta), value_type(0.5F) * size * size,
+                         value_type(Loss.delta) * size - value_type(0.5F * Loss.delta * Loss.delta));
+  }
+  static value_type slope(value_type const& p, value_type const& t) {
+    return at_least(at_most(p - t, value_type(Loss.delta)), value_type(-Loss.delta));
+  }
+};
+
+template <auto Loss, class Arch>
+struct binary_crossentropy_element {
+  using value_type = batch<Arch>;
+
+  static value_type smooth(value_type const& t) {
+    if constexpr (Loss.label_smoothing == 0) return t;
+    return t * value_type(1.0F - Loss.label_smoothing) + value_type(0.5F * Loss.label_smoothing);
+  }
+
+  static value_type value(value_type const& p, value_type const& target) {
+    value_type const t = smooth(target);
+    if constexpr (Loss.from_logits) {
+      return at_least(p, value_type(0.0F)) - p * t + kernels::softplus(-xsimd::abs(p));
+    } else {
+      value_type const q = clip_probability(p);
+      value_type const epsilon(probability_epsilon);
+      value_type const one(1.0F);
+      return value_type(0.0F) - t * kernels::log(q + epsilon) - (one - t) * kernels::log(one - q + epsilon);
+    }
+  }
+
+  static value_type slope(value_type const& p, value_type const& target) {
+    value_type const t = smooth(target);
+    if constexpr (Loss.from_logits) {
+      return kernels::sigmoid(p) - t;
+    } else {
+      value_type const q = clip_probability(p);
+      value_type const epsilon(probability_epsilon);
+      value_type const one(1.0F);
+      return clip_slope(p, (one - t) / (one - q + epsilon) - t / (q + epsilon));
+    }
+  }
+};
+
+}  // namespace detail
+
+template <auto Loss, int Columns, class Arch>
+struct loss_row<Loss, Columns, Arch, losses::mean_squared_error>
+    : detail::mean_loss_row<detail::squared_error_element<Arch>, Columns, Arch> {};
+
+template <auto Loss, int Columns, class Arch>
+struct loss_row<Loss, Columns, Arch, losses::mean_absolute_error>
+    : detail::mean_loss_row<detail::absolute_error_element<Arch>, Columns, Arch> {};
+
+template <auto Loss, int Columns, class Arch>
+struct loss_row<Loss, Columns, Arch, losses::huber>
+    : detail::mean_loss_row<detail::huber_element<Loss, Arch>, Columns, Arch> {};
+
+template <auto Loss, int Columns, class Arch>
+struct loss_row<Loss, Columns, Arch, losses::binary_crossentropy>
+    : detail::mean_loss_row<detail::binary_crossentropy_element<Loss, Arch>, Columns, Arch> {};
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/loss.hpp
+// Value and gradient of the losses over a batch of rows; the losses themselves are in loss_*.hpp.
+// Keras counterpart: tf.keras.losses. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+/// What a loss takes as target: class numbers, or a float per prediction.
+template <auto Loss>
+using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>;
+
+/// Returns sum over rows of scale[row] * loss(row), and writes the gradient of that sum by the predictions.
+///
+/// - `target`: (Rows) class numbers for sparse losses, (Rows, Columns) floats otherwise;
+/// - `prediction`: (Rows, Columns); probabilities, or logits if `Loss.from_logits`;
+/// - `scale`: (Rows). A row with scale 0 (padding) gives 0 and the gradient 0, whatever it holds, NaN included;
+/// - `gradient`: (Rows, Columns), written; null if it is not wanted. May be `prediction`;
+/// - `row_loss`: (Rows), the losses without scale (0 for rows with scale 0); null if they are not wanted.
+///
+/// A class number outside of [0, Columns) makes the loss and the row's gradient NaN. For a model that ends in a softmax
+/// or sigmoid layer, Keras in graph mode takes the logits in front of that activation instead of the probabilities;
+/// value and gradient agree up to the clipping of probabilities at 1e-7.
+template <auto Loss, int Rows, int Columns, class Arch = default_architecture>
+inline float loss(target_type<Loss> const* target, float const* prediction, float const* scale, float* gradient,
+                  float* row_loss = nullptr) {
+  constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
+  double total = 0;
+  for (std::int64_t row = 0; row < Rows; ++row) {
+    float* const row_gradient = gradient == nullptr ? nullptr : gradient + row * Columns;
+    float value = 0;
+    if (scale[row] != 0)
+      value = loss_row<Loss, Columns, Arch>::evaluate(target + row * target_columns, prediction + row * Columns,
+                                                      scale[row], row_gradient);
+    else if (row_gradient != nullptr)
+      for (int column = 0; column < Columns; ++column) row_gradient[column] = 0;
+    if (row_loss != nullptr) row_loss[row] = value;
+    total += static_cast<double>(scale[row]) * static_cast<double>(value);
+  }
+  return static_cast<float>(total);
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/execution/session_shape.hpp
+// What the host's sessions have in common, whatever they run: shapes of inputs, outputs and targets. Constants only.
+// Level 5.
+
+namespace stagecraft {
+
+/// Base of sessions: what callers ask them at compile time.
+template <Model M, auto Training>
+struct session_shape {
+  static constexpr int batch = Training.batch_size;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& outputs = outputs_of<M>;
+  static constexpr std::size_t output_count = outputs.size();
+
+  [[nodiscard]] static constexpr int input_count() {
+    int count = 0;
+    for (auto const& call : graph.calls) count += call.is_input ? 1 : 0;
+    return count;
+  }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) { return graph.calls[input_call(index)].shape; }
+  [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) {
+    return graph.call(outputs[output]).shape;
+  }
+  /// Rows of the last axis that one sample of an output has.
+  [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
+    return output_shape(output).size() / output_shape(output).back();
+  }
+  /// Whether the targets of an output are class numbers.
+  [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
+    return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
+      bool const sparse[]{losses::loss_of_output<Output>(Training.loss).sparse_targets...};
+      return sparse[output];
+    }(std::make_index_sequence<output_count>{});
+  }
+  /// Targets of an output: class numbers (batch, rows per sample) if its loss is sparse, else floats.
+  template <std::size_t Output>
+  using target_type = kernels::target_type<losses::loss_of_output<Output>(Training.loss)>;
+
+  /// The call of the graph that stands for an input.
+  [[nodiscard]] static constexpr std::size_t input_call(int index) {
+    for (std::size_t i = 0; i < graph.calls.size(); ++i)
+      if (graph.calls[i].is_input && index-- == 0) return i;
+    return 0;
+  }
+  /// Where the targets and scales of the outputs stand behind each other, in whole cache lines.
+  [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
+    long long offset = 0;
+    for (std::size_t i = 0; i < output; ++i)
+      offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
+    return offset;
+  }
+  [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
+    long long offset = 0;
+    for (std::size_t i = 0; i < output; ++i)
+      offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
+    return offset;
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/kernels/collectives.hpp
+// Arrays of which each replica has a version become one: reduce-scatter, all-gather and all-reduce in one memory.
+// Counterpart: cross-replica sums of the IPU (Graphcore Communication Library). Level 4 of the house.
+//
+// A replica's array is given by its address, `replicas[r]`, and all have the same size. Each worker does a range of the
+// elements, or one replica's shard. Sums are taken in the order of the replicas, 0 + 1 + 2..., element by element: how
+// many workers there are, and who does which range, changes no bit. Workers wait for each other where a comment says
+// so; that is the caller's part.
+
+namespace stagecraft::kernels {
+
+/// The elements of n that belong to replica `replica` of `count`: whole cache lines, but for the last. Some shards are
+/// empty if n is small.
+template <class Arch = default_architecture>
+[[nodiscard]] constexpr share::range shard_of(std::int64_t n, int replica, int count) noexcept {
+  return share{replica, count}.of(n, 16);
+}
+
+namespace detail {
+
+/// Reduces the elements of a range, in batches that it gives to store(batch, element, lanes of it that count).
+template <bool Mean, class Arch, class Store>
+inline void reduce_range(float const* const* from, int count, share::range range, Store const& store) {
+  using value = batch<Arch>;
+  constexpr int width = lanes<Arch>;
+  value const divisor(static_cast<float>(count));
+  auto const finished = [&](value const& sum) {
+    if constexpr (Mean)
+      return sum / divisor;
+    else
+      return sum;
+  };
+  std::int64_t i = range.first;
+  for (; i + 4 * width <= range.last; i += 4 * width) {
+    value sums[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) sums[k] = value::load_unaligned(from[0] + i + k * width);
+    for (int replica = 1; replica < count; ++replica) {
+      float const* const x = from[replica] + i;
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) sums[k] = sums[k] + value::load_unaligned(x + k * width);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) store(finished(sums[k]), i + k * width, width);
+  }
+  for (; i < range.last; i += width) {
+    int const valid = static_cast<int>(range.last - i < width ? range.last - i : width);
+    value sum = load_first<Arch>(from[0] + i, valid);
+    for (int replica = 1; replica < count; ++replica) sum = sum + load_first<Arch>(from[replica] + i, valid);
+    store(finished(sum), i, valid);
+  }
+}
+
+template <class Arch>
+inline void store_part(batch<Arch> const& x, float* to, int valid) {
+  if (valid == lanes<Arch>)
+    x.store_unaligned(to);
+  else
+    store_first<Arch>(x, to, valid);
+}
+
+}  // namespace detail
+
+/// to[i] = replicas[0][i] + replicas[1][i] + ..., or their mean if Mean, for the elements i of a range. `to` may be one
+/// of the replicas. With each replica's shard as the range, and the replica itself as `to`, this is a reduce-scatter:
+/// all shards may be done at the same time, and all workers have to wait for each other before the first one.
+template <bool Mean = false, class Arch = default_architecture>
+inline void reduce_scatter(float const* const* replicas, int count, float* to, share::range range) {
+  detail::reduce_range<Mean, Arch>(replicas, count, range, [to](batch<Arch> const& sum, std::int64_t i, int valid) {
+    detail::store_part<Arch>(sum, to + i, valid);
+  });
+}
+
+/// Every replica's elements of a range become their sum over all replicas, or their mean if Mean. Ranges that do not
+/// overlap may be done at the same time; all workers have to wait for each other before the first one, and before the
+/// results are read.
+template <bool Mean = false, class Arch = default_architecture>
+inline void all_reduce(float* const* replicas, int count, share::range range) {
+  detail::reduce_range<Mean, Arch>(replicas, count, range,
+                                   [replicas, count](batch<Arch> const& sum, std::int64_t i, int valid) {
+                                     for (int replica = 0; replica < count; ++replica)
+                                       detail::store_part<Arch>(sum, replicas[replica] + i, valid);
+                                   });
+}
+
+/// Replica number `which` gets the shards of all others: its n elements are then those of each shard's owner. It writes
+/// nothing but `replicas[which]`, outside of that replica's own shard, which the others read meanwhile. So each
+/// replica's worker may do this at the same time; all have to wait for each other after the shards have been written,
+/// and before they are written again.
+template <class Arch = default_architecture>
+inline void all_gather(float* const* replicas, int count, int which, std::int64_t n) {
+  for (int owner = 0; owner < count; ++owner) {
+    auto const [first, last] = shard_of<Arch>(n, owner, count);
+    if (owner != which && first < last)
+      std::memcpy(replicas[which] + first, replicas[owner] + first,
+                  static_cast<std::size_t>(last - first) * sizeof(float));
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/execution/pipeline_memory.hpp
+// What one replica of a pipeline holds on the host: a block for each device, weights, gradients, the optimizer's state,
+// and what the plan puts into remote memory. Level 5.
+
+namespace stagecraft {
+
+/// Sizes of a pipeline's memory, for one replica.
+template <Model M, auto Training, class Machine, int Replicas>
+struct pipeline_sizes : session_shape<M, Training> {
+  using shape = session_shape<M, Training>;
+  using architecture = typename Machine::architecture;
+  template <execution_mode Mode>
+  [[nodiscard]] static constexpr timetable const& table() {
+    return detail::planning_timetable<M, Training, Mode>;
+  }
+  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr auto const& weights = weight_storage_of<M, architecture>;
+  static constexpr auto const& gradients = pipeline_gradients<M, Training, architecture>;
+  static constexpr int replicas = Replicas;
+  static constexpr long long all_targets = shape::target_offset(shape::output_count);
+  static constexpr long long all_scales = shape::scale_offset(shape::output_count);
+  static constexpr int stages = table<execution_mode::training>().stages();
+  static constexpr int passes = table<execution_mode::training>().passes();
+  static constexpr int devices = table<execution_mode::training>().devices();
+  static constexpr bool halves =
+      options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+  static constexpr bool shards_state = Replicas > 1 && options.replicated_optimizer_state_sharding;
+  static constexpr bool shards_weights = Replicas > 1 && options.replicated_weight_sharding;
+  static constexpr bool fetches_weights = options.offloads_weights();
+  static constexpr bool fetches_gradients = options.offload_gradient_accumulation_buffers == offload::remote;
+  static constexpr bool fetches_state = options.offloads_optimizer_state();
+
+  /// Floats of a weight's state that one replica holds, for each number of the state.
+  [[nodiscard]] static constexpr long long state_floats(std::size_t parameter) {
+    if (!shards_state) return weights.size[parameter];
+    long long most = 0;
+    for (int replica = 0; replica < Replicas; ++replica) {
+      auto const [first, last] = kernels::shard_of(weights.size[parameter], replica, Replicas);
+      if (last - first > most) most = last - first;
+    }
+    return (most + 15) / 16 * 16;
+  }
+  [[nodiscard]] static constexpr long long state_offset(std::size_t parameter) {
+    long long offset = 0;
+    for (std::size_t i = 0; i < parameter; ++i) offset += state_floats(i);
+    return offset;
+  }
+  static constexpr long long all_state_floats = state_offset(weights.count);
+  static constexpr long long largest_state = [] {
+    long long largest = 0;
+    for (std::size_t i = 0; i < weights.count; ++i)
+      if (state_floats(i) > largest) largest = state_floats(i);
+    return largest;
+  }();
+
+  /// Floats of a device's block.
+  template <int Device>
+  [[nodiscard]] static constexpr long long block_floats() {
+    return std::max(block_floats<Device, execution_mode::training>(),
+                    block_floats<Device, execution_mode::inference>());
+  }
+  /// Floats of remote memory that a stage's activations take.
+  template <int Stage>
+  static constexpr long long remote_floats =
+      pass_plan_of<M, Training, execution_mode::training, Stage>.places.remote_floats;
+
+  /// Micro-batches whose targets, and whose numbers of samples, are alive at once.
+  template <execution_mode Mode>
+  static constexpr int targets_alive = table<Mode>().alive(0, stages - 1);
+  template <execution_mode Mode>
+  static constexpr int samples_alive = table<Mode>().alive(0, table<Mode>().passes() - 1);
+  static constexpr int most_targets =
+      std::max(targets_alive<execution_mode::training>, targets_alive<execution_mode::inference>);
+  static constexpr int most_samples =
+      std::max(samples_alive<execution_mode::training>, samples_alive<execution_mode::inference>);
+
+ private:
+  template <int Device, execution_mode Mode, std::size_t... Pass>
+  static constexpr long long most_scratch(std::index_sequence<Pass...>) {
+    long long most = 0;
+    for (auto const& [pass, floats] :
+         {std::pair<int, long long>{0, 0},
+          std::pair<int, long long>{static_cast<int>(Pass),
+                                    pass_plan_of<M, Training, Mode, static_cast<int>(Pass)>.places.scratch_floats}...})
+      if (table<Mode>().device_of_pass(pass) == Device && floats > most) most = floats;
+    return most;
+  }
+  template <int Device, execution_mode Mode>
+  [[nodiscard]] static constexpr long long block_floats() {
+    return detail::device_buffers_of<M, Training, Mode, Device>.floats +
+           most_scratch<Device, Mode>(std::make_index_sequence<static_cast<std::size_t>(table<Mode>().passes())>{});
+  }
+};
+
+/// One replica's memory.
+template <class Sizes>
+struct pipeline_memory {
+  static constexpr bool has_halves = Sizes::halves;
+
+  template <class Slots>
+  explicit pipeline_memory(int number, Slots slots, long long workspace_floats)
+      : replica(number),
+        weights(Sizes::weights.floats),
+        gradients(Sizes::gradients.floats),
+        halves(Sizes::halves ? (Sizes::gradients.floats + 1) / 2 : 0),
+        state(Sizes::all_state_floats * slots),
+        local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
+        local_gradients(Sizes::fetches_gradients ? Sizes::gradients.floats : 0),
+        local_halves(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradients.floats + 1) / 2 : 0),
+        local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * slots : 0),
+        targets(Sizes::most_targets * Sizes::all_targets),
+        scales(Sizes::most_targets * Sizes::all_scales),
+        samples(static_cast<std::size_t>(Sizes::most_samples)) {
+    [&]<std::size_t... Device>(std::index_sequence<Device...>) {
+      (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(Sizes::devices)>{});
+    [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
+      (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(Sizes::stages)>{});
+    for (int device = 0; device < Sizes::devices; ++device) workspaces.emplace_back(workspace_floats);
+  }
+
+  int replica;
+  aligned_block weights, gradients, halves, state;
+  /// What a pass works on where these stand in remote memory.
+  aligned_block local_weights, local_gradients, local_halves, local_state;
+  aligned_block targets, scales;                                       ///< rings
+  std::vector<int> samples;                                            ///< a ring: samples of a micro-batch
+  std::vector<aligned_block> blocks, workspaces;                       ///< of each device
+  std::vector<aligned_block> remote;                                   ///< activations of each stage
+  std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
+  std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
+};
+
+namespace detail {
+
+/// Copies an accumulator between remote memory and where passes work on it.
+template <class Sizes, bool Fetch>
+void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long floats) {
+  auto const move = [&](auto* remote, auto* local) {
+    auto* const from = Fetch ? remote : local;
+    auto* const to = Fetch ? local : remote;
+    std::copy_n(from + offset, floats, to + offset);
+  };
+  if constexpr (Sizes::halves)
+    move(reinterpret_cast<std::uint16_t*>(own.halves.data()),
+         reinterpret_cast<std::uint16_t*>(own.local_halves.data()));
+  else
+    move(own.gradients.data(), own.local_gradients.data());
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/kernels/elementwise.hpp
+// Arithmetic over whole arrays: fill, scale, copy of blocks, and the merge layers (add, multiply, maximum...) for any
+// number of inputs, forward and backward.
+// Keras counterpart: tf.keras.layers.Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate. Level 4 of the
+// house.
+
+namespace stagecraft::kernels {
+
+/// y = value, n times.
+template <class Arch = default_architecture>
+inline void fill(float* y, float value, std::int64_t n) {
+  transform<Arch>(n, [value]() { return batch<Arch>(value); }, y);
+}
+
+/// y = factor * x, or y += factor * x if Accumulate. y may be x. This is also the gradient of add (factor 1), of
+/// subtract (1 and -1) and of average (1 / number of inputs) for each of their inputs.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void scaled_add(float factor, float const* x, float* y, std::int64_t n) {
+  using value = batch<Arch>;
+  value const f(factor);
+  if constexpr (Accumulate)
+    transform<Arch>(
+        n, [f](value const& a, value const& sum) { return fused_multiply_add(f, a, sum); }, y, x,
+        static_cast<float const*>(y));
+  else
+    transform<Arch>(n, [f](value const& a) { return f * a; }, y, x);
+}
+
+namespace detail {
+
+/// y[i] = combine(...combine(x[0][i], x[1][i])..., x[count - 1][i]).
+template <class Arch, class Combine>
+inline void merge(float const* const* x, int count, float* y, std::int64_t n, Combine const& combine) {
+  if (count == 2) return transform<Arch>(n, combine, y, x[0], x[1]);
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) {
+    batch<Arch> merged = batch<Arch>::load_unaligned(x[0] + i);
+    for (int input = 1; input < count; ++input) merged = combine(merged, batch<Arch>::load_unaligned(x[input] + i));
+    merged.store_unaligned(y + i);
+  }
+  if (int const rest = static_cast<int>(n - i); rest > 0) {
+    batch<Arch> merged = load_first<Arch>(x[0] + i, rest);
+    for (int input = 1; input < count; ++input) merged = combine(merged, load_first<Arch>(x[input] + i, rest));
+    store_first(merged, y + i, rest);
+  }
+}
+
+/// dx = slope, or dx += slope, where slope is function(dy, load) and load(input) reads that input's batch.
+template <bool Accumulate, class Arch, class Slope>
+inline void merge_backward(float const* const* x, float const* dy, float* dx, std::int64_t n, Slope const& slope) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) {
+    batch<Arch> value = slope(batch<Arch>::load_unaligned(dy + i),
+                              [x, i](int input) { return batch<Arch>::load_unaligned(x[input] + i); });
+    if constexpr (Accumulate) value = value + batch<Arch>::load_unaligned(dx + i);
+    value.store_unaligned(dx + i);
+  }
+  if (int const rest = static_cast<int>(n - i); rest > 0) {
+    batch<Arch> value =
+        slope(load_first<Arch>(dy + i, rest), [x, i, rest](int input) { return load_first<Arch>(x[input] + i, rest); });
+    if constexpr (Accumulate) value = value + load_first<Arch>(dx + i, rest);
+    store_first(value, dx + i, rest);
+  }
+}
+
+/// dx = dy where input number `which` is the first that wins the comparison with all others, else 0.
+template <bool Accumulate, class Arch, class Wins>
+inline void extremum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n,
+                              Wins const& wins) {
+  using value = batch<Arch>;
+  merge_backward<Accumulate, Arch>(x, dy, dx, n, [&](value const& g, auto const& load) {
+    value const mine = load(which);
+    value result = g;
+    for (int input = 0; input < count; ++input)
+      if (input != which) {
+        value const other = load(input);
+        result = input < which ? xsimd::select(wins(other, mine), value(0.0F), result)
+                               : xsimd::select(wins(mine, other), result, value(0.0F));
+      }
+    return result;
+  });
+}
+
+}  // namespace detail
+
+/// y = x[0] + x[1] + ... for `count` >= 1 inputs of n values. y may be any input. Gradient: `scaled_add` with 1.
+template <class Arch = default_architecture>
+inline void add(float const* const* x, int count, float* y, std::int64_t n) {
+  detail::merge<Arch>(x, count, y, n, [](batch<Arch> const& a, batch<Arch> const& b) { return a + b; });
+}
+
+/// y = a - b. Gradient: `scaled_add` with 1 and -1.
+template <class Arch = default_architecture>
+inline void subtract(float const* a, float const* b, float* y, std::int64_t n) {
+  transform<Arch>(n, [](batch<Arch> const& u, batch<Arch> const& v) { return u - v; }, y, a, b);
+}
+
+/// y = x[0] * x[1] * ...
+template <class Arch = default_architecture>
+inline void multiply(float const* const* x, int count, float* y, std::int64_t n) {
+  detail::merge<Arch>(x, count, y, n, [](batch<Arch> const& a, batch<Arch> const& b) { return a * b; });
+}
+
+/// The gradient of `multiply` for input number `which`: dy times the product of the other inputs.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void multiply_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
+  detail::merge_backward<Accumulate, Arch>(x, dy, dx, n, [=](batch<Arch> const& g, auto const& load) {
+    batch<Arch> product = g;
+    for (int input = 0; input < count; ++input)
+      if (input != which) product = product * load(input);
+    return product;
+  });
+}
+
+/// y = (x[0] + x[1] + ...) / count. Gradient: `scaled_add` with 1 / count.
+template <class Arch = default_architecture>
+inline void average(float const* const* x, int count, float* y, std::int64_t n) {
+  add<Arch>(x, count, y, n);
+  scaled_add<false, Arch>(1.0F / static_cast<float>(count), y, y, n);
+}
+
+/// y = max(x[0], x[1], ...), NaN where any input is NaN.
+template <class Arch = default_architecture>
+inline void maximum(float const* const* x, int count, float* y, std::int64_t n) {
+  using value = batch<Arch>;
+  detail::merge<Arch>(x, count, y, n,
+                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_least(a, b)); });
+}
+
+/// The gradient of `maximum` for input number `which`: dy where it is the largest; of equal inputs the first gets all,
+/// as in TensorFlow.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void maximum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
+  detail::extremum_backward<Accumulate, Arch>(x, count, which, dy, dx, n,
+                                              [](batch<Arch> const& a, batch<Arch> const& b) { return a >= b; });
+}
+
+/// y = min(x[0], x[1], ...), NaN where any input is NaN.
+template <class Arch = default_architecture>
+inline void minimum(float const* const* x, int count, float* y, std::int64_t n) {
+  using value = batch<Arch>;
+  detail::merge<Arch>(x, count, y, n,
+                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_most(a, b)); });
+}
+
+/// The gradient of `minimum` for input number `which`: dy where it is the smallest; of equal inputs the first gets all.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void minimum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
+  detail::extremum_backward<Accumulate, Arch>(x, count, which, dy, dx, n,
+                                              [](batch<Arch> const& a, batch<Arch> const& b) { return a <= b; });
+}
+
+/// For each of `outer` blocks: copies (or adds, if Accumulate) `inner` values from `from` to `to`, then steps on by the
+/// strides. Concatenate along an axis writes each input so; its gradient reads so.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void copy_blocks(std::int64_t outer, std::int64_t inner, float const* from, std::int64_t from_stride, float* to,
+                        std::int64_t to_stride) {
+  for (std::int64_t block = 0; block < outer; ++block, from += from_stride, to += to_stride) {
+    if constexpr (Accumulate)
+      scaled_add<true, Arch>(1.0F, from, to, inner);
+    else
+      std::memcpy(to, from, static_cast<std::size_t>(inner) * sizeof(float));
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/execution/loss_step.hpp
+// The loss of one output on the host, and its gradient. Level 5.
+
+namespace stagecraft::detail {
+
+/// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
+struct loss_gradient {
+  float* to = nullptr;  ///< null: nobody wants it
+  float* scratch = nullptr;
+};
+
+/// The loss of an output's batch. Its gradient is scaled by `factor`.
+template <class Shape, auto Training, std::size_t Output, class Arch>
+float loss_step(float const* prediction, void const* targets, float const* scale, loss_gradient const& gradient,
+                float factor) {
+  constexpr auto loss = losses::loss_of_output<Output>(Training.loss);
+  constexpr int columns = Shape::output_shape(Output).back();
+  constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
+  constexpr auto floats = static_cast<std::int64_t>(rows) * columns;
+  float* const written = gradient.scratch != nullptr ? gradient.scratch : gradient.to;
+  float const result = kernels::loss<loss, rows, columns, Arch>(
+      static_cast<typename Shape::template target_type<Output> const*>(targets), prediction, scale, written);
+  if (written == nullptr) return result;
+  if (factor != 1.0F) kernels::scaled_add<false, Arch>(factor, written, written, floats);
+  if (gradient.scratch != nullptr) kernels::scaled_add<true, Arch>(1.0F, written, gradient.to, floats);
+  return result;
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/execution/host_call.hpp
+// One call of a layer, as its forward and backward steps on the host see it: shapes as constants, tensors as pointers.
+// Level 5.
+
+namespace stagecraft {
+
+/// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
+template <class Plan, int Call>
+struct host_call {
+  using model = typename Plan::model;
+  using plan = Plan;
+  using architecture = typename Plan::architecture;
+
+  static constexpr auto const& layer = layer_of<model, Call>;
+  static constexpr int call = Call;
+  static constexpr int batch = Plan::program.batch;
+  static constexpr int input_count = Plan::graph.call(Call).input_count;
+  static constexpr auto const& planned = Plan::program.calls[Call];
+  static constexpr bool trains = Plan::trains && planned.needs_gradient;
+
+  [[nodiscard]] static constexpr int input_call(int index) {
+    return Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+  }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) {
+    return Plan::graph.call(input_call(index)).shape;
+  }
+  [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
+  /// Elements of one sample of the output.
+  static constexpr int size = Plan::graph.call(Call).shape.size();
+
+  /// Whether the gradient of an input is wanted at all.
+  [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
+    return Plan::program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
+  }
+  /// Whether it is to be added to what is there; else what is there is not defined.
+  [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
+    return Plan::adds_input_gradient(Plan::graph.call(Call).first_input + index);
+  }
+  /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
+  /// `linear` if there is none. Such an input's gradient is written, not added to.
+  [[nodiscard]] static constexpr activation applied_activation(int index) {
+    auto const& source = Plan::program.calls[static_cast<std::size_t>(input_call(index))];
+    return source.activation_in_consumer ? source.needs.output_activation : linear;
+  }
+  /// The same for the gradients of the weights.
+  static constexpr bool adds_parameter_gradient = Plan::adds_parameter_gradients;
+  static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
+  static constexpr int parameter_count = Plan::graph.layer_of(Call).parameter_count;
+  [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
+    return Plan::graph.parameters[static_cast<std::size_t>(first_parameter + index)];
+  }
+
+  [[nodiscard]] float const* input(int index) const { return address(Plan::value(input_call(index))); }
+  [[nodiscard]] float* input_gradient(int index) const {
+    return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index));
+  }
+  [[nodiscard]] float* output() const { return address(Plan::value(Call)); }
+  [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call)); }
+  /// What the forward step keeps for the backward step, if there is room for something.
+  static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
+  [[nodiscard]] float* saved() const { return address(Plan::saved(Call)); }
+  [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
+  /// Of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of training.
+  [[nodiscard]] float* mutable_weight(int index) const { return memory.weights + weight_offset(index); }
+  [[nodiscard]] float* parameter_gradient(int index) const {
+    return memory.gradients + weight_offset(index) + Plan::gradients.shift[Call];
+  }
+  /// Floats that a weight takes in its layout.
+  [[nodiscard]] static constexpr long long stored_floats(int index) {
+    return parameter_info(index).layout == parameter_layout::plain
+               ? parameter_info(index).size()
+               : Plan::weights.size[static_cast<std::size_t>(first_parameter + index)];
+  }
+  [[nodiscard]] static constexpr long long weight_offset(int index) {
+    return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
+  }
+
+  /// The samples of this step, which come first in the batch: what is behind them in a partial batch repeats one of
+  /// them and has no part in the loss, so no gradient comes from there.
+  [[nodiscard]] int valid_samples() const { return memory.valid_samples; }
+
+  /// The part of the work that is for the calling thread; all of it if the operation does not divide its work.
+  [[nodiscard]] kernels::share share() const {
+    if constexpr (Plan::threads > 1)
+      return memory.share;
+    else
+      return {};
+  }
+  /// This thread's part of `floats` floats, in whole cache lines.
+  [[nodiscard]] kernels::share::range elements(long long floats) const { return share().of(floats, 16); }
+  /// Waits for the other threads, inside an operation that divides its work.
+  void synchronize() const {
+    if constexpr (Plan::threads > 1) memory.team->synchronize();
+  }
+
+  host_memory const& memory;
+
+ private:
+  template <class Place>
+  [[nodiscard]] float* address(Place const& place) const {
+    return Plan::address(memory, place);
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/operation.hpp
+// How the host carries out the steps of a layer. The layers of this library have a specialisation each, beside this
+// file; a layer of the user's own brings `forward` and `backward` itself. Level 5.
+
+namespace stagecraft {
+
+/// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
+/// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
+/// calls have added before.
+/// Errors: E4034 for an input or a weight that the layer does not have.
+template <class Call>
+class layer_call {
+ public:
+  explicit layer_call(Call const& call) : call_(call) {}
+
+  static constexpr int batch = Call::batch;
+  [[nodiscard]] static constexpr shape const& input_shape(int index = 0) { return Call::input_shape(index); }
+  [[nodiscard]] static constexpr shape const& output_shape() { return Call::output_shape(); }
+
+  [[nodiscard]] std::span<float const> input(int index = 0) const {
+    check("an input", index, Call::input_count);
+    return {call_.input(index), input_floats(index)};
+  }
+  /// Written by `forward`, read by `backward`.
+  [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
+  /// A weight, in the order of `parameters`; one whose layout is `matrix` as a kernels::packed_matrix.
+  [[nodiscard]] std::span<float const> weight(int index = 0) const {
+    static_assert(detail::report<no_weight_problem>());
+    check("a weight", index, Call::parameter_count);
+    return {call_.weight(index), static_cast<std::size_t>(Call::stored_floats(index))};
+  }
+  /// `saved_size` floats per sample that `forward` keeps for `backward`; only while training.
+  [[nodiscard]] std::span<float> saved() const {
+    return {call_.saved(), !Call::has_saved ? 0 : static_cast<std::size_t>(Call::planned.needs.saved)};
+  }
+  /// Whether the model is being trained.
+  static constexpr bool training = Call::plan::trains;
+
+  [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
+  /// To add to. Where nobody wants the gradient, this is memory without a use.
+  [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
+    check("an input", index, Call::input_count);
+    return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace,
+            input_floats(index)};
+  }
+  [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
+    static_assert(detail::report<no_weight_problem>());
+    check("a weight", index, Call::parameter_count);
+    return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::stored_floats(index))};
+  }
+
+ private:
+  static constexpr diagnostic no_weight_problem = [] {
+    diagnostic problem;
+    if (Call::parameter_count == 0)
+      problem.report(4034, "layer '", Call::plan::graph.layer_of(Call::call).name,
+                     "' uses a weight, but its `parameters` declares none");
+    return problem;
+  }();
+  // The index is a constant nearly always, and then this is nothing.
+  static void check(char const* what, int index, int count) {
+    if (index < 0 || index >= count)
+      detail::throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d",
+                               Call::plan::graph.layer_of(Call::call).name.characters, what, index, count);
+  }
+  static constexpr std::size_t output_floats = static_cast<std::size_t>(Call::batch) * Call::size;
+  [[nodiscard]] static constexpr std::size_t input_floats(int index) {
+    return static_cast<std::size_t>(Call::batch) * static_cast<std::size_t>(Call::input_shape(index).size());
+  }
+
+  Call const& call_;
+};
+
+/// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need on each thread.
+/// Where `divides` is declared and true, every thread carries out a step, each with its share of the work
+/// (`call.share()`); else the first one does all of it. This one serves the user's own layers.
+template <class L>
+struct operation {
+  template <class Call>
+  static constexpr long long workspace() {
+    long long largest = 0;
+    for (int i = 0; i < Call::input_count; ++i) {
+      long long const floats = static_cast<long long>(Call::batch) * Call::input_shape(i).size();
+      if (!Call::wants_input_gradient(i) && floats > largest) largest = floats;
+    }
+    return largest;
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    static_assert(
+        requires { Call::layer.forward(layer_call<Call>(call)); },
+        "stagecraft: a layer that is run needs `void forward(auto const& call) const`, see "
+        "execution/operation.hpp [E4030]");
+    if constexpr (requires { Call::layer.forward(layer_call<Call>(call)); })
+      Call::layer.forward(layer_call<Call>(call));
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    static_assert(
+        requires { Call::layer.backward(layer_call<Call>(call)); },
+        "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
+        "execution/operation.hpp [E4031]");
+    for (int i = 0; i < Call::input_count; ++i)
+      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !written_before(call, i))
+        clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
+    if (!Call::adds_parameter_gradient)
+      for (int i = 0; i < Call::parameter_count; ++i) clear(call.parameter_gradient(i), Call::stored_floats(i));
+    if constexpr (requires { Call::layer.backward(layer_call<Call>(call)); })
+      Call::layer.backward(layer_call<Call>(call));
+  }
+
+ private:
+  static void clear(float* x, long long floats) { std::memset(x, 0, static_cast<std::size_t>(floats) * sizeof(float)); }
+
+  // The same tensor may stand twice among the inputs: then its gradient is cleared once.
+  template <class Call>
+  static bool written_before(Call const& call, int index) {
+    for (int i = 0; i < index; ++i)
+      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
+    return false;
+  }
+};
+
+namespace detail {
+
+/// Whether a thread has something to do in the steps of an operation.
+template <class Operation>
+[[nodiscard]] bool takes_part(host_memory const& memory) {
+  if constexpr (requires { Operation::divides; })
+    if (Operation::divides) return true;
+  return memory.share.is_first();
+}
+
+}  // namespace detail
+
+/// The steps of a layer whose output is its input's memory: there are none.
+struct view_operation {
+  template <class Call>
+  static constexpr long long workspace() {
+    return 0;
+  }
+  template <class Call>
+  static void forward(Call const&) {}
+  template <class Call>
+  static void backward(Call const&) {}
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/kernels/activation.hpp
+// Elementwise activation functions: value and gradient of a batch, and of a whole array. Softmax is in softmax.hpp.
+// Keras counterpart: tf.keras.activations. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+/// An elementwise activation function on a batch of floats, for use inside other kernels (a matmul's epilogue, say).
+///
+/// - `forward(x)` gives f(x);
+/// - `gradient(saved, dy)` gives f'(x) * dy, where saved is x if `Act.gradient_needs_input()`, f(x) otherwise.
+///
+/// NaN goes through, as in Keras: f(NaN) is NaN, for relu too. At the points where f has no derivative the gradient is
+/// TensorFlow's.
+///
+/// Measured on [-20, 20]: relative error at most 2.2e-7, but for gelu and hard_sigmoid, whose small values cancel: of
+/// gelu at most 1.9e-7 (its tanh form 0.9e-7) of 1 + |y|, of hard_sigmoid 2.2e-8. The elementary functions below them
+/// are those of kernels/math.hpp.
+template <activation Act, class Arch = default_architecture>
+struct activation_function {
+  static_assert(Act.elementwise(), "softmax is not elementwise: use kernels/softmax.hpp");
+  using value = batch<Arch>;
+
+  [[nodiscard]] static value forward(value const& x) {
+    constexpr activation_kind kind = Act.kind;
+    if constexpr (kind == activation_kind::linear) return x;
+    if constexpr (kind == activation_kind::relu) return relu_forward(x);
+    if constexpr (kind == activation_kind::sigmoid) return kernels::sigmoid(x);
+    if constexpr (kind == activation_kind::tanh) return kernels::tanh(x);
+    if constexpr (kind == activation_kind::gelu) return kernels::gelu(x);
+    if constexpr (kind == activation_kind::gelu_tanh) return kernels::gelu_tanh(x);
+    if constexpr (kind == activation_kind::swish) return x * kernels::sigmoid(x);
+    if constexpr (kind == activation_kind::selu)
+      return xsimd::select(x < value(0.0F), value(selu_scale * selu_alpha) * kernels::expm1(x), value(selu_scale) * x);
+    if constexpr (kind == activation_kind::elu)
+      return xsimd::select(x < value(0.0F), value(Act.alpha) * kernels::expm1(x), x);
+    if constexpr (kind == activation_kind::exponential) return kernels::exp(x);
+    if constexpr (kind == activation_kind::softplus) return kernels::softplus(x);
+    if constexpr (kind == activation_kind::softsign) return x / (value(1.0F) + xsimd::abs(x));
+    if constexpr (kind == activation_kind::hard_sigmoid)
+      return at_most(at_least(x / value(5.0F) + value(0.5F), value(0.0F)), value(1.0F));
+  }
+
+  /// Whether there is `forward_each`.
+  static constexpr bool gains_by_interleaving =
+      Act.kind == activation_kind::exponential || Act.kind == activation_kind::gelu ||
+      Act.kind == activation_kind::gelu_tanh || Act.kind == activation_kind::sigmoid ||
+      Act.kind == activation_kind::swish || Act.kind == activation_kind::tanh;
+
+  /// `forward` of several registers at once, in place.
+  template <int Count>
+    requires gains_by_interleaving
+  static void forward_each(value (&x)[Count]) {
+    constexpr activation_kind kind = Act.kind;
+    if constexpr (kind == activation_kind::exponential) return exp_each(x);
+    if constexpr (kind == activation_kind::gelu) return gelu_each(x);
+    if constexpr (kind == activation_kind::sigmoid) return sigmoid_each(x);
+    if constexpr (kind == activation_kind::tanh) return tanh_each(x);
+    if constexpr (kind == activation_kind::gelu_tanh || kind == activation_kind::swish) {
+      value gate[Count];
+      for (int i = 0; i < Count; ++i) gate[i] = x[i];
+      if constexpr (kind == activation_kind::gelu_tanh)
+        detail::gelu_tanh_gate_each<Arch>(gate);
+      else
+        sigmoid_each(gate);
+      for (int i = 0; i < Count; ++i) x[i] = x[i] * gate[i];
+    }
+  }
+
+  [[nodiscard]] static value gradient([[maybe_unused]] value const& saved, value const& dy) {
+    constexpr activation_kind kind = Act.kind;
+    if constexpr (kind == activation_kind::linear) return dy;
+    if constexpr (kind == activation_kind::relu) return relu_gradient(saved, dy);
+    if constexpr (kind == activation_kind::sigmoid) return dy * saved * (value(1.0F) - saved);
+    if constexpr (kind == activation_kind::tanh) return dy * fused_negative_multiply_add(saved, saved, value(1.0F));
+    if constexpr (kind == activation_kind::gelu) {
+      value const density = value(0.3989422804F) * kernels::exp(value(-0.5F) * saved * saved);
+      return dy * fused_multiply_add(saved, density, kernels::normal_distribution(saved));
+    }
+    if constexpr (kind == activation_kind::gelu_tanh) {
+      value const s = detail::gelu_tanh_gate(saved);
+      value const slope =
+          value(2 * 0.7978845608F) * fused_multiply_add(value(3 * 0.044715F), saved * saved, value(1.0F));
+      return dy * fused_multiply_add(saved * s * (value(1.0F) - s), slope, s);
+    }
+    if constexpr (kind == activation_kind::swish) {
+      value const s = kernels::sigmoid(saved);
+      return dy * fused_multiply_add(saved * s, value(1.0F) - s, s);
+    }
+    if constexpr (kind == activation_kind::selu)
+      return dy * xsimd::select(saved < value(0.0F), saved + value(selu_scale * selu_alpha), value(selu_scale));
+    if constexpr (kind == activation_kind::elu) {
+      if constexpr (Act.gradient_needs_input())
+        return dy * xsimd::select(saved > value(0.0F), value(1.0F), value(Act.alpha) * kernels::exp(saved));
+      else
+        return dy * xsimd::select(saved > value(0.0F), value(1.0F), saved + value(Act.alpha));
+    }
+    if constexpr (kind == activation_kind::exponential) return dy * saved;
+    if constexpr (kind == activation_kind::softplus) return value(0.0F) - dy * kernels::expm1(value(0.0F) - saved);
+    if constexpr (kind == activation_kind::softsign) {
+      value const rest = value(1.0F) - xsimd::abs(saved);
+      return dy * rest * rest;
+    }
+    if constexpr (kind == activation_kind::hard_sigmoid)
+      return xsimd::select(xsimd::abs(saved) <= value(2.5F), value(0.2F) * dy, value(0.0F));
+  }
+
+ private:
+  static constexpr float selu_scale = 1.0507009873554805F;
+  static constexpr float selu_alpha = 1.6732632423543772F;
+
+  [[nodiscard]] static value relu_forward(value const& x) {
+    if constexpr (Act.threshold == 0 && Act.max_value < 0) {
+      if constexpr (Act.alpha == 0) return at_least(x, value(0.0F));
+      return xsimd::select(x > value(0.0F), x, value(Act.alpha) * x);
+    } else {
+      value y = xsimd::select(x <= value(Act.threshold), value(0.0F), x);
+      if constexpr (Act.max_value >= 0) y = at_most(at_least(y, value(0.0F)), value(Act.max_value));
+      if constexpr (Act.alpha != 0)
+        y = xsimd::select(x < value(Act.threshold), y + value(Act.alpha) * (x - value(Act.threshold)), y);
+      return y;
+    }
+  }
+
+  [[nodiscard]] static value relu_gradient(value const& saved, value const& dy) {
+    if constexpr (Act.threshold == 0 && Act.max_value < 0) {
+      return xsimd::select(saved > value(0.0F), dy, value(Act.alpha) * dy);
+    } else {
+      // saved is the input here, but for relu6, where input and output give the same answer.
+      auto passes = saved > value(Act.threshold);
+      if constexpr (Act.max_value == 6 && Act.threshold == 0)
+        passes = passes & (saved < value(6.0F));
+      else if constexpr (Act.max_value >= 0)
+        passes = passes & (saved >= value(0.0F)) & (saved <= value(Act.max_value));
+      value dx = xsimd::select(passes, dy, value(0.0F));
+      if constexpr (Act.alpha != 0) dx = xsimd::select(saved < value(Act.threshold), dx + value(Act.alpha) * dy, dx);
+      return dx;
+    }
+  }
+};
+
+/// An epilogue that makes the gradient of f(x) the gradient of x: y holds f(x), for activations whose gradient needs
+/// nothing else. Up to a register behind the end of y may be read.
+template <activation Act, class Arch = default_architecture>
+struct activation_gradient_epilogue {
+  static_assert(!Act.gradient_needs_input());
+  float const* y;
+
+  template <class Batch>
+  [[nodiscard]] Batch operator()(Batch const& gradient, int /*column*/, std::int64_t element) const {
+    return activation_function<Act, Arch>::gradient(Batch::load_unaligned(y + element), gradient);
+  }
+};
+
+/// y = f(x) for n values. y may be x.
+template <activation Act, class Arch = default_architecture>
+inline void activation_forward(float const* x, float* y, std::int64_t n) {
+  if constexpr (Act.kind == activation_kind::linear) {
+    if (x != y) std::memmove(y, x, static_cast<std::size_t>(n) * sizeof(float));
+  } else {
+    using function = activation_function<Act, Arch>;
+    if constexpr (function::gains_by_interleaving)
+      transform_each<Arch>(n, [](auto& values) { function::forward_each(values); }, x, y);
+    else
+      transform<Arch>(n, [](batch<Arch> const& value) { return function::forward(value); }, y, x);
+  }
+}
+
+/// dx = f' * dy, or dx += f' * dy if Accumulate, for n values. `saved` is x if `Act.gradient_needs_input()`, f(x)
+/// otherwise; a linear activation reads no `saved`. Without Accumulate dx may be dy or saved.
+template <activation Act, bool Accumulate = false, class Arch = default_architecture>
+inline void activation_backward(float const* saved, float const* dy, float* dx, std::int64_t n) {
+  using function = activation_function<Act, Arch>;
+  using value = batch<Arch>;
+  if constexpr (Act.kind == activation_kind::linear) {
+    if constexpr (Accumulate)
+      transform<Arch>(
+          n, [](value const& g, value const& sum) { return sum + g; }, dx, dy, static_cast<float const*>(dx));
+    else
+      activation_forward<Act, Arch>(dy, dx, n);
+  } else if constexpr (Accumulate) {
+    transform<Arch>(
+        n, [](value const& s, value const& g, value const& sum) { return sum + function::gradient(s, g); }, dx, saved,
+        dy, static_cast<float const*>(dx));
+  } else {
+    transform<Arch>(n, [](value const& s, value const& g) { return function::gradient(s, g); }, dx, saved, dy);
   }
 }
 
@@ -13329,173 +16709,6 @@ struct channel_planes {
     return result;
   }
 };
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/elementwise.hpp
-// Arithmetic over whole arrays: fill, scale, copy of blocks, and the merge layers (add, multiply, maximum...) for any
-// number of inputs, forward and backward.
-// Keras counterpart: tf.keras.layers.Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate. Level 4 of the
-// house.
-
-namespace stagecraft::kernels {
-
-/// y = value, n times.
-template <class Arch = default_architecture>
-inline void fill(float* y, float value, std::int64_t n) {
-  transform<Arch>(n, [value]() { return batch<Arch>(value); }, y);
-}
-
-/// y = factor * x, or y += factor * x if Accumulate. y may be x. This is also the gradient of add (factor 1), of
-/// subtract (1 and -1) and of average (1 / number of inputs) for each of their inputs.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void scaled_add(float factor, float const* x, float* y, std::int64_t n) {
-  using value = batch<Arch>;
-  value const f(factor);
-  if constexpr (Accumulate)
-    transform<Arch>(
-        n, [f](value const& a, value const& sum) { return fused_multiply_add(f, a, sum); }, y, x,
-        static_cast<float const*>(y));
-  else
-    transform<Arch>(n, [f](value const& a) { return f * a; }, y, x);
-}
-
-namespace detail {
-
-/// y[i] = combine(...combine(x[0][i], x[1][i])..., x[count - 1][i]).
-template <class Arch, class Combine>
-inline void merge(float const* const* x, int count, float* y, std::int64_t n, Combine const& combine) {
-  if (count == 2) return transform<Arch>(n, combine, y, x[0], x[1]);
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) {
-    batch<Arch> merged = batch<Arch>::load_unaligned(x[0] + i);
-    for (int input = 1; input < count; ++input) merged = combine(merged, batch<Arch>::load_unaligned(x[input] + i));
-    merged.store_unaligned(y + i);
-  }
-  if (int const rest = static_cast<int>(n - i); rest > 0) {
-    batch<Arch> merged = load_first<Arch>(x[0] + i, rest);
-    for (int input = 1; input < count; ++input) merged = combine(merged, load_first<Arch>(x[input] + i, rest));
-    store_first(merged, y + i, rest);
-  }
-}
-
-/// dx = slope, or dx += slope, where slope is function(dy, load) and load(input) reads that input's batch.
-template <bool Accumulate, class Arch, class Slope>
-inline void merge_backward(float const* const* x, float const* dy, float* dx, std::int64_t n, Slope const& slope) {
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) {
-    batch<Arch> value = slope(batch<Arch>::load_unaligned(dy + i),
-                              [x, i](int input) { return batch<Arch>::load_unaligned(x[input] + i); });
-    if constexpr (Accumulate) value = value + batch<Arch>::load_unaligned(dx + i);
-    value.store_unaligned(dx + i);
-  }
-  if (int const rest = static_cast<int>(n - i); rest > 0) {
-    batch<Arch> value =
-        slope(load_first<Arch>(dy + i, rest), [x, i, rest](int input) { return load_first<Arch>(x[input] + i, rest); });
-    if constexpr (Accumulate) value = value + load_first<Arch>(dx + i, rest);
-    store_first(value, dx + i, rest);
-  }
-}
-
-/// dx = dy where input number `which` is the first that wins the comparison with all others, else 0.
-template <bool Accumulate, class Arch, class Wins>
-inline void extremum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n,
-                              Wins const& wins) {
-  using value = batch<Arch>;
-  merge_backward<Accumulate, Arch>(x, dy, dx, n, [&](value const& g, auto const& load) {
-    value const mine = load(which);
-    value result = g;
-    for (int input = 0; input < count; ++input)
-      if (input != which) {
-        value const other = load(input);
-        result = input < which ? xsimd::select(wins(other, mine), value(0.0F), result)
-                               : xsimd::select(wins(mine, other), result, value(0.0F));
-      }
-    return result;
-  });
-}
-
-}  // namespace detail
-
-/// y = x[0] + x[1] + ... for `count` >= 1 inputs of n values. y may be any input. Gradient: `scaled_add` with 1.
-template <class Arch = default_architecture>
-inline void add(float const* const* x, int count, float* y, std::int64_t n) {
-  detail::merge<Arch>(x, count, y, n, [](batch<Arch> const& a, batch<Arch> const& b) { return a + b; });
-}
-
-/// y = a - b. Gradient: `scaled_add` with 1 and -1.
-template <class Arch = default_architecture>
-inline void subtract(float const* a, float const* b, float* y, std::int64_t n) {
-  transform<Arch>(n, [](batch<Arch> const& u, batch<Arch> const& v) { return u - v; }, y, a, b);
-}
-
-/// y = x[0] * x[1] * ...
-template <class Arch = default_architecture>
-inline void multiply(float const* const* x, int count, float* y, std::int64_t n) {
-  detail::merge<Arch>(x, count, y, n, [](batch<Arch> const& a, batch<Arch> const& b) { return a * b; });
-}
-
-/// The gradient of `multiply` for input number `which`: dy times the product of the other inputs.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void multiply_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
-  detail::merge_backward<Accumulate, Arch>(x, dy, dx, n, [=](batch<Arch> const& g, auto const& load) {
-    batch<Arch> product = g;
-    for (int input = 0; input < count; ++input)
-      if (input != which) product = product * load(input);
-    return product;
-  });
-}
-
-/// y = (x[0] + x[1] + ...) / count. Gradient: `scaled_add` with 1 / count.
-template <class Arch = default_architecture>
-inline void average(float const* const* x, int count, float* y, std::int64_t n) {
-  add<Arch>(x, count, y, n);
-  scaled_add<false, Arch>(1.0F / static_cast<float>(count), y, y, n);
-}
-
-/// y = max(x[0], x[1], ...), NaN where any input is NaN.
-template <class Arch = default_architecture>
-inline void maximum(float const* const* x, int count, float* y, std::int64_t n) {
-  using value = batch<Arch>;
-  detail::merge<Arch>(x, count, y, n,
-                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_least(a, b)); });
-}
-
-/// The gradient of `maximum` for input number `which`: dy where it is the largest; of equal inputs the first gets all,
-/// as in TensorFlow.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void maximum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
-  detail::extremum_backward<Accumulate, Arch>(x, count, which, dy, dx, n,
-                                              [](batch<Arch> const& a, batch<Arch> const& b) { return a >= b; });
-}
-
-/// y = min(x[0], x[1], ...), NaN where any input is NaN.
-template <class Arch = default_architecture>
-inline void minimum(float const* const* x, int count, float* y, std::int64_t n) {
-  using value = batch<Arch>;
-  detail::merge<Arch>(x, count, y, n,
-                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_most(a, b)); });
-}
-
-/// The gradient of `minimum` for input number `which`: dy where it is the smallest; of equal inputs the first gets all.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void minimum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
-  detail::extremum_backward<Accumulate, Arch>(x, count, which, dy, dx, n,
-                                              [](batch<Arch> const& a, batch<Arch> const& b) { return a <= b; });
-}
-
-/// For each of `outer` blocks: copies (or adds, if Accumulate) `inner` values from `from` to `to`, then steps on by the
-/// strides. Concatenate along an axis writes each input so; its gradient reads so.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void copy_blocks(std::int64_t outer, std::int64_t inner, float const* from, std::int64_t from_stride, float* to,
-                        std::int64_t to_stride) {
-  for (std::int64_t block = 0; block < outer; ++block, from += from_stride, to += to_stride) {
-    if constexpr (Accumulate)
-      scaled_add<true, Arch>(1.0F, from, to, inner);
-    else
-      std::memcpy(to, from, static_cast<std::size_t>(inner) * sizeof(float));
-  }
-}
 
 }  // namespace stagecraft::kernels
 
@@ -16033,7 +19246,7 @@ struct operation<layers::dense> {
   static void forward(Call const& call) {
     using s = shapes<Call>;
     float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
-    float* const before = Call::planned.saved >= 0 ? call.saved() : nullptr;
+    float* const before = Call::has_saved ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [&](float* y, auto const& epilogue) {
       kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(call.input(0), call.weight(0), y,
                                                                                  epilogue, call.share());
@@ -18833,8 +22046,8 @@ struct operation<layers::up_sampling1d> : detail::up_sampling_operation {};
 }  // namespace stagecraft
 
 // ---- stagecraft/execution/operations/views.hpp
-// Layers without steps of their own on the host: inputs are filled from outside, flatten and reshape are views.
-// Level 5.
+// Layers without steps of their own on the host: inputs are filled from outside; flatten, reshape and checkpoints are
+// views. Level 5.
 
 namespace stagecraft {
 
@@ -18844,11 +22057,1051 @@ template <>
 struct operation<layers::flatten> : view_operation {};
 template <>
 struct operation<layers::reshape> : view_operation {};
+template <>
+struct operation<layers::recomputation_checkpoint> : view_operation {};
 
 }  // namespace stagecraft
 
 // ---- stagecraft/execution/operations/operations.hpp
 // The steps of all layers on the host. Level 5.
+
+// ---- stagecraft/kernels/half.hpp
+// Half precision: floats to and from IEEE binary16, which is kept as std::uint16_t. Only memory holds halves;
+// arithmetic is done in floats. Keras counterpart: tf.cast between tf.float32 and tf.float16. Level 4 of the house.
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+#if defined(__F16C__)
+/// Whether the registers of an architecture are those that F16C converts.
+template <class Arch>
+inline constexpr bool has_f16c = std::is_base_of_v<xsimd::avx, Arch> && !has_avx512<Arch>;
+#else
+template <class Arch>
+inline constexpr bool has_f16c = false;
+#endif
+
+/// The value of the half in the lower 16 bits of each lane; the upper bits are 0. No step sees or gives a denormal
+/// float.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> widen_halves(xsimd::batch<std::int32_t, Arch> const& half) {
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  integer const magnitude = (half & integer(0x7FFF)) << 13;
+  integer const sign = (half & integer(0x8000)) << 16;
+  // Of a denormal, the bits are 2^-14 too little behind an exponent that has been set: an exact difference.
+  integer const rebiased = magnitude + integer(112 << 23);
+  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(rebiased + integer(1 << 23)) - 0x1p-14F);
+  integer const special = magnitude + integer(224 << 23);
+  integer const quiet = special | integer(0x00400000);
+  integer const large = xsimd::select(magnitude > integer(0x7C00 << 13), quiet, special);
+  integer const finite = xsimd::select(magnitude < integer(0x0400 << 13), denormal, rebiased);
+  return bit_cast<float>(xsimd::select(magnitude < integer(0x7C00 << 13), finite, large) | sign);
+}
+
+/// The nearest half of each lane, in its lower 16 bits.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<std::int32_t, Arch> narrow_to_halves(xsimd::batch<float, Arch> const& x) {
+  using integer = xsimd::batch<std::int32_t, Arch>;
+  integer const bits = bit_cast<std::int32_t>(x);
+  integer const magnitude = bits & integer(0x7FFFFFFF);
+  integer const fraction = (magnitude >> 13) & integer(0x3FF);
+  // A carry out of the fraction is right in the exponent, even the one that leads to infinity.
+  integer const odd = fraction & integer(1);
+  integer const normal = (magnitude - integer((112 << 23) - 0xFFF) + odd) >> 13;
+  // The last bit of 1/2 weighs as much as that of denormal halves: the sum is rounded where they end.
+  integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(magnitude) + 0.5F) - integer(0x3F000000);
+  integer const finite = xsimd::select(magnitude < integer(113 << 23), denormal, normal);
+  integer const special = xsimd::select(magnitude > integer(255 << 23), integer(0x7E00) | fraction, integer(0x7C00));
+  integer const half = xsimd::select(magnitude < integer(143 << 23), finite, special);
+  return half | ((bits >> 16) & integer(0x8000));
+}
+
+}  // namespace detail
+
+/// The floats that `lanes` halves stand for. Exact; a signalling NaN becomes quiet.
+template <class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_halves(std::uint16_t const* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(p)));
+  else
+#endif
+#if defined(__F16C__)
+      if constexpr (detail::has_f16c<Arch>)
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p)));
+  else
+#endif
+  {
+    alignas(64) std::int32_t halves[lanes<Arch>];
+    for (int lane = 0; lane < lanes<Arch>; ++lane) halves[lane] = p[lane];
+    return detail::widen_halves(xsimd::batch<std::int32_t, Arch>::load_aligned(halves));
+  }
+}
+
+/// Writes each lane as the nearest half: the even one of two equally near ones, infinity from 65520 on. Of a NaN, the
+/// sign and the upper bits are kept, and it becomes quiet. The same bits for every architecture.
+template <class Arch>
+inline void store_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  else
+#endif
+#if defined(__F16C__)
+      if constexpr (detail::has_f16c<Arch>)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  else
+#endif
+  {
+    alignas(64) std::int32_t halves[lanes<Arch>];
+    detail::narrow_to_halves(x).store_aligned(halves);
+    for (int lane = 0; lane < lanes<Arch>; ++lane) p[lane] = static_cast<std::uint16_t>(halves[lane]);
+  }
+}
+
+/// `load_halves` of the first `count` halves at p, 0 in the other lanes; reads nothing behind them.
+template <class Arch = default_architecture>
+[[nodiscard]] inline batch<Arch> load_first_halves(std::uint16_t const* p, int count) {
+  alignas(64) std::uint16_t halves[lanes<Arch>] = {};
+  std::memcpy(halves, p, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+  return load_halves<Arch>(halves);
+}
+
+/// `store_halves` of the first `count` lanes; writes nothing behind them.
+template <class Arch>
+inline void store_first_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p, int count) {
+  alignas(64) std::uint16_t halves[lanes<Arch>];
+  store_halves(x, halves);
+  std::memcpy(p, halves, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+}
+
+/// y = the floats that the n halves x stand for, as `load_halves`.
+template <class Arch = default_architecture>
+inline void floats_of_halves(std::uint16_t const* x, float* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) load_halves<Arch>(x + i).store_unaligned(y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first<Arch>(load_first_halves<Arch>(x + i, rest), y + i, rest);
+}
+
+/// y = the halves that are nearest to the n floats x, as `store_halves`.
+template <class Arch = default_architecture>
+inline void halves_of_floats(float const* x, std::uint16_t* y, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) store_halves<Arch>(batch<Arch>::load_unaligned(x + i), y + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first_halves<Arch>(load_first<Arch>(x + i, rest), y + i, rest);
+}
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// ---- stagecraft/kernels/accumulate.hpp
+// The gradients of several micro-batches become one: accumulators of floats or halves.
+// Keras counterpart: the gradient accumulation of Keras on IPU (GradientAccumulationReductionMethod). Level 4 of the
+// house.
+
+namespace stagecraft::kernels {
+
+/// What an accumulator and a gradient are multiplied by before they are added. An accumulator with the factor 0 need
+/// not hold anything.
+struct accumulation_factors {
+  float accumulated = 1;
+  float gradient = 1;
+};
+
+/// The factors of micro-batch n, from 0 on, of the `count` of a weight update:
+/// - sum:          acc <- acc + g
+/// - mean:         acc <- acc + g * (1 / count)
+/// - running mean: acc <- acc * (n / (n + 1)) + g * (1 / (n + 1))
+/// where acc is 0 at first.
+template <class Arch = default_architecture>
+[[nodiscard]] constexpr accumulation_factors accumulation_factors_of(gradient_accumulation_reduction_method method,
+                                                                     int n, int count) noexcept {
+  using enum gradient_accumulation_reduction_method;
+  float const before = n == 0 ? 0.0F : 1.0F;
+  auto const position = static_cast<float>(n);
+  if (method == mean) return {before, 1.0F / static_cast<float>(count)};
+  if (method == running_mean) return {position / (position + 1.0F), 1.0F / (position + 1.0F)};
+  return {before, 1.0F};
+}
+
+namespace detail {
+
+/// a * b, rounded: compilers may not fuse it with what it is added to.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> rounded_product(xsimd::batch<float, Arch> const& a,
+                                                               xsimd::batch<float, Arch> const& b) {
+  xsimd::batch<float, Arch> product = a * b;
+#if defined(__GNUC__) && defined(__SSE2__)
+  asm("" : "+v"(product.data));
+#elif defined(__GNUC__) && defined(__aarch64__)
+  asm("" : "+w"(product.data));
+#endif
+  return product;
+}
+
+/// What an accumulator becomes, before it is stored.
+template <bool Empty, class Arch, class Load>
+[[nodiscard]] inline xsimd::batch<float, Arch> accumulated(accumulation_factors const& factors, Load const& load,
+                                                           xsimd::batch<float, Arch> const& gradient) {
+  using value = xsimd::batch<float, Arch>;
+  value const scaled = rounded_product(value(factors.gradient), gradient);
+  if constexpr (Empty)
+    return value(0.0F) + scaled;  // not -0, which a sum from 0 on never is
+  else
+    return rounded_product(value(factors.accumulated), load()) + scaled;
+}
+
+template <bool Empty, class Arch>
+inline void accumulate_gradient(accumulation_factors const& factors, float const* gradient, float* accumulator,
+                                std::int64_t n) {
+  using value = xsimd::batch<float, Arch>;
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>)
+    accumulated<Empty>(
+        factors, [&] { return value::load_unaligned(accumulator + i); }, value::load_unaligned(gradient + i))
+        .store_unaligned(accumulator + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first(
+        accumulated<Empty>(
+            factors, [&] { return load_first<Arch>(accumulator + i, rest); }, load_first<Arch>(gradient + i, rest)),
+        accumulator + i, rest);
+}
+template <bool Empty, class Arch>
+inline void accumulate_gradient(accumulation_factors const& factors, float const* gradient, std::uint16_t* accumulator,
+                                std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>)
+    store_halves(
+        accumulated<Empty>(
+            factors, [&] { return load_halves<Arch>(accumulator + i); }, batch<Arch>::load_unaligned(gradient + i)),
+        accumulator + i);
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    store_first_halves(accumulated<Empty>(
+                           factors, [&] { return load_first_halves<Arch>(accumulator + i, rest); },
+                           load_first<Arch>(gradient + i, rest)),
+                       accumulator + i, rest);
+}
+
+}  // namespace detail
+
+/// accumulator = accumulator * factors.accumulated + gradient * factors.gradient, n times. The accumulator holds
+/// floats, or halves (std::uint16_t, half.hpp); with the factor 0 it is not read, and is taken for 0. In floats, both
+/// products and the sum are rounded, each by itself; then the sum is rounded to a half if such are stored. So it is the
+/// same bits for every architecture, and where the gradient was scaled when it was computed. Elementwise: a range may
+/// be split in any way, at multiples of 16 floats for the sake of cache lines.
+template <class Arch = default_architecture, class Stored>
+inline void accumulate_gradient(accumulation_factors factors, float const* gradient, Stored* accumulator,
+                                std::int64_t n) {
+  if (factors.accumulated == 0.0F)
+    detail::accumulate_gradient<true, Arch>(factors, gradient, accumulator, n);
+  else
+    detail::accumulate_gradient<false, Arch>(factors, gradient, accumulator, n);
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/regularization.hpp
+// Weight penalties: their value, and their share of the gradient.
+// Keras counterpart: tf.keras.regularizers.L1L2. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+/// l1 * sum|w| + l2 * sum w^2 over n weights.
+template <class Arch = default_architecture>
+[[nodiscard]] inline float regularization_loss(regularizer const& penalty, float const* w, std::int64_t n) {
+  using value = batch<Arch>;
+  float loss = 0;
+  if (penalty.l1 != 0) loss += penalty.l1 * transform_sum<Arch>(n, [](value const& x) { return xsimd::abs(x); }, w);
+  if (penalty.l2 != 0) loss += penalty.l2 * transform_sum<Arch>(n, [](value const& x) { return x * x; }, w);
+  return loss;
+}
+
+/// g += l1 * sign(w) + 2 * l2 * w, with sign(0) = 0 as in TensorFlow.
+template <class Arch = default_architecture>
+inline void add_regularization_gradient(regularizer const& penalty, float const* w, float* g, std::int64_t n) {
+  using value = batch<Arch>;
+  if (penalty.empty()) return;
+  value const l1(penalty.l1);
+  value const twice_l2(2.0F * penalty.l2);
+  value const zero(0.0F);
+  transform<Arch>(
+      n,
+      [=](value const& x, value const& gradient) {
+        value const sign = xsimd::select(x > zero, l1, xsimd::select(x < zero, -l1, zero));
+        return gradient + fused_multiply_add(twice_l2, x, sign);
+      },
+      g, w, static_cast<float const*>(g));
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/execution/parameter_update.hpp
+// What becomes of one weight's gradients on the host: accumulated over micro-batches, summed over the calls of a layer,
+// and applied by the optimizer. Each on a range of elements. Level 5.
+
+namespace stagecraft::detail {
+
+/// `Replicas` copies of the model contribute to the gradient.
+template <class Plan, std::size_t Parameter, int Replicas = 1>
+struct parameter_update {
+  using range = kernels::share::range;
+  using architecture = typename Plan::architecture;
+  static constexpr auto const& info = Plan::graph.parameters[Parameter];
+  static constexpr long long size = Plan::weights.size[Parameter];
+  static constexpr long long offset = Plan::weights.offset[Parameter];
+
+  /// Whether a call's layer has this weight.
+  [[nodiscard]] static constexpr bool used_by(int call) {
+    auto const& layer = Plan::graph.layer_of(call);
+    auto const index = static_cast<int>(Parameter) - layer.first_parameter;
+    return index >= 0 && index < layer.parameter_count;
+  }
+
+  /// Makes an accumulator ready for a micro-batch, of which `memory.accumulated` came before: a sum begins with 0, and
+  /// a running mean of what is there is scaled down. `shift` is that of the call (gradient_storage). Halves are made
+  /// ready when they are added to.
+  static void begin(host_memory const& memory, long long shift, range elements) {
+    if constexpr (Plan::adds_parameter_gradients) {
+      constexpr bool running = Plan::options.reduction_method == gradient_accumulation_reduction_method::running_mean;
+      float* const gradient = memory.gradients + offset + shift + elements.first;
+      if (memory.accumulated == 0)
+        kernels::fill<architecture>(gradient, 0.0F, elements.last - elements.first);
+      else if (running)
+        kernels::scaled_add<false, architecture>(factors(memory).accumulated, gradient, gradient,
+                                                 elements.last - elements.first);
+    }
+  }
+
+  /// Adds a micro-batch's gradient to an accumulator in half precision.
+  static void accumulate(host_memory const& memory, long long shift, range elements) {
+    auto const first = offset + shift + elements.first;
+    kernels::accumulate_gradient<architecture>({factors(memory).accumulated, 1.0F}, memory.gradients + first,
+                                               memory.halves + first, elements.last - elements.first);
+  }
+
+  /// Brings the gradients of all calls together in the last call's place, from the last call to the first.
+  static void sum_calls(host_memory const& memory, range elements) {
+    auto const count = elements.last - elements.first;
+    float* const sum = memory.gradients + offset + elements.first;
+    for (int call = static_cast<int>(Plan::graph.calls.size()); call-- > 0;) {
+      auto const& planned = Plan::program.calls[static_cast<std::size_t>(call)];
+      if (!planned.needs_gradient || !used_by(call)) continue;
+      auto const shift = Plan::gradients.shift[static_cast<std::size_t>(call)];
+      if constexpr (Plan::accumulates_halves)
+        kernels::floats_of_halves<architecture>(memory.halves + (sum - memory.gradients) + shift, sum + shift, count);
+      if (shift != 0) kernels::scaled_add<true, architecture>(1.0F, sum + shift, sum, count);
+    }
+  }
+
+  /// Where the optimizer's state of a range lies.
+  struct state {
+    float* slots = nullptr;
+    long long stride = 0;  ///< from one number of a weight's state to the next
+  };
+
+  /// Changes the weights by their gradients, to which that of the penalty is added first.
+  static void apply(host_memory const& memory, state const& optimizer, range elements) {
+    auto const count = elements.last - elements.first;
+    float* const gradient = memory.gradients + offset + elements.first;
+    float* const values = memory.weights + offset + elements.first;
+    if constexpr (!info.regularizer.empty()) {
+      // Each micro-batch's loss contains the penalty, in each replica: a sum of gradients contains it as often.
+      constexpr bool sum = Plan::options.reduction_method == gradient_accumulation_reduction_method::sum;
+      constexpr bool sum_of_replicas = Plan::training.cross_replica_reduction == cross_replica_reduction::sum;
+      constexpr auto times =
+          static_cast<float>((sum ? Plan::options.accumulation_steps() : 1) * (sum_of_replicas ? Replicas : 1));
+      constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
+      kernels::add_regularization_gradient<architecture>(penalty, values, gradient, count);
+    }
+    kernels::update<Plan::training.optimizer, architecture>(memory.learning_rate, memory.update, values, gradient,
+                                                            optimizer.slots, optimizer.stride, count);
+  }
+
+ private:
+  static kernels::accumulation_factors factors(host_memory const& memory) {
+    return kernels::accumulation_factors_of(Plan::options.reduction_method, memory.accumulated,
+                                            Plan::options.accumulation_steps());
+  }
+};
+
+/// By how much the loss's gradient of a micro-batch is scaled, so that gradients only have to be added.
+template <class Plan>
+[[nodiscard]] float gradient_factor(int accumulated) {
+  return kernels::accumulation_factors_of(Plan::options.reduction_method, accumulated,
+                                          Plan::options.accumulation_steps())
+      .gradient;
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/execution/step_view.hpp
+// What is known of one micro-batch when its forward pass and its losses are done. Level 5.
+
+namespace stagecraft {
+
+/// Handed to the function that a session calls once per micro-batch. Tensors are valid during that call only.
+template <class Session>
+class step_view {
+ public:
+  struct numbers {
+    int replica = 0;
+    int step = 0;  ///< counts the replica's micro-batches of this execution
+    int valid_samples = 0;
+    bool training = false;
+    float total_loss = 0;
+  };
+
+  step_view(numbers const& known, std::array<float, Session::output_count> const& losses,
+            std::array<float const*, Session::output_count> const& predictions,
+            std::array<void const*, Session::output_count> const& targets)
+      : known_(known), losses_(losses), predictions_(predictions), targets_(targets) {}
+
+  [[nodiscard]] int replica() const { return known_.replica; }
+  [[nodiscard]] int step() const { return known_.step; }
+  /// Samples of the micro-batch; the rows behind them only fill it.
+  [[nodiscard]] int valid_samples() const { return known_.valid_samples; }
+  [[nodiscard]] bool training() const { return known_.training; }
+  /// The weighted sum of the outputs' losses and the regularizers' penalties; 0 in `predict`.
+  [[nodiscard]] float total_loss() const { return known_.total_loss; }
+  [[nodiscard]] float loss(std::size_t output) const { return losses_[output]; }
+  /// (batch, shape...) of an output.
+  [[nodiscard]] float const* prediction(std::size_t output) const { return predictions_[output]; }
+  /// The targets of an output; see Session::target_type.
+  template <std::size_t Output>
+  [[nodiscard]] auto const* target() const {
+    return static_cast<typename Session::template target_type<Output> const*>(targets_[Output]);
+  }
+
+ private:
+  numbers known_;
+  std::array<float, Session::output_count> losses_;
+  std::array<float const*, Session::output_count> predictions_;
+  std::array<void const*, Session::output_count> targets_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/trace.hpp
+// What the threads of a run did when: one event per pass, copy, update and so on, recorded while it runs and looked at
+// afterwards, for example with report/chrome_trace.hpp. Graphcore's counterpart: the execution trace of PopVision.
+// Level 5.
+
+namespace stagecraft {
+
+/// Something that a thread did from `begin_ns` to `end_ns`, in nanoseconds of trace::now().
+struct trace_event {
+  int replica = 0;
+  int device = 0;  ///< -1: no device, but the host itself
+  int worker = 0;  ///< the thread that did it, from 0
+  pass_kind kind = pass_kind::forward;
+  int stage = -1;        ///< -1: it belongs to no stage
+  int micro_batch = -1;  ///< -1: it belongs to no micro-batch
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+
+  friend bool operator==(trace_event const&, trace_event const&) = default;
+};
+
+/// Room for the events of some threads. Each thread writes to its own part: nothing is locked, and nothing is allocated
+/// while a program runs. A part that is full takes no more; `dropped` counts what it did not take.
+///
+///     sc::trace record;
+///     pipeline.record(&record);   // from now on; nullptr: no more
+///     ...
+///     sc::write_chrome_trace(record, "run.json");
+///
+/// What has been recorded may be looked at when no thread is recording: between two executions, or after the run.
+class trace {
+ public:
+  /// @param events_per_worker  how many events of one thread are kept: 40 bytes each
+  explicit trace(std::size_t events_per_worker = 65'536) : events_per_worker_(events_per_worker) {}
+
+  trace(trace const&) = delete;
+  trace& operator=(trace const&) = delete;
+
+  /// Makes room for the events of threads 0 to `workers` - 1; what has been recorded stays. What runs a program calls
+  /// it, before its threads record.
+  void reserve(int workers) {
+    while (static_cast<int>(parts_.size()) < workers) parts_.push_back(std::make_unique<part>(events_per_worker_));
+  }
+  /// The threads for which there is room.
+  [[nodiscard]] int workers() const noexcept { return static_cast<int>(parts_.size()); }
+
+  /// Records an event of thread `event.worker`, which is the thread that calls this, and less than workers().
+  void record(trace_event const& event) noexcept {
+    auto& own = *parts_[static_cast<std::size_t>(event.worker)];
+    if (own.count == events_per_worker_)
+      ++own.dropped;
+    else
+      own.events[own.count++] = event;
+  }
+
+  /// The time, on a clock that never goes back.
+  [[nodiscard]] static std::int64_t now() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  /// All events, in the order in which they began.
+  [[nodiscard]] std::vector<trace_event> events() const {
+    std::vector<trace_event> all;
+    all.reserve(size());
+    for (auto const& own : parts_) all.insert(all.end(), own->events.get(), own->events.get() + own->count);
+    std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
+      return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
+    });
+    return all;
+  }
+  /// How many events were recorded.
+  [[nodiscard]] std::size_t size() const noexcept {
+    std::size_t count = 0;
+    for (auto const& own : parts_) count += own->count;
+    return count;
+  }
+  /// How many events came when there was no room left.
+  [[nodiscard]] std::size_t dropped() const noexcept {
+    std::size_t count = 0;
+    for (auto const& own : parts_) count += own->dropped;
+    return count;
+  }
+  /// Forgets all events, and keeps the room.
+  void clear() noexcept {
+    for (auto const& own : parts_) own->count = own->dropped = 0;
+  }
+
+ private:
+  /// In cache lines of its own, so that threads do not wait for each other's writes.
+  struct alignas(64) part {
+    explicit part(std::size_t capacity) : events(std::make_unique<trace_event[]>(capacity)) {}
+
+    std::unique_ptr<trace_event[]> events;
+    std::size_t count = 0;
+    std::size_t dropped = 0;
+  };
+
+  std::size_t events_per_worker_;
+  std::vector<std::unique_ptr<part>> parts_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/pipeline_pass.hpp
+// Carries out one pass of a pipeline on the host: waits for what it needs, runs the layers' steps, and hands on what
+// other passes wait for. Level 5.
+
+namespace stagecraft {
+
+/// Where the first stage's infeed puts a micro-batch.
+template <class Session>
+class pipeline_feed {
+ public:
+  pipeline_feed(std::array<float*, static_cast<std::size_t>(Session::input_count())> const& inputs,
+                std::array<float*, Session::output_count> const& targets,
+                std::array<float*, Session::output_count> const& scales, int& samples)
+      : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples) {}
+
+  /// (batch, shape...) of an input.
+  [[nodiscard]] float* input(int index) const { return inputs_[static_cast<std::size_t>(index)]; }
+  template <std::size_t Output>
+  [[nodiscard]] auto* target() const {
+    return reinterpret_cast<typename Session::template target_type<Output>*>(targets_[Output]);
+  }
+  /// The weight of each row of an output in the loss.
+  [[nodiscard]] float* scale(std::size_t output) const { return scales_[output]; }
+  /// How many samples the micro-batch has, from the first row on.
+  void set_valid_samples(int count) const { samples_ = count; }
+
+ private:
+  std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs_;
+  std::array<float*, Session::output_count> targets_, scales_;
+  int& samples_;
+};
+
+/// What all passes of an execution share.
+template <class Session>
+struct pipeline_execution {
+  void const* feed = nullptr;
+  void (*call_feed)(void const*, pipeline_feed<Session> const&, int replica, int step) = nullptr;
+  void const* results = nullptr;
+  void (*call_results)(void const*, step_view<Session> const&) = nullptr;
+  void (*cancel)(pipeline_execution const&) noexcept = nullptr;  ///< ends every wait in `feed` and `results`
+  bool has_targets = false;
+  thread_team* team = nullptr;
+  std::uint64_t seed = 1;
+  std::uint64_t first_step = 0;           ///< of training, counted over all replicas
+  float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
+  trace* record = nullptr;
+};
+
+/// The pass number `Pass` in training or inference.
+template <class Session, execution_mode Mode, int Pass>
+class pipeline_pass {
+  using sizes = typename Session::sizes;
+  using memory_type = pipeline_memory<sizes>;
+  using plan = typename Session::template plan<Mode, Pass>;
+  using architecture = typename plan::architecture;
+  using execution = pipeline_execution<Session>;
+  using step_function = void (*)(host_memory const&);
+
+  static constexpr auto const& graph = plan::graph;
+  static constexpr auto const& pass = plan::pass;
+  static constexpr timetable const& table = sizes::template table<Mode>();
+  static constexpr int stage = table.stage_of_pass(Pass);
+  static constexpr int device = table.device_of_pass(Pass);
+  static constexpr bool backward = table.is_backward(Pass);
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool is_last_forward = !backward && stage + 1 == sizes::stages;
+  static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+  using output_indices = std::make_index_sequence<Session::output_count>;
+
+ public:
+  /// On thread number `worker`. False if another thread has failed.
+  static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, int worker) {
+    if (all.team != nullptr)
+      for (auto const& wait : pass.waits)
+        if (!all.team->await(own.done[at(wait.pass)], micro_batch + 1 - wait.lag)) return false;
+    auto& samples = own.samples[static_cast<std::size_t>(micro_batch % sizes::template samples_alive<Mode>)];
+    host_memory memory = memory_of(own, all, micro_batch);
+    recorder const record(all.record, own.replica, worker, micro_batch);
+    auto begin = record.now();
+    if constexpr (Pass == 0) {
+      feed(all, own, memory, samples);
+      begin = record.add(pass_kind::infeed, begin);
+    }
+    memory.valid_samples = samples;
+    for (auto const& fetch : pass.fetches)
+      copy(own.remote[stage].data(), fetch.from, memory.block, fetch.to, fetch.floats, micro_batch);
+    if constexpr (sizes::fetches_weights) fetch_weights(all, own, std::make_index_sequence<plan::weights.count>{});
+    if constexpr (backward) begin_gradients(own, memory);
+    if constexpr (recomputed_first > 0) {
+      run_steps<0, recomputed_first>(memory);
+      begin = record.add(pass_kind::recompute, begin);
+    }
+    run_steps<recomputed_first, pass.steps.size()>(memory);
+    begin = record.add(backward ? pass_kind::backward : pass_kind::forward, begin);
+    if constexpr (is_last_forward) {
+      finish_forward(all, own, memory);
+      begin = record.add(pass_kind::outfeed, begin);
+    }
+    for (auto const& transfer : pass.transfers)
+      copy(memory.block, transfer.from,
+           transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
+           transfer.floats, micro_batch);
+    if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
+    if constexpr (sizes::fetches_weights && trains && !backward)
+      store_state_of_layers(own, std::make_index_sequence<plan::weights.count>{});
+    if constexpr (backward && sizes::fetches_gradients) move_gradients<false>(own);
+    own.done[Pass].publish(micro_batch + 1);
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  /// Says what this pass did when, if somebody wants to know.
+  class recorder {
+   public:
+    recorder(trace* to, int replica, int worker, std::int64_t micro_batch)
+        : to_(to), replica_(replica), worker_(worker), micro_batch_(static_cast<int>(micro_batch)) {}
+    [[nodiscard]] std::int64_t now() const { return to_ == nullptr ? 0 : trace::now(); }
+    /// Ends something that began then; gives when the next thing begins.
+    std::int64_t add(pass_kind kind, std::int64_t begin) const {
+      if (to_ == nullptr) return 0;
+      auto const end = trace::now();
+      to_->record({.replica = replica_,
+                   .device = device,
+                   .worker = worker_,
+                   .kind = kind,
+                   .stage = stage,
+                   .micro_batch = micro_batch_,
+                   .begin_ns = begin,
+                   .end_ns = end});
+      return end;
+    }
+
+   private:
+    trace* to_;
+    int replica_, worker_, micro_batch_;
+  };
+
+  static host_memory memory_of(memory_type& own, execution const& all, std::int64_t micro_batch) {
+    return {
+        .block = own.blocks[device].data(),
+        .weights = (sizes::fetches_weights ? own.local_weights : own.weights).data(),
+        .gradients = (sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
+        .halves = reinterpret_cast<std::uint16_t*>((sizes::fetches_gradients ? own.local_halves : own.halves).data()),
+        .workspace = own.workspaces[device].data(),
+        .seed = all.seed,
+        .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),
+        .micro_batch = micro_batch,
+        .accumulated = static_cast<int>(micro_batch % accumulation_steps)};
+  }
+
+  static void copy(float const* from_block, buffer_place const& from, float* to_block, buffer_place const& to,
+                   long long floats, std::int64_t micro_batch) {
+    std::memcpy(to_block + to.at(micro_batch), from_block + from.at(micro_batch),
+                static_cast<std::size_t>(floats) * sizeof(float));
+  }
+
+  // Infeed.
+  static auto targets_of(memory_type& own, std::int64_t micro_batch) {
+    std::array<float*, Session::output_count> result{};
+    auto const slot = micro_batch % sizes::template targets_alive<Mode>;
+    for (std::size_t i = 0; i < result.size(); ++i)
+      result[i] = own.targets.data() + slot * sizes::all_targets + sizes::target_offset(i);
+    return result;
+  }
+  static auto scales_of(memory_type& own, std::int64_t micro_batch) {
+    std::array<float*, Session::output_count> result{};
+    auto const slot = micro_batch % sizes::template targets_alive<Mode>;
+    for (std::size_t i = 0; i < result.size(); ++i)
+      result[i] = own.scales.data() + slot * sizes::all_scales + sizes::scale_offset(i);
+    return result;
+  }
+  static void feed(execution const& all, memory_type& own, host_memory const& memory, int& samples) {
+    std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs{};
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      inputs[i] = plan::address(memory, plan::value(static_cast<int>(sizes::input_call(static_cast<int>(i)))));
+    samples = Session::batch;
+    all.call_feed(all.feed,
+                  pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch),
+                                         scales_of(own, memory.micro_batch), samples),
+                  own.replica, static_cast<int>(memory.micro_batch));
+  }
+
+  // Steps.
+  template <int Call, bool Backward>
+  static void step(host_memory const& memory) {
+    using steps = operation<layer_t<typename plan::model, Call>>;
+    using call = host_call<plan, Call>;
+    if constexpr (!Backward) {
+      steps::forward(call{memory});
+    } else {
+      steps::backward(call{memory});
+      if constexpr (plan::accumulates_halves)
+        for_each_parameter<Call>([&]<std::size_t Parameter>() {
+          detail::parameter_update<plan, Parameter>::accumulate(memory, plan::gradients.shift[Call],
+                                                                {0, plan::weights.size[Parameter]});
+        });
+    }
+  }
+  template <std::size_t... Index>
+  static constexpr auto step_table(std::index_sequence<Index...>) {
+    return std::array<step_function, sizeof...(Index)>{&step<pass.steps[Index].call, pass.steps[Index].backward>...};
+  }
+  /// Forward steps before the first backward step of a backward pass.
+  static constexpr std::size_t recomputed_first = [] {
+    std::size_t count = 0;
+    while (backward && count < pass.steps.size() && !pass.steps[count].backward) ++count;
+    return count;
+  }();
+  template <std::size_t First, std::size_t Last>
+  static void run_steps(host_memory const& memory) {
+    static constexpr auto steps = step_table(std::make_index_sequence<pass.steps.size()>{});
+    std::size_t added = 0;  // what is added to gradients stands before backward steps, or behind them
+    auto const add_before = [&](int step) {
+      for (; added < pass.additions.size() && pass.additions[added].step <= step; ++added) {
+        auto const& addition = pass.additions[added];
+        kernels::scaled_add<true, architecture>(1.0F, plan::address(memory, addition.from),
+                                                plan::address(memory, addition.to), addition.floats);
+      }
+    };
+    for (std::size_t i = First; i < Last; ++i) {
+      add_before(static_cast<int>(i));
+      steps[i](memory);
+    }
+    if (Last == steps.size()) add_before(static_cast<int>(Last));
+  }
+
+  // Losses and outfeed.
+  static void finish_forward(execution const& all, memory_type& own, host_memory const& memory) {
+    std::array<float, Session::output_count> losses{};
+    float total = 0;
+    auto const targets = targets_of(own, memory.micro_batch);
+    if (all.has_targets) {
+      auto const scales = scales_of(own, memory.micro_batch);
+      [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+        ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
+          total += plan::training.loss_weights.values[Output] * losses[Output]),
+         ...);
+      }(output_indices{});
+      for (std::size_t i = 0; i < plan::weights.count; ++i)
+        if (!graph.parameters[i].regularizer.empty()) total += own.penalties[i];
+    }
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      all.call_results(all.results,
+                       step_view<Session>({.replica = own.replica,
+                                           .step = static_cast<int>(memory.micro_batch),
+                                           .valid_samples = memory.valid_samples,
+                                           .training = trains,
+                                           .total_loss = total},
+                                          losses, {plan::address(memory, plan::value(Session::outputs[Output]))...},
+                                          {static_cast<void const*>(targets[Output])...}));
+    }(output_indices{});
+  }
+  template <std::size_t Output>
+  static float loss(host_memory const& memory, float const* targets, float const* scales) {
+    constexpr int call = Session::outputs[Output];
+    float factor = plan::training.loss_weights.values[Output];
+    detail::loss_gradient gradient;
+    if constexpr (trains) {
+      constexpr auto const& places = pass.places;
+      constexpr auto role = detail::flow_of<typename plan::model, plan::training.batch_size>.loss_role[Output];
+      if constexpr (role != detail::gradient_role::none)
+        gradient.to = plan::address(memory, places.loss_gradient[Output]);
+      if constexpr (role == detail::gradient_role::add) gradient.scratch = plan::address(memory, places.loss_scratch);
+      factor *= detail::gradient_factor<plan>(memory.accumulated);
+    }
+    return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
+        plan::address(memory, plan::value(call)), targets, scales, gradient, factor);
+  }
+
+  // Weights and gradients.
+  template <int Call, class Each>
+  static void for_each_parameter(Each const& each) {
+    constexpr auto const& layer = graph.layer_of(Call);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (each.template operator()<static_cast<std::size_t>(layer.first_parameter) + Index>(), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(layer.parameter_count)>{});
+  }
+  /// each<Call, Parameter>() for the accumulators of this pass.
+  template <class Each>
+  static void for_each_accumulator(Each const& each) {
+    [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      [[maybe_unused]] int const done[]{0, (visit_accumulators<Step>(each), 0)...};
+    }(std::make_index_sequence<pass.steps.size()>{});
+  }
+  template <std::size_t Step, class Each>
+  static void visit_accumulators(Each const& each) {
+    constexpr int call = pass.steps[Step].call;
+    if constexpr (pass.steps[Step].backward)
+      for_each_parameter<call>([&]<std::size_t Parameter>() { each.template operator()<call, Parameter>(); });
+  }
+  static void begin_gradients(memory_type& own, host_memory const& memory) {
+    if constexpr (sizes::fetches_gradients)
+      if (memory.accumulated > 0) move_gradients<true>(own);
+    for_each_accumulator([&]<int Call, std::size_t Parameter>() {
+      detail::parameter_update<plan, Parameter>::begin(memory, plan::gradients.shift[Call],
+                                                       {0, plan::weights.size[Parameter]});
+    });
+  }
+  template <bool Fetch>
+  static void move_gradients(memory_type& own) {
+    for_each_accumulator([&]<int Call, std::size_t Parameter>() {
+      detail::move_accumulator<sizes, Fetch>(own, plan::weights.offset[Parameter] + plan::gradients.shift[Call],
+                                             plan::weights.size[Parameter]);
+    });
+  }
+
+  /// Whether a layer of this stage has a weight.
+  [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
+    for (auto const& step : pass.steps) {
+      auto const& layer = graph.layer_of(step.call);
+      auto const index = static_cast<int>(parameter) - layer.first_parameter;
+      if (index >= 0 && index < layer.parameter_count) return true;
+    }
+    return false;
+  }
+  template <std::size_t... Parameter>
+  static void fetch_weights(execution const& all, memory_type& own, std::index_sequence<Parameter...>) {
+    [[maybe_unused]] int const done[]{0, (fetch_weight<Parameter>(all, own), 0)...};
+  }
+  // From the parts of all replicas, if they share their weights.
+  template <std::size_t Parameter>
+  static void fetch_weight([[maybe_unused]] execution const& all, memory_type& own) {
+    if constexpr (uses_weight(Parameter)) {
+      constexpr auto offset = plan::weights.offset[Parameter];
+      float const* from = own.weights.data();
+      if constexpr (sizes::shards_weights && graph.parameters[Parameter].trainable) from = all.shared_weights;
+      std::memcpy(own.local_weights.data() + offset, from + offset,
+                  static_cast<std::size_t>(plan::weights.size[Parameter]) * sizeof(float));
+    }
+  }
+  // What forward steps change: moving means and the like.
+  template <std::size_t... Parameter>
+  static void store_state_of_layers(memory_type& own, std::index_sequence<Parameter...>) {
+    [[maybe_unused]] int const done[]{0, (store_state<Parameter>(own), 0)...};
+  }
+  template <std::size_t Parameter>
+  static void store_state(memory_type& own) {
+    if constexpr (uses_weight(Parameter) && !graph.parameters[Parameter].trainable)
+      std::memcpy(own.weights.data() + plan::weights.offset[Parameter],
+                  own.local_weights.data() + plan::weights.offset[Parameter],
+                  static_cast<std::size_t>(plan::weights.size[Parameter]) * sizeof(float));
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/pipeline_update.hpp
+// The weight update of a pipeline's devices on the host, and what it does with the gradients and weights of replicas.
+// Level 5.
+
+namespace stagecraft {
+
+/// The parts of a weight update; between them all devices of all replicas wait for each other. `Plan` is that of any
+/// pass of training.
+template <class Sizes, class Plan>
+class pipeline_update {
+  using memory_type = pipeline_memory<Sizes>;
+  using architecture = typename Plan::architecture;
+  using range = kernels::share::range;
+  static constexpr int replicas = Sizes::replicas;
+  static constexpr int slots = Plan::training.optimizer.slots();
+  template <std::size_t Parameter>
+  using update = detail::parameter_update<Plan, Parameter, replicas>;
+
+ public:
+  using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
+
+  /// The gradients of all calls of a layer become one.
+  static void sum_calls(memory_type& own, int device) {
+    auto const memory = memory_of(own);
+    for_each_weight(device, [&]<std::size_t Parameter>() {
+      if constexpr (Sizes::fetches_gradients) fetch_accumulators<Parameter>(own);
+      update<Parameter>::sum_calls(memory, {0, Plan::weights.size[Parameter]});
+    });
+  }
+
+  /// The gradients of all replicas become one, in the order of the replicas: each replica's device reduces its shard,
+  /// for all of them or, if that is all that it will need, for itself.
+  static void reduce(all_replicas const& all, int replica, int device) {
+    constexpr bool mean = Plan::training.cross_replica_reduction == cross_replica_reduction::mean;
+    for_each_weight(device, [&]<std::size_t Parameter>() {
+      auto const shard = kernels::shard_of(Plan::weights.size[Parameter], replica, replicas);
+      std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
+      for (std::size_t i = 0; i < gradients.size(); ++i)
+        gradients[i] = memory_of(*all[i]).gradients + Plan::weights.offset[Parameter];
+      if constexpr (shards)
+        kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
+                                                    gradients[static_cast<std::size_t>(replica)], shard);
+      else
+        kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
+    });
+  }
+
+  /// The optimizer's step: on all weights of the device, or on this replica's shard of them.
+  static void apply(all_replicas const& all, int replica, int device, float learning_rate, std::int64_t number) {
+    auto& own = *all[static_cast<std::size_t>(replica)];
+    auto memory = memory_of(own);
+    memory.learning_rate = learning_rate;
+    memory.update = number;
+    for_each_weight(device, [&]<std::size_t Parameter>() {
+      auto elements = range{0, Plan::weights.size[Parameter]};
+      if constexpr (shards) elements = kernels::shard_of(elements.last, replica, replicas);
+      // Weights that the replicas share stand with the first one.
+      if constexpr (Sizes::shards_weights) memory.weights = all[0]->weights.data();
+      apply_to<Parameter>(own, memory, device, elements);
+      if constexpr (shards && !Sizes::shards_weights) give<Parameter>(all, replica, elements);
+    });
+  }
+
+  /// The regularizers' part of the loss, which stays the same until the weights change.
+  static void find_penalties(all_replicas const& all, int replica, int device) {
+    auto& own = *all[static_cast<std::size_t>(replica)];
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (find_penalty<Parameter>(all, own, device), 0)...};
+    }(std::make_index_sequence<Plan::weights.count>{});
+  }
+
+ private:
+  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
+
+  static host_memory memory_of(memory_type& own) {
+    return {
+        .weights = own.weights.data(),
+        .gradients = (Sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
+        .halves = reinterpret_cast<std::uint16_t*>((Sizes::fetches_gradients ? own.local_halves : own.halves).data())};
+  }
+
+  /// The device of the layer that a weight belongs to.
+  static constexpr int device_of(std::size_t parameter) {
+    constexpr auto const& flow = detail::flow_of<typename Plan::model, Plan::training.batch_size>;
+    for (std::size_t i = 0; i < Plan::graph.calls.size(); ++i) {
+      auto const& layer = Plan::graph.layer_of(static_cast<int>(i));
+      auto const index = static_cast<int>(parameter) - layer.first_parameter;
+      if (index >= 0 && index < layer.parameter_count)
+        return Sizes::template table<execution_mode::training>().device_of_stage(flow.stage[i]);
+    }
+    return 0;
+  }
+
+  /// each<Parameter>() for the trained weights of a device.
+  template <class Each>
+  static void for_each_weight(int device, Each const& each) {
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (visit<Parameter>(device, each), 0)...};
+    }(std::make_index_sequence<Plan::weights.count>{});
+  }
+  template <std::size_t Parameter, class Each>
+  static void visit(int device, Each const& each) {
+    if constexpr (Plan::graph.parameters[Parameter].trainable) {
+      constexpr int owner = device_of(Parameter);
+      if (owner == device) each.template operator()<Parameter>();
+    }
+  }
+
+  template <std::size_t Parameter>
+  static void fetch_accumulators(memory_type& own) {
+    for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
+      if (Plan::program.calls[call].needs_gradient && update<Parameter>::used_by(static_cast<int>(call)))
+        detail::move_accumulator<Sizes, true>(own, Plan::weights.offset[Parameter] + Plan::gradients.shift[call],
+                                              Plan::weights.size[Parameter]);
+  }
+
+  template <std::size_t Parameter>
+  static void apply_to(memory_type& own, host_memory const& memory, int device, range elements) {
+    constexpr auto floats = Sizes::state_floats(Parameter);
+    auto const first = Sizes::shards_state ? 0 : elements.first;
+    float* const state = own.state.data() + Sizes::state_offset(Parameter) + first;
+    if constexpr (Sizes::fetches_state && slots > 0) {
+      float* const local = own.local_state.data() + device * Sizes::largest_state * slots;
+      auto const count = elements.last - elements.first;
+      for (int i = 0; i < slots; ++i) std::copy_n(state + i * Sizes::all_state_floats, count, local + i * floats);
+      update<Parameter>::apply(memory, {local, floats}, elements);
+      for (int i = 0; i < slots; ++i) std::copy_n(local + i * floats, count, state + i * Sizes::all_state_floats);
+    } else {
+      update<Parameter>::apply(memory, {state, Sizes::all_state_floats}, elements);
+    }
+  }
+
+  /// All-gather: the other replicas get this one's shard, which none of them reads or writes meanwhile.
+  template <std::size_t Parameter>
+  static void give(all_replicas const& all, int replica, range elements) {
+    constexpr auto offset = Plan::weights.offset[Parameter];
+    float const* const from = all[static_cast<std::size_t>(replica)]->weights.data() + offset;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (static_cast<int>(i) != replica)
+        std::copy(from + elements.first, from + elements.last, all[i]->weights.data() + offset + elements.first);
+  }
+
+  template <std::size_t Parameter>
+  static void find_penalty(all_replicas const& all, memory_type& own, int device) {
+    constexpr auto const& info = Plan::graph.parameters[Parameter];
+    if constexpr (!info.regularizer.empty()) {
+      constexpr int owner = device_of(Parameter);
+      auto const& holder = Sizes::shards_weights && info.trainable ? *all[0] : own;
+      if (owner == device)
+        own.penalties[Parameter] = kernels::regularization_loss<architecture>(
+            info.regularizer, holder.weights.data() + Plan::weights.offset[Parameter], Plan::weights.size[Parameter]);
+    }
+  }
+};
+
+}  // namespace stagecraft
 
 // ---- stagecraft/kernels/initial_values.hpp
 // The first values of a weight tensor: what an initializer means, given the tensor's shape and a seed.
@@ -19009,392 +23262,413 @@ inline void initialize(initializer const& how, std::span<int const> shape, std::
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/loss_row.hpp
-// The interface of a loss's kernel: one row at a time.
-// Level 4 of the house.
+// ---- stagecraft/execution/weight_layout.hpp
+// From the layout in which the host keeps weights to row-major arrays and back. Level 5.
+
+namespace stagecraft {
+
+/// The weights of a model in one block, each where weight_storage_of says.
+template <Model M, class Arch>
+struct weight_layout {
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& storage = weight_storage_of<M, Arch>;
+
+  /// Whether a weight stands in panels of columns, for matrix products; else row by row.
+  template <std::size_t Parameter>
+  static constexpr bool is_packed = graph.parameters[Parameter].layout == parameter_layout::matrix;
+  template <std::size_t Parameter>
+  using packed = kernels::packed_groups<graph.parameters[Parameter].rows(), graph.parameters[Parameter].columns(),
+                                        graph.parameters[Parameter].groups, Arch>;
+
+  template <std::size_t Parameter>
+  static void read(float const* weights, float* row_major) {
+    float const* const from = weights + storage.offset[Parameter];
+    if constexpr (is_packed<Parameter>)
+      packed<Parameter>::unpack(from, row_major);
+    else
+      std::copy_n(from, graph.parameters[Parameter].size(), row_major);
+  }
+  template <std::size_t Parameter>
+  static void write(float const* row_major, float* weights) {
+    float* const to = weights + storage.offset[Parameter];
+    if constexpr (is_packed<Parameter>)
+      packed<Parameter>::pack(row_major, to);
+    else
+      std::copy_n(row_major, graph.parameters[Parameter].size(), to);
+  }
+
+  /// Initial values for all weights. `scratch` has the size of `weights`, and is left with zeros.
+  static void initialize(std::uint64_t seed, float* weights, float* scratch) {
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (initialize_one<Parameter>(seed, weights, scratch), 0)...};
+    }(std::make_index_sequence<storage.count>{});
+  }
+
+ private:
+  template <std::size_t Parameter>
+  static void initialize_one(std::uint64_t seed, float* weights, float* scratch) {
+    constexpr auto const& info = graph.parameters[Parameter];
+    kernels::initialize(info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter,
+                        scratch);
+    write<Parameter>(scratch, weights);
+    std::fill_n(scratch, info.size(), 0.0F);
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/kernels/flush_denormals.hpp
+// Arithmetic without denormal numbers, which processors treat a hundred times as slowly as others. Level 4 of the
+// house.
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 namespace stagecraft::kernels {
 
-/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
-inline constexpr float probability_epsilon = 1e-7F;
+/// While it lives, numbers below 2^-126 in size are 0 in the arithmetic of the calling thread: results as well as
+/// operands. An optimizer's state decays into them where gradients stay 0. TensorFlow's threads do the same. Without an
+/// effect on processors other than x86.
+class flush_denormals {
+ public:
+#if defined(__SSE2__)
+  flush_denormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | flush_to_zero | denormals_are_zero); }
+  ~flush_denormals() { _mm_setcsr(before_); }
+#else
+  flush_denormals() {}
+  ~flush_denormals() {}
+#endif
+  flush_denormals(flush_denormals const&) = delete;
+  flush_denormals& operator=(flush_denormals const&) = delete;
 
-/// The kernel of a loss, to be specialised for each type of loss (a user's own, too):
-///
-///     static float evaluate(target const* t, float const* prediction, float scale, float* gradient);
-///
-/// returns the loss of one row of Columns predictions, without scale, and writes scale * d(loss)/d(prediction) to
-/// `gradient` unless it is null. `gradient` may be `prediction`.
-template <auto Loss, int Columns, class Arch, class Type = std::remove_cv_t<decltype(Loss)>>
-struct loss_row {
-  static_assert(Columns < 0, "this loss has no kernel: specialise stagecraft::kernels::loss_row for it");
+#if defined(__SSE2__)
+ private:
+  static constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040;
+
+  unsigned before_;
+#endif
 };
-
-/// x limited to [epsilon, 1 - epsilon]; NaN stays.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> clip_probability(xsimd::batch<float, Arch> const& x) {
-  using value = xsimd::batch<float, Arch>;
-  return at_least(at_most(x, value(1.0F - probability_epsilon)), value(probability_epsilon));
-}
-
-/// slope where clipping did not change x, 0 where it did: the derivative of a clipped value.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> clip_slope(xsimd::batch<float, Arch> const& x,
-                                                          xsimd::batch<float, Arch> const& slope) {
-  using value = xsimd::batch<float, Arch>;
-  return xsimd::select((x < value(probability_epsilon)) | (x > value(1.0F - probability_epsilon)), value(0.0F), slope);
-}
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/loss_categorical.hpp
-// The cross entropies over the last axis, with class numbers or a distribution as target.
-// Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy, CategoricalCrossentropy. Level 4 of the house.
+// ---- stagecraft/execution/host_pipeline.hpp
+// Runs models with pipeline stages, and replicas of models, on the host: each device's passes in the order of the
+// timetable, on as many threads as the host has. All memory is taken when the session is made; no step allocates.
+// Level 5.
 
-namespace stagecraft::kernels {
+namespace stagecraft {
 
-namespace detail {
+/// Weights, optimizer state and executions of a model's replicas, each with a device for every stage that the
+/// assignment names. `host<Threads>` carries out the work of all devices on up to `Threads` threads. Results have the
+/// bits of the same model without stages, for any schedule and any number of threads.
+///
+/// Between two passes on different threads there are bounded rings in the receiver's memory, guarded by a count of each
+/// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
+/// comes out; weight updates are carried out whole or not at all.
+template <Model M, auto Training, class Machine>
+class host_pipeline : public session_shape<M, Training> {
+ public:
+  using architecture = typename Machine::architecture;
+  static constexpr int replicas = replicas_of<M, Training, Machine>;
+  using sizes = pipeline_sizes<M, Training, Machine, replicas>;
+  template <execution_mode Mode, int Pass>
+  using plan = pipeline_plan<M, Training, Mode, Machine, Pass>;
+  static constexpr int devices = sizes::devices;
+  /// The threads that work: no more than there are devices.
+  static constexpr int threads = std::min(Machine::threads, replicas* devices);
+  using shape_type = session_shape<M, Training>;
+  using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
 
-/// Calls body(load, store, keep) for each batch of a row: `load(pointer)` reads the batch of that row (0 in
-/// the lanes behind the row), `store(value, pointer)` writes it, `keep(value)` puts 0 in the lanes behind the row.
-template <int Columns, class Arch, class Body>
-inline void for_each_batch_of_row(Body const& body) {
-  constexpr int width = lanes<Arch>;
-  constexpr int whole = Columns / width * width;
-  constexpr int rest = Columns - whole;
-  for (std::int64_t i = 0; i < whole; i += width)
-    body([i](float const* p) { return batch<Arch>::load_unaligned(p + i); },
-         [i](batch<Arch> const& value, float* p) { value.store_unaligned(p + i); },
-         [](batch<Arch> const& value) { return value; });
-  if constexpr (rest > 0)
-    body([](float const* p) { return load_first<Arch>(p + whole, rest); },
-         [](batch<Arch> const& value, float* p) { store_first(value, p + whole, rest); },
-         [](batch<Arch> const& value) { return keep_first(value, rest); });
-}
+  explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
+      : team_(threads > 1 ? std::make_unique<thread_team>(threads) : nullptr),
+        seed_(seed),
+        learning_rate_(first_plan::training.optimizer.learning_rate) {
+    for (std::size_t i = 0; i < replicas_.size(); ++i) {
+      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), slot_count, workspace_floats());
+      pointers_[i] = replicas_[i].get();
+    }
+    // Gradients are not in use yet: their memory takes the values before they are packed.
+    layout::initialize(seed, replicas_[0]->weights.data(), replicas_[0]->gradients.data());
+    begin_run();
+  }
 
-/// The sum of exp(x - shift) over a row, which is also written to `exponentials` unless it is null.
-template <int Columns, class Arch>
-[[nodiscard]] inline float row_sum_of_exponentials(float const* x, float shift, float* exponentials) {
-  batch<Arch> sum(0.0F);
-  for_each_batch_of_row<Columns, Arch>([&](auto load, auto store, auto keep) {
-    batch<Arch> const value = kernels::exp(load(x) - batch<Arch>(shift));
-    sum = sum + keep(value);
-    if (exponentials != nullptr) store(value, exponentials);
-  });
-  return horizontal_sum(sum);
-}
+  /// One execution: `steps` micro-batches of each replica, a multiple of those of a weight update (else data_error
+  /// E4070). `feed(to, replica, step)` fills each, on the thread of the replica's first stage; `results(view)` sees its
+  /// losses and predictions, on the thread of the last stage. Both are called in the order of the steps for each
+  /// replica, and perhaps at the same time for several. They may wait; if they have a member `cancel`, it is called
+  /// once when another thread has failed, and ends what they wait for.
+  template <class Feed, class Results>
+  void train(int steps, Feed const& feed, Results const& results) {
+    if (steps % accumulation_steps != 0)
+      detail::throw_data_error("E4070",
+                               "steps: expected a multiple of the %d micro-batches of a weight update, found %d",
+                               accumulation_steps, steps);
+    auto all = execution(feed, results, true);
+    all.first_step = steps_;
+    steps_ += static_cast<std::uint64_t>(steps) * replicas;
+    run<execution_mode::training>(all, steps);
+  }
+  /// The same without training.
+  template <class Feed, class Results>
+  void test(int steps, Feed const& feed, Results const& results) {
+    run<execution_mode::inference>(execution(feed, results, true), steps);
+  }
+  /// Forward passes alone.
+  template <class Feed, class Results>
+  void predict(int steps, Feed const& feed, Results const& results) {
+    run<execution_mode::inference>(execution(feed, results, false), steps);
+  }
 
-template <int Columns>
-inline float invalid_row(float* gradient) {
-  float const nan = std::numeric_limits<float>::quiet_NaN();
-  if (gradient != nullptr)
-    for (int column = 0; column < Columns; ++column) gradient[column] = nan;
-  return nan;
-}
+  /// All replicas get the weights of the first one. Called before the first execution of a run.
+  void begin_run() {
+    for (std::size_t i = 1; i < replicas_.size(); ++i)
+      std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+  }
+  /// An execution of training has no micro-batches left over.
+  void begin_accumulation() {}
 
-}  // namespace detail
+  [[nodiscard]] float learning_rate() const { return learning_rate_; }
+  void set_learning_rate(float rate) { learning_rate_ = rate; }
 
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::sparse_categorical_crossentropy> {
-  using value_type = batch<Arch>;
+  /// The stored weights of one parameter of the first replica.
+  [[nodiscard]] float* weight(std::size_t parameter) {
+    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+  }
+  [[nodiscard]] float const* weight(std::size_t parameter) const {
+    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+  }
+  /// Copies a parameter from or to its own, row-major shape. All replicas have it after the next `begin_run`.
+  template <std::size_t Parameter>
+  void read_weight(float* row_major) const {
+    layout::template read<Parameter>(replicas_[0]->weights.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_weight(float const* row_major) {
+    layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
+  }
+  template <std::size_t Parameter>
+  static constexpr bool is_packed = weight_layout<M, architecture>::template is_packed<Parameter>;
+  template <std::size_t Parameter>
+  using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
 
-  static float evaluate(std::int32_t const* target, float const* prediction, float scale, float* gradient) {
-    if (*target < 0 || *target >= Columns) return detail::invalid_row<Columns>(gradient);
-    if constexpr (Loss.from_logits) return from_logits(*target, prediction, scale, gradient);
-    return from_probabilities(*target, prediction, scale, gradient);
+  /// From now on, what each thread does is recorded there; null: no more.
+  void record(trace* to) {
+    trace_ = to;
+    if (to != nullptr) to->reserve(threads);
   }
 
  private:
-  static float from_logits(std::int32_t label, float const* x, float scale, float* gradient) {
-    float const label_value = x[label];  // read before the gradient, which may take the same place, is written
-    float const largest = detail::row_max<Columns, Arch>(x);
-    float const sum = detail::row_sum_of_exponentials<Columns, Arch>(x, largest, gradient);
-    if (gradient != nullptr) {
-      transform<Arch>(
-          Columns, [factor = scale / sum](value_type const& e) { return e * value_type(factor); }, gradient,
-          static_cast<float const*>(gradient));
-      gradient[label] -= scale;
+  using first_plan = plan<execution_mode::training, 0>;
+  using layout = weight_layout<M, architecture>;
+  using memory_type = pipeline_memory<sizes>;
+  using execution_type = pipeline_execution<host_pipeline>;
+  using update = pipeline_update<sizes, first_plan>;
+  static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+  static constexpr int slot_count = Training.optimizer.slots();
+  static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
+  static constexpr bool has_penalties = [] {
+    for (auto const& parameter : graph.parameters)
+      if (!parameter.regularizer.empty()) return true;
+    return false;
+  }();
+
+  template <class Feed, class Results>
+  execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
+    execution_type all;
+    all.feed = &feed;
+    all.call_feed = [](void const* what, pipeline_feed<host_pipeline> const& to, int replica, int step) {
+      (*static_cast<Feed const*>(what))(to, replica, step);
+    };
+    all.results = &results;
+    all.call_results = [](void const* what, step_view<host_pipeline> const& view) {
+      (*static_cast<Results const*>(what))(view);
+    };
+    all.cancel = [](execution_type const& what) noexcept {
+      if constexpr (requires(Feed const& f) { f.cancel(); }) static_cast<Feed const*>(what.feed)->cancel();
+      if constexpr (requires(Results const& r) { r.cancel(); }) static_cast<Results const*>(what.results)->cancel();
+    };
+    all.has_targets = has_targets;
+    all.team = team_.get();
+    all.seed = seed_;
+    all.record = trace_;
+    all.shared_weights = replicas_[0]->weights.data();
+    return all;
+  }
+
+  template <execution_mode Mode>
+  void run(execution_type const& all, int steps) {
+    for (auto& replica : replicas_)
+      for (auto& count : replica->done) count.reset();
+    auto work = [&](int worker) {
+      kernels::flush_denormals const flush;
+      work_of<Mode>(all, steps, worker);
+    };
+    auto const count_updates = [this] { updates_ += std::exchange(new_updates_, 0); };
+    try {
+      if (team_ != nullptr)
+        team_->run(work, [&] { all.cancel(all); });
+      else
+        work(0);
+    } catch (...) {
+      count_updates();
+      throw;
     }
-    return std::log(sum) + largest - label_value;
+    count_updates();
   }
 
-  // Keras takes the logarithms of the clipped probabilities as logits: the loss is log(sum q) - log q[label].
-  static float from_probabilities(std::int32_t label, float const* p, float scale, float* gradient) {
-    float const label_probability = p[label];
-    value_type sums(0.0F);
-    detail::for_each_batch_of_row<Columns, Arch>(
-        [&](auto load, auto, auto keep) { sums = sums + keep(clip_probability(load(p))); });
-    float const sum = horizontal_sum(sums);
-    float const low = probability_epsilon;
-    float const high = 1.0F - probability_epsilon;
-    bool const clipped = label_probability < low || label_probability > high;
-    float const q = label_probability < low ? low : label_probability > high ? high : label_probability;
-    if (gradient != nullptr) {
-      transform<Arch>(
-          Columns, [factor = scale / sum](value_type const& x) { return clip_slope(x, value_type(factor)); }, gradient,
-          p);
-      if (!clipped) gradient[label] -= scale / q;
+  /// What one thread does: its devices' passes, slot by slot, and their weight updates.
+  template <execution_mode Mode>
+  void work_of(execution_type const& all, int steps, int worker) {
+    constexpr bool trains = Mode == execution_mode::training;
+    if (has_penalties && all.has_targets && !find_penalties(worker)) return;
+    int const round = trains ? accumulation_steps : steps;
+    timetable const table = trains ? sizes::template table<Mode>()
+                                   : timetable(sizes::options.schedule, detail::devices_of_stages<M>, steps, false);
+    for (int first = 0; first < steps; first += round) {
+      for (int slot = 0; slot < table.slots(); ++slot)
+        if (!run_slot<Mode>(all, table, slot, first, worker)) return;
+      if constexpr (trains)
+        if (!run_update(worker, first / round)) return;
     }
-    return std::log(sum) - std::log(q);
-  }
-};
-
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::categorical_crossentropy> {
-  using value_type = batch<Arch>;
-
-  static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
-    if constexpr (Loss.from_logits) return from_logits(target, prediction, scale, gradient);
-    return from_probabilities(target, prediction, scale, gradient);
   }
 
- private:
-  static value_type smooth(value_type const& t) {
-    if constexpr (Loss.label_smoothing == 0) return t;
-    return t * value_type(1.0F - Loss.label_smoothing) + value_type(Loss.label_smoothing / Columns);
-  }
-
-  // The gradient is TensorFlow's softmax(x) - t, which is the derivative if the target sums to 1.
-  static float from_logits(float const* target, float const* x, float scale, float* gradient) {
-    float const largest = detail::row_max<Columns, Arch>(x);
-    float const sum = detail::row_sum_of_exponentials<Columns, Arch>(x, largest, nullptr);
-    value_type const log_sum(std::log(sum));
-    value_type const shift(largest);
-    value_type const inverse(1.0F / sum);
-    value_type losses(0.0F);
-    detail::for_each_batch_of_row<Columns, Arch>([&](auto load, auto store, auto keep) {
-      value_type const shifted = load(x) - shift;
-      value_type const t = smooth(load(target));
-      // A target of 0 gives 0 even for a logit of -inf, as in TensorFlow.
-      losses = losses + keep(xsimd::select(t == value_type(0.0F), value_type(0.0F), t * (log_sum - shifted)));
-      if (gradient != nullptr) store((kernels::exp(shifted) * inverse - t) * value_type(scale), gradient);
+  template <execution_mode Mode>
+  bool run_slot(execution_type const& all, timetable const& table, int slot, int first, int worker) {
+    static constexpr auto passes =
+        list_passes<Mode>(std::make_index_sequence<static_cast<std::size_t>(sizes::template table<Mode>().passes())>{});
+    bool going = true;
+    auto const run_pass = [&](int replica, int device, int pass) {
+      if (!going || table.device_of_pass(pass) != device) return;
+      int const micro_batch = table.micro_batch_at(pass, slot);
+      if (micro_batch < 0) return;
+      going = passes[static_cast<std::size_t>(pass)](all, *replicas_[static_cast<std::size_t>(replica)],
+                                                     first + micro_batch, worker);
+    };
+    // On each device backward passes come first, in the order of stages: the rings are made for that.
+    for_each_device(worker, [&](int replica, int device) {
+      if (table.trains())
+        for (int stage = 0; stage < table.stages(); ++stage) run_pass(replica, device, table.backward_pass(stage));
+      for (int stage = 0; stage < table.stages(); ++stage) run_pass(replica, device, table.forward_pass(stage));
     });
-    return horizontal_sum(losses);
+    return going;
   }
 
-  // q = p / sum p, clipped; the loss is -sum t log q.
-  static float from_probabilities(float const* target, float const* p, float scale, float* gradient) {
-    value_type const sum(transform_sum<Arch>(Columns, [](value_type const& x) { return x; }, p));
-    value_type losses(0.0F);
-    value_type dots(0.0F);  // sum of q * dloss/dq
-    detail::for_each_batch_of_row<Columns, Arch>([&](auto load, auto, auto keep) {
-      value_type const normalized = load(p) / sum;
-      value_type const q = clip_probability(normalized);
-      value_type const t = smooth(load(target));
-      losses = losses - keep(t * kernels::log(q));
-      dots = dots - keep(clip_slope(normalized, t));
+  /// All devices are ready before the first one changes a weight, and have changed theirs before the next pass.
+  bool run_update(int worker, int number) {
+    if (!synchronize()) return false;
+    auto const begin = trace_ != nullptr ? trace::now() : 0;
+    for_each_device(worker, [&](int r, int d) { update::sum_calls(*pointers_[static_cast<std::size_t>(r)], d); });
+    if constexpr (replicas > 1) {
+      if (!synchronize()) return false;
+      for_each_device(worker, [&](int r, int d) { update::reduce(pointers_, r, d); });
+      if (!synchronize()) return false;
+    }
+    for_each_device(worker, [&](int replica, int device) {
+      update::apply(pointers_, replica, device, learning_rate_, updates_ + 1 + number);
     });
-    if (gradient != nullptr) {
-      value_type const dot(horizontal_sum(dots));
-      value_type const factor = value_type(scale) / sum;
-      detail::for_each_batch_of_row<Columns, Arch>([&](auto load, auto store, auto) {
-        value_type const normalized = load(p) / sum;
-        value_type const slope = clip_slope(normalized, smooth(load(target)) / clip_probability(normalized));
-        store((value_type(0.0F) - slope - dot) * factor, gradient);
+    if (trace_ != nullptr)
+      for_each_device(worker, [&](int replica, int device) {
+        trace_->record({.replica = replica,
+                        .device = device,
+                        .worker = worker,
+                        .kind = pass_kind::weight_update,
+                        .begin_ns = begin,
+                        .end_ns = trace::now()});
       });
-    }
-    return horizontal_sum(losses);
+    if (worker == 0) new_updates_ = number + 1;
+    return synchronize() && (!has_penalties || find_penalties(worker));
   }
+
+  /// Each device those of its weights, for the last one's losses.
+  bool find_penalties(int worker) {
+    for_each_device(worker, [&](int r, int d) { update::find_penalties(pointers_, r, d); });
+    return synchronize();
+  }
+
+  bool synchronize() { return team_ == nullptr || team_->synchronize(); }
+
+  /// each(replica, device) for the devices of a thread, which lie beside each other.
+  template <class Each>
+  static void for_each_device(int worker, Each const& each) {
+    for (int unit = (worker * replicas * devices + threads - 1) / threads;
+         unit < ((worker + 1) * replicas * devices + threads - 1) / threads; ++unit)
+      each(unit / devices, unit % devices);
+  }
+
+  template <execution_mode Mode, std::size_t... Pass>
+  static constexpr auto list_passes(std::index_sequence<Pass...>) {
+    return std::array{&pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::run...};
+  }
+
+  template <std::size_t... Call>
+  static constexpr long long largest_workspace(std::index_sequence<Call...>) {
+    using plan_of_all = host_plan<M, Training, execution_mode::training, host_machine<1, architecture>>;
+    long long largest = 0;
+    for (long long const floats : {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<
+                                            host_call<plan_of_all, static_cast<int>(Call)>>()...})
+      largest = std::max(largest, floats);
+    return largest;
+  }
+  static constexpr long long workspace_floats() {
+    return largest_workspace(std::make_index_sequence<graph.calls.size()>{});
+  }
+
+  std::unique_ptr<thread_team> team_;
+  std::array<std::unique_ptr<memory_type>, replica_count> replicas_;
+  std::array<memory_type*, replica_count> pointers_{};
+  std::uint64_t seed_;
+  std::uint64_t steps_ = 0;  // of training, of all replicas
+  std::int64_t updates_ = 0;
+  std::int64_t new_updates_ = 0;  // of this execution
+  float learning_rate_;
+  trace* trace_ = nullptr;
 };
 
-}  // namespace stagecraft::kernels
+}  // namespace stagecraft
 
-// ---- stagecraft/kernels/loss_elementwise.hpp
-// The losses that are a mean over the last axis: mean squared and absolute error, Huber, binary cross entropy.
-// Keras counterpart: tf.keras.losses. Level 4 of the house.
+// ---- stagecraft/execution/host_threads.hpp
+// The threads that a session's steps are divided among. Level 5.
 
-namespace stagecraft::kernels {
+namespace stagecraft {
 
-namespace detail {
-
-/// The loop over a row for a loss whose value is mean(Element::value(p, t)).
-template <class Element, int Columns, class Arch>
-struct mean_loss_row {
-  using batch_type = batch<Arch>;
-
-  static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
-    constexpr int width = lanes<Arch>;
-    constexpr int whole = Columns / width * width;
-    constexpr int rest = Columns - whole;
-    batch_type const slope_scale(scale / static_cast<float>(Columns));
-    batch_type sum(0.0F);
-    for (std::int64_t i = 0; i < whole; i += width) {
-      batch_type const p = batch_type::load_unaligned(prediction + i);
-      batch_type const t = batch_type::load_unaligned(target + i);
-      sum = sum + Element::value(p, t);
-      if (gradient != nullptr) (Element::slope(p, t) * slope_scale).store_unaligned(gradient + i);
-    }
-    if constexpr (rest > 0) {
-      batch_type const p = load_first<Arch>(prediction + whole, rest);
-      batch_type const t = load_first<Arch>(target + whole, rest);
-      sum = sum + keep_first(Element::value(p, t), rest);
-      if (gradient != nullptr) store_first(Element::slope(p, t) * slope_scale, gradient + whole, rest);
-    }
-    return horizontal_sum(sum) / static_cast<float>(Columns);
-  }
-};
-
-template <class Arch>
-struct squared_error_element {
-  using value_type = batch<Arch>;
-  static value_type value(value_type const& p, value_type const& t) { return (p - t) * (p - t); }
-  static value_type slope(value_type const& p, value_type const& t) { return value_type(2.0F) * (p - t); }
-};
-
-template <class Arch>
-struct absolute_error_element {
-  using value_type = batch<Arch>;
-  static value_type value(value_type const& p, value_type const& t) { return xsimd::abs(p - t); }
-  static value_type slope(value_type const& p, value_type const& t) {
-    value_type const error = p - t;
-    value_type const zero(0.0F);
-    return xsimd::select(error > zero, value_type(1.0F),
-                         xsimd::select(error < zero, value_type(-1.0F), error * zero));  // NaN stays
-  }
-};
-
-template <auto Loss, class Arch>
-struct huber_element {
-  using value_type = batch<Arch>;
-  static value_type value(value_type const& p, value_type const& t) {
-    value_type const size = xsimd::abs(p - t);
-    return xsimd::select(size <= value_type(Loss.delta), value_type(0.5F) * size * size,
-                         value_type(Loss.delta) * size - value_type(0.5F * Loss.delta * Loss.delta));
-  }
-  static value_type slope(value_type const& p, value_type const& t) {
-    return at_least(at_most(p - t, value_type(Loss.delta)), value_type(-Loss.delta));
-  }
-};
-
-template <auto Loss, class Arch>
-struct binary_crossentropy_element {
-  using value_type = batch<Arch>;
-
-  static value_type smooth(value_type const& t) {
-    if constexpr (Loss.label_smoothing == 0) return t;
-    return t * value_type(1.0F - Loss.label_smoothing) + value_type(0.5F * Loss.label_smoothing);
-  }
-
-  static value_type value(value_type const& p, value_type const& target) {
-    value_type const t = smooth(target);
-    if constexpr (Loss.from_logits) {
-      return at_least(p, value_type(0.0F)) - p * t + kernels::softplus(-xsimd::abs(p));
+/// `Threads` threads, the calling one included. They keep their place when a session moves.
+template <int Threads>
+class host_threads {
+ public:
+  /// Calls `work(memory)` on each thread, with its own share and its own workspace of `workspace_floats` floats behind
+  /// that of the thread before. Denormal numbers count as 0 meanwhile.
+  template <class Work>
+  void run(host_memory const& memory, [[maybe_unused]] long long workspace_floats, Work const& work) {
+    if constexpr (Threads == 1) {
+      kernels::flush_denormals const flush;
+      work(memory);
     } else {
-      value_type const q = clip_probability(p);
-      value_type const epsilon(probability_epsilon);
-      value_type const one(1.0F);
-      return value_type(0.0F) - t * kernels::log(q + epsilon) - (one - t) * kernels::log(one - q + epsilon);
+      auto on_thread = [&](int thread) {
+        kernels::flush_denormals const flush;
+        host_memory own = memory;
+        own.workspace += thread * workspace_floats;
+        own.share = {thread, Threads};
+        own.team = team_.get();
+        work(own);
+      };
+      team_->run(on_thread);
     }
   }
 
-  static value_type slope(value_type const& p, value_type const& target) {
-    value_type const t = smooth(target);
-    if constexpr (Loss.from_logits) {
-      return kernels::sigmoid(p) - t;
-    } else {
-      value_type const q = clip_probability(p);
-      value_type const epsilon(probability_epsilon);
-      value_type const one(1.0F);
-      return clip_slope(p, (one - t) / (one - q + epsilon) - t / (q + epsilon));
-    }
+  /// Waits for the others, inside `run`. False if a step has failed, on any thread.
+  static bool synchronize([[maybe_unused]] host_memory const& memory) {
+    if constexpr (Threads > 1)
+      return memory.team->synchronize();
+    else
+      return true;
   }
+
+ private:
+  std::unique_ptr<thread_team> team_ = Threads > 1 ? std::make_unique<thread_team>(Threads) : nullptr;
 };
 
-}  // namespace detail
-
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::mean_squared_error>
-    : detail::mean_loss_row<detail::squared_error_element<Arch>, Columns, Arch> {};
-
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::mean_absolute_error>
-    : detail::mean_loss_row<detail::absolute_error_element<Arch>, Columns, Arch> {};
-
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::huber>
-    : detail::mean_loss_row<detail::huber_element<Loss, Arch>, Columns, Arch> {};
-
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::binary_crossentropy>
-    : detail::mean_loss_row<detail::binary_crossentropy_element<Loss, Arch>, Columns, Arch> {};
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/loss.hpp
-// Value and gradient of the losses over a batch of rows; the losses themselves are in loss_*.hpp.
-// Keras counterpart: tf.keras.losses. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-/// What a loss takes as target: class numbers, or a float per prediction.
-template <auto Loss>
-using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>;
-
-/// Returns sum over rows of scale[row] * loss(row), and writes the gradient of that sum by the predictions.
-///
-/// - `target`: (Rows) class numbers for sparse losses, (Rows, Columns) floats otherwise;
-/// - `prediction`: (Rows, Columns); probabilities, or logits if `Loss.from_logits`;
-/// - `scale`: (Rows). A row with scale 0 (padding) gives 0 and the gradient 0, whatever it holds, NaN included;
-/// - `gradient`: (Rows, Columns), written; null if it is not wanted. May be `prediction`;
-/// - `row_loss`: (Rows), the losses without scale (0 for rows with scale 0); null if they are not wanted.
-///
-/// A class number outside of [0, Columns) makes the loss and the row's gradient NaN. For a model that ends in a softmax
-/// or sigmoid layer, Keras in graph mode takes the logits in front of that activation instead of the probabilities;
-/// value and gradient agree up to the clipping of probabilities at 1e-7.
-template <auto Loss, int Rows, int Columns, class Arch = default_architecture>
-inline float loss(target_type<Loss> const* target, float const* prediction, float const* scale, float* gradient,
-                  float* row_loss = nullptr) {
-  constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
-  double total = 0;
-  for (std::int64_t row = 0; row < Rows; ++row) {
-    float* const row_gradient = gradient == nullptr ? nullptr : gradient + row * Columns;
-    float value = 0;
-    if (scale[row] != 0)
-      value = loss_row<Loss, Columns, Arch>::evaluate(target + row * target_columns, prediction + row * Columns,
-                                                      scale[row], row_gradient);
-    else if (row_gradient != nullptr)
-      for (int column = 0; column < Columns; ++column) row_gradient[column] = 0;
-    if (row_loss != nullptr) row_loss[row] = value;
-    total += static_cast<double>(scale[row]) * static_cast<double>(value);
-  }
-  return static_cast<float>(total);
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/regularization.hpp
-// Weight penalties: their value, and their share of the gradient.
-// Keras counterpart: tf.keras.regularizers.L1L2. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-/// l1 * sum|w| + l2 * sum w^2 over n weights.
-template <class Arch = default_architecture>
-[[nodiscard]] inline float regularization_loss(regularizer const& penalty, float const* w, std::int64_t n) {
-  using value = batch<Arch>;
-  float loss = 0;
-  if (penalty.l1 != 0) loss += penalty.l1 * transform_sum<Arch>(n, [](value const& x) { return xsimd::abs(x); }, w);
-  if (penalty.l2 != 0) loss += penalty.l2 * transform_sum<Arch>(n, [](value const& x) { return x * x; }, w);
-  return loss;
-}
-
-/// g += l1 * sign(w) + 2 * l2 * w, with sign(0) = 0 as in TensorFlow.
-template <class Arch = default_architecture>
-inline void add_regularization_gradient(regularizer const& penalty, float const* w, float* g, std::int64_t n) {
-  using value = batch<Arch>;
-  if (penalty.empty()) return;
-  value const l1(penalty.l1);
-  value const twice_l2(2.0F * penalty.l2);
-  value const zero(0.0F);
-  transform<Arch>(
-      n,
-      [=](value const& x, value const& gradient) {
-        value const sign = xsimd::select(x > zero, l1, xsimd::select(x < zero, -l1, zero));
-        return gradient + fused_multiply_add(twice_l2, x, sign);
-      },
-      g, w, static_cast<float const*>(g));
-}
-
-}  // namespace stagecraft::kernels
+}  // namespace stagecraft
 
 // ---- stagecraft/execution/host_session.hpp
 // Runs the steps of a program on the host: forward, losses, backward, weight update. All memory is taken when a session
@@ -19405,22 +23679,24 @@ namespace stagecraft {
 /// Weights, optimizer state and steps of one model. Batches are always whole: rows of a partial one that hold no sample
 /// have the scale 0, and `set_valid_samples` tells the layers that gather statistics of the batch.
 template <Model M, auto Training, class Machine>
-class host_session {
+class host_session : public session_shape<M, Training> {
+  using shape_type = session_shape<M, Training>;
+
  public:
+  using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count, shape_type::input_shape,
+      shape_type::output_shape;
   using architecture = typename Machine::architecture;
   using training_plan = host_plan<M, Training, execution_mode::training, Machine>;
   using inference_plan = host_plan<M, Training, execution_mode::inference, Machine>;
 
   static constexpr int threads = Machine::threads;
-  static constexpr int batch = Training.batch_size;
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& outputs = outputs_of<M>;
-  static constexpr std::size_t output_count = outputs.size();
+  static constexpr int replicas = 1;
 
   explicit host_session(std::uint64_t seed = training_plan::training.seed)
       : block_(std::max(training_plan::program.floats, inference_plan::program.floats)),
         weights_(storage.floats),
-        gradients_(storage.floats),
+        gradients_(training_plan::gradients.floats),
+        halves_(training_plan::accumulates_halves ? (training_plan::gradients.floats + 1) / 2 : 0),
         slots_(storage.floats * slot_count),
         workspace_(threads * workspace_floats()),
         targets_(target_offset(output_count)),
@@ -19428,12 +23704,14 @@ class host_session {
     memory_ = {.block = block_.data(),
                .weights = weights_.data(),
                .gradients = gradients_.data(),
+               .halves = reinterpret_cast<std::uint16_t*>(halves_.data()),
                .slots = slots_.data(),
                .workspace = workspace_.data(),
                .seed = seed,
                .learning_rate = training_plan::training.optimizer.learning_rate,
                .valid_samples = batch};
-    initialize(seed);
+    // Gradients are not in use yet: their memory takes the values before they are packed.
+    layout::initialize(seed, memory_.weights, memory_.gradients);
   }
 
   /// Where the samples of an input go: (batch, shape...).
@@ -19442,35 +23720,14 @@ class host_session {
   }
   /// Says how many samples the batch of the next steps has, from the first row on; the other rows only fill it.
   void set_valid_samples(int count) { memory_.valid_samples = count; }
-  [[nodiscard]] static constexpr int input_count() {
-    int count = 0;
-    for (auto const& call : graph.calls) count += call.is_input ? 1 : 0;
-    return count;
-  }
-  [[nodiscard]] static constexpr shape const& input_shape(int index) { return graph.calls[input_call(index)].shape; }
-  [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) {
-    return graph.call(outputs[output]).shape;
-  }
-
   /// Where the targets of an output go: class numbers (batch, rows per sample) if its loss is sparse, else floats.
   template <std::size_t Output>
   [[nodiscard]] auto* target() {
-    using type = kernels::target_type<loss_of<Output>>;
-    return reinterpret_cast<type*>(targets_.data() + target_offset(Output));
+    return reinterpret_cast<typename shape_type::template target_type<Output>*>(targets_.data() +
+                                                                                target_offset(Output));
   }
   /// The weight of each row of an output in the loss: sample weight / valid rows, 0 for rows without a sample.
   [[nodiscard]] float* scale(std::size_t output) { return scales_.data() + scale_offset(output); }
-  /// Rows of the last axis that one sample of an output has.
-  [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
-    return output_shape(output).size() / output_shape(output).back();
-  }
-  /// Whether the targets of an output are class numbers.
-  [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
-    return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-      bool const sparse[]{loss_of<Output>.sparse_targets...};
-      return sparse[output];
-    }(std::make_index_sequence<output_count>{});
-  }
   /// What the last forward step gave, before a later step overwrites it.
   [[nodiscard]] float const* prediction(std::size_t output, bool training) const {
     return memory_.block + (training ? training_plan::program.calls[at(outputs[output])].value
@@ -19493,17 +23750,50 @@ class host_session {
         look();
       }
       if (!host_threads<threads>::synchronize(memory) || !run_backward(memory)) return;
-      if (micro_batch_ + 1 == accumulation_steps) run_updates(memory, std::make_index_sequence<storage.count>{});
+      if (memory.accumulated + 1 == accumulation_steps) run_updates(memory, std::make_index_sequence<storage.count>{});
     });
     ++memory_.step;
-    if (++micro_batch_ == accumulation_steps) {
+    if (++memory_.accumulated == accumulation_steps) {
       ++memory_.update;
-      micro_batch_ = 0;
+      memory_.accumulated = 0;
     }
   }
 
+  /// One execution: `steps` micro-batches. `feed(session, 0, step)` fills inputs, targets and scales of each;
+  /// `results(view)` sees its losses and predictions, before the backward steps of training. What one of them throws
+  /// comes out.
+  template <class Feed, class Results>
+  void train(int steps, Feed const& feed, Results const& results) {
+    for (int step = 0; step < steps; ++step) {
+      feed(*this, 0, step);
+      train_step([&] { results(view(step, true)); });
+    }
+  }
+  /// The same without training.
+  template <class Feed, class Results>
+  void test(int steps, Feed const& feed, Results const& results) {
+    for (int step = 0; step < steps; ++step) {
+      feed(*this, 0, step);
+      test_step();
+      results(view(step, false));
+    }
+  }
+  /// Forward steps alone.
+  template <class Feed, class Results>
+  void predict(int steps, Feed const& feed, Results const& results) {
+    for (int step = 0; step < steps; ++step) {
+      feed(*this, 0, step);
+      predict_step();
+      total_loss_ = 0;
+      losses_.fill(0);
+      results(view(step, false));
+    }
+  }
+  /// Called before the first execution of a run; a session of several replicas makes their weights the same.
+  void begin_run() {}
+
   /// Forgets micro-batches whose weights have not been updated yet.
-  void begin_accumulation() { micro_batch_ = 0; }
+  void begin_accumulation() { memory_.accumulated = 0; }
 
   /// Forward step and losses, as in evaluation.
   void test_step() {
@@ -19526,52 +23816,34 @@ class host_session {
   /// Copies a parameter from or to its own, row-major shape.
   template <std::size_t Parameter>
   void read_weight(float* row_major) const {
-    if constexpr (is_packed<Parameter>)
-      packed<Parameter>::unpack(weight(Parameter), row_major);
-    else
-      std::copy_n(weight(Parameter), graph.parameters[Parameter].size(), row_major);
+    layout::template read<Parameter>(memory_.weights, row_major);
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
-    if constexpr (is_packed<Parameter>)
-      packed<Parameter>::pack(row_major, weight(Parameter));
-    else
-      std::copy_n(row_major, graph.parameters[Parameter].size(), weight(Parameter));
+    layout::template write<Parameter>(row_major, memory_.weights);
   }
-
   template <std::size_t Parameter>
-  static constexpr bool is_packed = graph.parameters[Parameter].layout == parameter_layout::matrix;
+  static constexpr bool is_packed = weight_layout<M, architecture>::template is_packed<Parameter>;
   template <std::size_t Parameter>
-  using packed = kernels::packed_groups<graph.parameters[Parameter].rows(), graph.parameters[Parameter].columns(),
-                                        graph.parameters[Parameter].groups, architecture>;
+  using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
 
  private:
   static constexpr auto const& storage = weight_storage_of<M, architecture>;
   static constexpr int slot_count = Training.optimizer.slots();
-  static constexpr int accumulation_steps = Training.pipeline.accumulation_steps();
-  template <std::size_t Output>
-  static constexpr auto loss_of = losses::loss_of_output<Output>(Training.loss);
-
-  using step = void (*)(host_memory const&);
+  static constexpr int accumulation_steps = training_plan::options.accumulation_steps();
+  using layout = weight_layout<M, architecture>;
+  using shape_type::input_call, shape_type::target_offset, shape_type::scale_offset;
 
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-  [[nodiscard]] static constexpr std::size_t input_call(int index) {
-    for (std::size_t i = 0; i < graph.calls.size(); ++i)
-      if (graph.calls[i].is_input && index-- == 0) return i;
-    return 0;
-  }
-  [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
-    long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i)
-      offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
-    return offset;
-  }
-  [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
-    long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i)
-      offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
-    return offset;
+  using step_function = void (*)(host_memory const&);
+
+  [[nodiscard]] step_view<host_session> view(int step, bool training) {
+    return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      return step_view<host_session>(
+          {.step = step, .valid_samples = memory_.valid_samples, .training = training, .total_loss = total_loss_},
+          losses_, {prediction(Output, training)...}, {target<Output>()...});
+    }(std::make_index_sequence<output_count>{});
   }
 
   template <class Plan, std::size_t Call>
@@ -19582,18 +23854,66 @@ class host_session {
   template <std::size_t Call>
   static void backward_step(host_memory const& memory) {
     using steps = operation<layer_t<M, static_cast<int>(Call)>>;
-    if constexpr (training_plan::program.calls[Call].needs_gradient)
-      if (detail::takes_part<steps>(memory)) steps::backward(host_call<training_plan, static_cast<int>(Call)>{memory});
+    if constexpr (training_plan::program.calls[Call].needs_gradient) {
+      using call = host_call<training_plan, static_cast<int>(Call)>;
+      if (detail::takes_part<steps>(memory)) steps::backward(call{memory});
+      if constexpr (adds_own_gradients(Call)) {
+        if (!host_threads<threads>::synchronize(memory)) return;
+        add_own_gradients(call{memory}, std::make_index_sequence<static_cast<std::size_t>(call::input_count)>{});
+      }
+      if constexpr (training_plan::accumulates_halves && call::parameter_count > 0) {
+        if (!host_threads<threads>::synchronize(memory)) return;
+        for_each_parameter<Call>([&]<std::size_t Parameter>() {
+          detail::parameter_update<training_plan, Parameter>::accumulate(memory, training_plan::gradients.shift[Call],
+                                                                         memory.share.of(storage.size[Parameter], 16));
+        });
+      }
+    }
+  }
+  template <std::size_t Call, class Each>
+  static void for_each_parameter(Each const& each) {
+    constexpr auto const& layer = graph.layer_of(static_cast<int>(Call));
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (each.template operator()<at(layer.first_parameter) + Index>(), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(layer.parameter_count)>{});
+  }
+  /// Whether gradients of a call have been written to places of their own.
+  static constexpr bool adds_own_gradients(std::size_t call) {
+    auto const& node = graph.calls[call];
+    bool result = !training_plan::accumulates_steps && !training_plan::program.calls[call].writes_parameter_gradient &&
+                  graph.layer_of(static_cast<int>(call)).parameter_count > 0;
+    for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge)
+      result = result || training_plan::program.own_gradient[at(edge)] >= 0;
+    return result;
+  }
+  template <class Call, std::size_t... Input>
+  static void add_own_gradients(Call const& call, std::index_sequence<Input...>) {
+    [[maybe_unused]] int const done[]{0, (add_own_gradient<static_cast<int>(Input)>(call), 0)...};
+    if constexpr (!training_plan::accumulates_steps && !Call::planned.writes_parameter_gradient)
+      for (int i = 0; i < Call::parameter_count; ++i) {
+        auto const [first, last] = call.elements(storage.size[at(Call::first_parameter + i)]);
+        kernels::scaled_add<true, architecture>(1.0F, call.parameter_gradient(i) + first,
+                                                call.memory.gradients + Call::weight_offset(i) + first, last - first);
+      }
+  }
+  template <int Input, class Call>
+  static void add_own_gradient(Call const& call) {
+    if constexpr (training_plan::program.own_gradient[at(graph.call(Call::call).first_input + Input)] >= 0) {
+      auto const [first, last] = call.elements(static_cast<long long>(batch) * Call::input_shape(Input).size());
+      auto const root = training_plan::program.calls[at(Call::input_call(Input))].gradient;
+      kernels::scaled_add<true, architecture>(1.0F, call.input_gradient(Input) + first,
+                                              call.memory.block + root + first, last - first);
+    }
   }
 
   // Steps stand in tables: an expression over all calls would meet the compilers' limits for large models.
   template <class Plan, std::size_t... Call>
   static constexpr auto forward_table(std::index_sequence<Call...>) {
-    return std::array<step, sizeof...(Call)>{&forward_step<Plan, Call>...};
+    return std::array<step_function, sizeof...(Call)>{&forward_step<Plan, Call>...};
   }
   template <std::size_t... Call>
   static constexpr auto backward_table(std::index_sequence<Call...>) {
-    return std::array<step, sizeof...(Call)>{&backward_step<Call>...};
+    return std::array<step_function, sizeof...(Call)>{&backward_step<Call>...};
   }
   using call_indices = std::make_index_sequence<graph.calls.size()>;
 
@@ -19630,47 +23950,40 @@ class host_session {
   template <class Plan, std::size_t Output>
   void run_loss() {
     constexpr int call = outputs[Output];
-    constexpr int columns = output_shape(Output).back();
-    constexpr int rows = batch * rows_per_sample(Output);
     constexpr float output_weight = Training.loss_weights.values[Output];
-    constexpr auto const& planned = Plan::program.calls[at(call)];
-    constexpr bool wants_gradient = Plan::trains && planned.needs_gradient;
-    constexpr bool adds = wants_gradient && Plan::program.loss_adds_gradient[Output];
-    float* gradient = nullptr;
-    if constexpr (adds)
-      gradient = memory_.block + Plan::program.loss_gradient;
-    else if constexpr (wants_gradient)
-      gradient = memory_.block + planned.gradient;
-
-    losses_[Output] = kernels::loss<loss_of<Output>, rows, columns, architecture>(
-        target<Output>(), memory_.block + planned.value, scale(Output), gradient);
-    total_loss_ += output_weight * losses_[Output];
+    constexpr bool wants_gradient = Plan::trains && Plan::program.calls[at(call)].needs_gradient;
+    detail::loss_gradient gradient;
+    float factor = output_weight;
     if constexpr (wants_gradient) {
-      float const factor = output_weight * gradient_factor_;
-      if (factor != 1.0F)
-        kernels::scaled_add<false, architecture>(factor, gradient, gradient, static_cast<std::int64_t>(rows) * columns);
-      if constexpr (adds)
-        kernels::scaled_add<true, architecture>(1.0F, gradient, memory_.block + planned.gradient,
-                                                static_cast<std::int64_t>(rows) * columns);
+      gradient.to = memory_.block + Plan::gradient(call);
+      if constexpr (Plan::program.loss_adds_gradient[Output])
+        gradient.scratch = memory_.block + Plan::program.loss_gradient;
+      factor *= detail::gradient_factor<Plan>(memory_.accumulated);
     }
+    losses_[Output] = detail::loss_step<shape_type, Training, Output, architecture>(
+        memory_.block + Plan::value(call), target<Output>(), scale(Output), gradient, factor);
+    total_loss_ += output_weight * losses_[Output];
   }
 
-  // Sum: gradients are added. Mean: each is divided by their number first. Running mean: what has been gathered is
-  // scaled down before each one is added (keras.ipu GradientAccumulationReductionMethod).
-  void begin_micro_batch(host_memory const& memory) {
-    using enum gradient_accumulation_reduction_method;
-    constexpr auto method = Training.pipeline.reduction_method;
-    auto const n = static_cast<float>(micro_batch_);
-    if (memory.share.is_first()) {
-      if (method == mean) gradient_factor_ = 1.0F / static_cast<float>(accumulation_steps);
-      if (method == running_mean) gradient_factor_ = 1.0F / (n + 1.0F);
-    }
-    auto const [first, last] = memory.share.of(storage.floats, 16);
-    float* const gradients = memory.gradients + first;
-    if (micro_batch_ == 0)
-      kernels::fill<architecture>(gradients, 0.0F, last - first);
-    else if (method == running_mean)
-      kernels::scaled_add<false, architecture>(n / (n + 1.0F), gradients, gradients, last - first);
+  static void begin_micro_batch(host_memory const& memory) {
+    for_each_call_of_gradients([&]<std::size_t Call>() {
+      for_each_parameter<Call>([&]<std::size_t Parameter>() {
+        detail::parameter_update<training_plan, Parameter>::begin(memory, training_plan::gradients.shift[Call],
+                                                                  memory.share.of(storage.size[Parameter], 16));
+      });
+    });
+  }
+  template <class Each>
+  static void for_each_call_of_gradients(Each const& each) {
+    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+      [[maybe_unused]] int const done[]{0, (visit_gradients<Call>(each), 0)...};
+    }(call_indices{});
+  }
+  template <std::size_t Call, class Each>
+  static void visit_gradients(Each const& each) {
+    if constexpr (training_plan::program.calls[Call].needs_gradient &&
+                  graph.layer_of(static_cast<int>(Call)).parameter_count > 0)
+      each.template operator()<Call>();
   }
 
   template <std::size_t... Parameter>
@@ -19690,22 +24003,11 @@ class host_session {
   }
   template <std::size_t Parameter>
   static void run_update(host_memory const& memory) {
-    constexpr auto const& info = graph.parameters[Parameter];
-    if constexpr (info.trainable && !updated_in_backward(Parameter)) {
-      auto const [first, last] = memory.share.of(storage.size[Parameter], 16);
-      auto const size = last - first;
-      auto const offset = storage.offset[Parameter] + first;
-      float* const gradient = memory.gradients + offset;
-      float* const values = memory.weights + offset;
-      if constexpr (!info.regularizer.empty()) {
-        // Each micro-batch's loss contains the penalty: a sum of gradients contains it as often.
-        constexpr bool sum = Training.pipeline.reduction_method == gradient_accumulation_reduction_method::sum;
-        constexpr auto times = static_cast<float>(sum ? accumulation_steps : 1);
-        constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
-        kernels::add_regularization_gradient<architecture>(penalty, values, gradient, size);
-      }
-      kernels::update<Training.optimizer, architecture>(memory.learning_rate, memory.update, values, gradient,
-                                                        memory.slots + offset, storage.floats, size);
+    if constexpr (graph.parameters[Parameter].trainable && !updated_in_backward(Parameter)) {
+      using update = detail::parameter_update<training_plan, Parameter>;
+      auto const elements = memory.share.of(storage.size[Parameter], 16);
+      if constexpr (training_plan::accumulates_steps) update::sum_calls(memory, elements);
+      update::apply(memory, {memory.slots + storage.offset[Parameter] + elements.first, storage.floats}, elements);
     }
   }
   [[nodiscard]] static constexpr bool updated_in_backward(std::size_t parameter) {
@@ -19731,29 +24033,32 @@ class host_session {
     return (largest_workspace<training_plan>(call_indices{}) + 15) / 16 * 16;
   }
 
-  void initialize(std::uint64_t seed) {
-    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (initialize_weight<Parameter>(seed), 0)...};
-    }(std::make_index_sequence<storage.count>{});
-  }
-  // Gradients are not in use yet: their memory takes the values before they are packed.
-  template <std::size_t Parameter>
-  void initialize_weight(std::uint64_t seed) {
-    constexpr auto const& info = graph.parameters[Parameter];
-    kernels::initialize(info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter,
-                        memory_.gradients);
-    write_weight<Parameter>(memory_.gradients);
-    std::fill_n(memory_.gradients, info.size(), 0.0F);
-  }
-
-  aligned_block block_, weights_, gradients_, slots_, workspace_, targets_, scales_;
+  aligned_block block_, weights_, gradients_, halves_, slots_, workspace_, targets_, scales_;
   host_memory memory_;
   host_threads<threads> threads_;
   std::array<float, output_count> losses_{};
   float total_loss_ = 0;
-  float gradient_factor_ = 1;
-  int micro_batch_ = 0;
 };
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/session_of.hpp
+// Which session runs a model on the host. Level 5.
+
+namespace stagecraft {
+
+/// Whether a model needs devices of its own: it has stages or replicas, or keeps something in remote memory.
+template <Model M, auto Training, class Machine>
+inline constexpr bool runs_on_devices =
+    is_pipelined<M> || replicas_of<M, Training, Machine> > 1 || options_of<M, Training>.offloads_optimizer_state() ||
+    options_of<M, Training>.offloads_weights() ||
+    options_of<M, Training>.offload_gradient_accumulation_buffers == offload::remote;
+
+/// The session of a model: host_session, whose threads divide each step, or host_pipeline, whose threads carry out the
+/// work of devices. They are used in the same way.
+template <Model M, auto Training, class Machine>
+using session_of = std::conditional_t<runs_on_devices<M, Training, Machine>, host_pipeline<M, Training, Machine>,
+                                      host_session<M, Training, Machine>>;
 
 }  // namespace stagecraft
 
@@ -19761,28 +24066,6 @@ class host_session {
 // The rules that a training description must follow, alone and with its model; each has a code. Level 4.
 
 namespace stagecraft::detail {
-
-/// E4020 and E4021, E2020 to E2022: numbers of samples and steps.
-template <class Training>
-constexpr void check_steps_of_training(Training const& training, bool pipelined, diagnostic& problem) {
-  auto const& pipeline = training.pipeline;
-  int const accumulation = pipeline.gradient_accumulation_steps_per_replica;
-  if (training.batch_size < 1)
-    problem.report(4020, "the training has batch_size ", training.batch_size, "; it must be at least 1");
-  if (training.steps_per_execution < 1)
-    problem.report(4021, "the training has steps_per_execution ", training.steps_per_execution,
-                   "; it must be at least 1");
-  if (accumulation < 0)
-    problem.report(2020, "the training has gradient_accumulation_steps_per_replica ", accumulation,
-                   "; it must be at least 1, or 0 if it is not set");
-  if (pipelined && accumulation == 0 && pipeline.schedule != schedule::sequential)
-    problem.report(2022,
-                   "the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica; "
-                   "a pipeline is trained on several micro-batches per weight update");
-  if (accumulation > 1 && training.steps_per_execution % accumulation != 0)
-    problem.report(2021, "the training has steps_per_execution ", training.steps_per_execution,
-                   ", which is not a multiple of gradient_accumulation_steps_per_replica ", accumulation);
-}
 
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
 template <class M, auto Training, std::size_t Output>
@@ -19797,10 +24080,31 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
                      "; choose the metric with or without sparse_, or metrics::accuracy");
 }
 
+/// The rules of all numbers and options, of a model with stages or without.
+template <class M, auto Training>
+constexpr void check_options_of_training(diagnostic& problem) {
+  constexpr bool accumulates_results = options_of<M, Training>.accumulate_outfeed;
+  auto const checked = options_to_check<M, Training>();
+  if (Training.batch_size < 1)
+    problem.report(4020, "the training has batch_size ", Training.batch_size, "; it must be at least 1");
+  check_steps_per_execution(checked.steps_per_execution, problem);
+  check_accumulation(checked, problem);
+  check_number_of_replicas(Training.num_replicas, problem);
+  check_queues(Training.infeed_queue, Training.outfeed_queue, accumulates_results, Training.asynchronous_callbacks,
+               problem);
+  check_storage(checked, problem);
+  check_outfeed(checked, problem);
+  check_recomputation(checked, problem);
+  check_schedule(checked, true, problem);
+  check_state_of_layers(checked, problem);
+  if (!problem.failed()) check_accumulation_of_schedule(checked, problem);
+  if (!problem.failed()) check_execution_of_updates(checked, problem);
+}
+
 template <class M, auto Training, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   diagnostic problem;
-  check_steps_of_training(Training, is_pipelined<M>, problem);
+  check_options_of_training<M, Training>(problem);
   if constexpr (requires { decltype(Training.loss)::size; }) {
     constexpr int losses = decltype(Training.loss)::size;
     if (losses != static_cast<int>(sizeof...(Output)))
@@ -19825,7 +24129,114 @@ template <Model M, auto Training>
 inline constexpr diagnostic training_problem =
     find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
 
+/// The first rule that a training description breaks with a machine.
+template <Model M, auto Training, class Machine>
+inline constexpr diagnostic machine_problem = [] {
+  diagnostic problem;
+  check_devices_of_machine(graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
+  return problem;
+}();
+
 }  // namespace stagecraft::detail
+
+// ---- stagecraft/training/run_kind.hpp
+// What steps are carried out for. Keras counterpart: ModeKeys. Level 6.
+
+namespace stagecraft {
+
+/// Steps of `fit`, of `evaluate` (and of validation), or of `predict`.
+enum class run_kind : unsigned char { training, evaluation, prediction };
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/callback_list.hpp
+// Several callbacks, called one after the other.
+// Keras counterpart: tf.keras.callbacks.CallbackList. Level 6.
+
+namespace stagecraft {
+
+/// Calls each hook of its callbacks, in the order in which they were added. It does not own them.
+class callback_list {
+ public:
+  callback_list() = default;
+  explicit callback_list(std::vector<callback*> callbacks) : callbacks_(std::move(callbacks)) {}
+
+  void append(callback& added) { callbacks_.push_back(&added); }
+  [[nodiscard]] bool empty() const noexcept { return callbacks_.empty(); }
+
+  void set_params(callback_params const& params) {
+    for (callback* c : callbacks_) c->set_params(params);
+  }
+  void set_model(trainable& model) {
+    for (callback* c : callbacks_) c->set_model(model);
+  }
+
+  void on_train_begin(logs& values) {
+    for (callback* c : callbacks_) c->on_train_begin(values);
+  }
+  void on_train_end(logs& values) {
+    for (callback* c : callbacks_) c->on_train_end(values);
+  }
+  void on_test_begin(logs& values) {
+    for (callback* c : callbacks_) c->on_test_begin(values);
+  }
+  void on_test_end(logs& values) {
+    for (callback* c : callbacks_) c->on_test_end(values);
+  }
+  void on_predict_begin(logs& values) {
+    for (callback* c : callbacks_) c->on_predict_begin(values);
+  }
+  void on_predict_end(logs& values) {
+    for (callback* c : callbacks_) c->on_predict_end(values);
+  }
+  void on_epoch_begin(int epoch, logs& values) {
+    for (callback* c : callbacks_) c->on_epoch_begin(epoch, values);
+  }
+  void on_epoch_end(int epoch, logs& values) {
+    for (callback* c : callbacks_) c->on_epoch_end(epoch, values);
+  }
+  void on_train_batch_begin(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_train_batch_begin(batch, values);
+  }
+  void on_train_batch_end(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_train_batch_end(batch, values);
+  }
+  void on_test_batch_begin(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_test_batch_begin(batch, values);
+  }
+  void on_test_batch_end(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_test_batch_end(batch, values);
+  }
+  void on_predict_batch_begin(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_predict_batch_begin(batch, values);
+  }
+  void on_predict_batch_end(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_predict_batch_end(batch, values);
+  }
+
+  /// The hooks of one kind of run.
+  void on_begin(run_kind kind, logs& values) {
+    if (kind == run_kind::training) return on_train_begin(values);
+    kind == run_kind::evaluation ? on_test_begin(values) : on_predict_begin(values);
+  }
+  void on_end(run_kind kind, logs& values) {
+    if (kind == run_kind::training) return on_train_end(values);
+    kind == run_kind::evaluation ? on_test_end(values) : on_predict_end(values);
+  }
+  void on_batch_begin(run_kind kind, int batch, logs& values) {
+    if (kind == run_kind::training) return on_train_batch_begin(batch, values);
+    kind == run_kind::evaluation ? on_test_batch_begin(batch, values) : on_predict_batch_begin(batch, values);
+  }
+  void on_batch_end(run_kind kind, int batch, logs& values) {
+    if (kind == run_kind::training) return on_train_batch_end(batch, values);
+    kind == run_kind::evaluation ? on_test_batch_end(batch, values) : on_predict_batch_end(batch, values);
+  }
+
+ private:
+  std::vector<callback*> callbacks_;
+};
+
+}  // namespace stagecraft
 
 // ---- stagecraft/training/class_weight.hpp
 // How much a class counts in the loss.
@@ -20231,6 +24642,8 @@ struct predict_options {
 //   E4016  an array without samples' axis, or of too many dimensions (sample_source)
 //   E4017  steps_per_execution that does not divide the epoch's batches (trainer)
 //   E4018  gradient accumulation that does not divide the batches of an execution (trainer)
+//   E4041  fewer batches than replicas (trainer)
+//   E4042  weights asked for while steps run (trainer)
 
 namespace stagecraft {
 
@@ -20423,334 +24836,50 @@ inline void check_steps(char const* option, int steps, int batches) {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/training/row_weights.hpp
-// How much each row of a batch counts in the loss.
-// Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them. Level 6.
+// ---- stagecraft/training/execution_rules.hpp
+// How the batches of a run become steps of its replicas, and steps become executions: Keras on IPU's rules, checked
+// before anything runs. Keras counterpart: IPUDataHandler. Level 6.
 
 namespace stagecraft {
 
-/// The weights of the rows of a batch: sample weight times class weight. Check both first (data_checks.hpp).
-class row_weights {
- public:
-  /// All weights are 1.
-  row_weights() = default;
-  /// \param sample_weight one number per sample, or nothing given
-  /// \param by_class one weight per class, or empty
-  /// \param targets where a sample's class is taken from: the number itself, or the first largest of several
-  [[gnu::cold]] row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class,
-                            sample_source targets)
-      : sample_weight_(std::move(sample_weight)), targets_(std::move(targets)), by_class_(by_class.size()) {
-    for (class_weight_entry const& entry : by_class) by_class_[static_cast<std::size_t>(entry.label)] = entry.weight;
+/// How many steps each replica takes: all batches, shared out evenly. As in Keras on IPU, those that are left over are
+/// left out, with a warning.
+/// Errors: E4003 if `asked` steps (0: all) need more batches than there are, E4041 if some replica would have none.
+/// \param option the steps' name in errors, and `argument` that of the data
+[[nodiscard]] inline int steps_of_replica(char const* argument, char const* option, int asked, int batches,
+                                          int replicas) {
+  if (asked > 0) {
+    check_steps(option, asked * replicas, batches);
+    return asked;
   }
-
-  /// Whether any weight can differ from 1.
-  [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
-
-  /// Writes one weight per row.
-  void gather(std::span<std::int32_t const> rows, float* destination) const {
-    if (sample_weight_.given()) {
-      sample_weight_.gather(rows, destination);
-    } else {
-      for (std::size_t i = 0; i < rows.size(); ++i) destination[i] = 1;
-    }
-    if (by_class_.empty()) return;
-    for (std::size_t i = 0; i < rows.size(); ++i) destination[i] *= by_class_[class_of(rows[i])];
-  }
-
- private:
-  /// Keras rounds a single number, and takes the largest of several.
-  [[nodiscard]] std::size_t class_of(std::int32_t row) const {
-    int const size = targets_.sample_size();
-    if (size > 1) {
-      int best = 0;
-      for (int i = 1; i < size; ++i)
-        if (targets_.at(row, i) > targets_.at(row, best)) best = i;
-      return static_cast<std::size_t>(best);
-    }
-    double const target = targets_.at(row);
-    if (!(target >= -0.5 && target < static_cast<double>(by_class_.size()) - 0.5)) {
-      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %zu, found %.15g at sample %d",
-                               by_class_.size() - 1, target, static_cast<int>(row));
-    }
-    return static_cast<std::size_t>(target + 0.5);
-  }
-
-  sample_source sample_weight_;
-  sample_source targets_;
-  std::vector<float> by_class_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/shuffle.hpp
-// The order in which an epoch visits the samples.
-// Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform. Level 6.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// SplitMix64: one 64-bit number per call, from a counter.
-class order_generator {
- public:
-  constexpr order_generator(std::uint64_t seed, std::uint64_t stream) noexcept : state_(mix(seed) ^ mix(~stream)) {}
-
-  /// A number in [0, bound), all equally likely (Lemire's multiplication with rejection).
-  constexpr std::uint32_t below(std::uint32_t bound) noexcept {
-    std::uint32_t const threshold = (0u - bound) % bound;
-    for (;;) {
-      std::uint64_t const product = (next() >> 32) * bound;
-      if (static_cast<std::uint32_t>(product) >= threshold) return static_cast<std::uint32_t>(product >> 32);
-    }
-  }
-
- private:
-  static constexpr std::uint64_t mix(std::uint64_t z) noexcept {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  constexpr std::uint64_t next() noexcept { return mix(state_ += 0x9e3779b97f4a7c15u); }
-
-  std::uint64_t state_;
-};
-
-}  // namespace detail
-
-/// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
-constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, std::uint64_t epoch) noexcept {
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
-  detail::order_generator generator(seed, epoch);
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::size_t const j = generator.below(static_cast<std::uint32_t>(i));
-    std::int32_t const last = order[i - 1];
-    order[i - 1] = order[j];
-    order[j] = last;
-  }
+  int const left = batches % replicas;
+  if (batches < replicas)
+    detail::throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d", argument,
+                             replicas, batches);
+  if (left != 0)
+    std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", batches,
+                 replicas, left == 1 ? "the last one is" : "the last ones are");
+  return batches / replicas;
 }
 
-/// The batches of an epoch. Memory is taken once, in the constructor.
-class epoch_order {
- public:
-  /// \param count number of samples
-  /// \param shuffle false: the order of the data, in every epoch
-  epoch_order(std::ptrdiff_t count, bool shuffle, std::uint64_t seed)
-      : order_(static_cast<std::size_t>(count)), shuffle_(shuffle), seed_(seed) {
-    for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
-  }
-
-  /// Sets the order of epoch `epoch`; it does not depend on the epochs before, so a training that is continued with
-  /// `initial_epoch` sees what an uninterrupted one would have seen.
-  void begin_epoch(int epoch) noexcept {
-    if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
-  }
-
-  /// Number of batches; a last one that is not full counts, unless `drop_remainder`.
-  [[nodiscard]] int batches(int batch_size, bool drop_remainder = false) const noexcept {
-    std::size_t const size = static_cast<std::size_t>(batch_size);
-    return static_cast<int>((order_.size() + (drop_remainder ? 0 : size - 1)) / size);
-  }
-
-  /// The samples of one batch; fewer than `batch_size` in a last one that is not full.
-  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size) const noexcept {
-    std::size_t const first = static_cast<std::size_t>(index) * static_cast<std::size_t>(batch_size);
-    std::size_t const left = order_.size() - first;
-    return std::span(order_).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
-  }
-
- private:
-  std::vector<std::int32_t> order_;
-  bool shuffle_;
-  std::uint64_t seed_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/data.hpp
-// From the user's arrays to batches: sources, sets, weights, orders and checks. Level 6.
-
-// ---- stagecraft/training/batch_loader.hpp
-// Brings samples, targets and their weights into a session's memory, one batch at a time, and checks them before the
-// first one. Level 6.
-
-namespace stagecraft {
-
-/// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
-/// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
-template <class Session, auto Training>
-class batch_loader {
- public:
-  /// What the arguments are called in errors.
-  struct argument_names {
-    char const* x = "x";
-    char const* y = "y";
-    char const* sample_weight = "sample_weight";
-  };
-  static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
-                                                   "validation_data.sample_weight"};
-
-  /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
-  explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
-    std::array<shape, static_cast<std::size_t>(Session::input_count())> inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
-    check_shapes(names.x, x, inputs);
-    check_count(names.x, x.count());
-    check_lengths(names.x, x, names.x, {});
-  }
-
-  /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
-  batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
-               std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
-      : batch_loader(x, names) {
-    y_ = y;
-    std::array<shape, outputs> targets;
-    for (std::size_t i = 0; i < outputs; ++i) {
-      targets[i] = Session::output_shape(i);
-      if (Session::sparse_targets(i)) --targets[i].dimension_count;
-    }
-    check_shapes(names.y, y, targets);
-    check_lengths(names.x, x, names.y, y);
-    for (std::size_t i = 0; i < outputs; ++i)
-      if (Session::sparse_targets(i))
-        check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
-                     y[static_cast<int>(i)], Session::output_shape(i).back());
-    check_sample_weight(names.sample_weight, sample_weight, x.count());
-    if (!class_weight.empty()) check_classes(class_weight);
-    weights_ = row_weights(sample_weight, class_weight, y[0]);
-  }
-
-  [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
-
-  void load_inputs(Session& session, std::span<std::int32_t const> rows) const {
-    for (int i = 0; i < Session::input_count(); ++i) {
-      float* const to = session.input(i);
-      x_[i].gather(rows, to);
-      auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
-      for (std::size_t row = rows.size(); row < batch; ++row) std::memcpy(to + row * size, to, size * sizeof(float));
-    }
-    session.set_valid_samples(static_cast<int>(rows.size()));
-  }
-
-  void load(Session& session, std::span<std::int32_t const> rows) const {
-    load_inputs(session, rows);
-    load_targets(session, rows, std::make_index_sequence<outputs>{});
-  }
-
- private:
-  // E4006. As in Keras, a sample has one class, that of its only output.
-  void check_classes(std::vector<class_weight_entry> const& class_weight) const {
-    if (outputs > 1)
-      detail::throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
-    if (Session::rows_per_sample(0) > 1)
-      detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
-                               Session::rows_per_sample(0));
-    int const width = Session::output_shape(0).back();
-    check_class_weight(class_weight, width == 1 ? 2 : width, y_[0]);
-  }
-
-  static constexpr std::size_t outputs = Session::output_count;
-  static constexpr auto batch = static_cast<std::size_t>(Session::batch);
-
-  template <std::size_t... Output>
-  void load_targets(Session& session, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
-    (load_target<Output>(session, rows), ...);
-  }
-  template <std::size_t Output>
-  void load_target(Session& session, std::span<std::int32_t const> rows) const {
-    auto* const target = session.template target<Output>();
-    y_[static_cast<int>(Output)].gather(rows, target);
-    constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
-    constexpr auto width =
-        Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
-    if (rows.size() < batch)
-      std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
-
-    float* const scale = session.scale(Output);
-    for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
-    if (weights_.given()) weights_.gather(rows, scale);
-    // From one number per sample to one per row, backwards since they share their memory.
-    float const share = 1.0F / static_cast<float>(rows.size() * per_sample);
-    for (std::size_t i = rows.size(); i-- > 0;) {
-      float const weight = scale[i] * share;
-      for (std::size_t k = 0; k < per_sample; ++k) scale[i * per_sample + k] = weight;
-    }
-    for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
-  }
-
-  sample_set x_, y_;
-  row_weights weights_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/callback_list.hpp
-// Several callbacks, called one after the other.
-// Keras counterpart: tf.keras.callbacks.CallbackList. Level 6.
-
-namespace stagecraft {
-
-/// Calls each hook of its callbacks, in the order in which they were added. It does not own them.
-class callback_list {
- public:
-  callback_list() = default;
-  explicit callback_list(std::vector<callback*> callbacks) : callbacks_(std::move(callbacks)) {}
-
-  void append(callback& added) { callbacks_.push_back(&added); }
-  [[nodiscard]] bool empty() const noexcept { return callbacks_.empty(); }
-
-  void set_params(callback_params const& params) {
-    for (callback* c : callbacks_) c->set_params(params);
-  }
-  void set_model(trainable& model) {
-    for (callback* c : callbacks_) c->set_model(model);
-  }
-
-  void on_train_begin(logs& values) {
-    for (callback* c : callbacks_) c->on_train_begin(values);
-  }
-  void on_train_end(logs& values) {
-    for (callback* c : callbacks_) c->on_train_end(values);
-  }
-  void on_test_begin(logs& values) {
-    for (callback* c : callbacks_) c->on_test_begin(values);
-  }
-  void on_test_end(logs& values) {
-    for (callback* c : callbacks_) c->on_test_end(values);
-  }
-  void on_predict_begin(logs& values) {
-    for (callback* c : callbacks_) c->on_predict_begin(values);
-  }
-  void on_predict_end(logs& values) {
-    for (callback* c : callbacks_) c->on_predict_end(values);
-  }
-  void on_epoch_begin(int epoch, logs& values) {
-    for (callback* c : callbacks_) c->on_epoch_begin(epoch, values);
-  }
-  void on_epoch_end(int epoch, logs& values) {
-    for (callback* c : callbacks_) c->on_epoch_end(epoch, values);
-  }
-  void on_train_batch_begin(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_train_batch_begin(batch, values);
-  }
-  void on_train_batch_end(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_train_batch_end(batch, values);
-  }
-  void on_test_batch_begin(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_test_batch_begin(batch, values);
-  }
-  void on_test_batch_end(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_test_batch_end(batch, values);
-  }
-  void on_predict_batch_begin(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_predict_batch_begin(batch, values);
-  }
-  void on_predict_batch_end(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_predict_batch_end(batch, values);
-  }
-
- private:
-  std::vector<callback*> callbacks_;
-};
+/// How many steps of each replica training executes at once. As in Keras on IPU, an execution is cut to an epoch that
+/// is shorter (with a warning), and must divide a longer one.
+/// Errors: E4017, E4018.
+[[nodiscard]] inline int steps_of_training_execution(int steps_of_epoch, int wanted, int accumulation_steps) {
+  int const steps = std::min(wanted, steps_of_epoch);
+  if (steps_of_epoch % steps != 0)
+    detail::throw_data_error("E4017", "steps_per_execution: expected a divisor of the epoch's %d batches, found %d",
+                             steps_of_epoch, steps);
+  if (steps % accumulation_steps != 0)
+    detail::throw_data_error(
+        "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches, found %d",
+        steps, accumulation_steps);
+  if (steps < wanted)
+    std::fprintf(stderr,
+                 "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
+                 wanted, steps_of_epoch, steps);
+  return steps;
+}
 
 }  // namespace stagecraft
 
@@ -20864,6 +24993,107 @@ struct invalid_trainer : trainable {
 };
 
 }  // namespace stagecraft::detail
+
+// ---- stagecraft/training/prediction.hpp
+// What `predict` gives: the outputs of all samples. Level 6.
+
+namespace stagecraft {
+
+/// A tensor (samples, shape...) per output, which steps write to, each its own rows; at the same time if they want.
+template <class Session>
+class prediction {
+  template <std::size_t Output>
+  static constexpr auto rank = static_cast<std::size_t>(Session::output_shape(Output).rank()) + 1;
+  template <std::size_t Output>
+  using tensor = xt::xtensor<float, rank<Output>>;
+  using indices = std::make_index_sequence<Session::output_count>;
+
+ public:
+  /// Takes the memory.
+  explicit prediction(std::ptrdiff_t samples)
+      : samples_(samples), tensors_([samples]<std::size_t... Output>(std::index_sequence<Output...>) {
+          return std::tuple<tensor<Output>...>(make<Output>(samples)...);
+        }(indices{})) {}
+
+  [[nodiscard]] std::ptrdiff_t samples() const noexcept { return samples_; }
+
+  /// Copies the samples of a step to the rows from `first` on.
+  template <class View>
+  void copy(View const& step, std::ptrdiff_t first) {
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) { (copy_output<Output>(step, first), ...); }(indices{});
+  }
+
+  /// The tensor, or a std::tuple of tensors if there are several outputs.
+  [[nodiscard]] auto take() {
+    if constexpr (Session::output_count == 1)
+      return std::move(std::get<0>(tensors_));
+    else
+      return std::move(tensors_);
+  }
+
+ private:
+  template <std::size_t Output>
+  [[nodiscard]] static tensor<Output> make(std::ptrdiff_t samples) {
+    std::array<std::size_t, rank<Output>> extents{static_cast<std::size_t>(samples)};
+    for (std::size_t axis = 1; axis < extents.size(); ++axis)
+      extents[axis] = static_cast<std::size_t>(Session::output_shape(Output)[static_cast<int>(axis) - 1]);
+    return tensor<Output>::from_shape(extents);
+  }
+
+  template <std::size_t Output, class View>
+  void copy_output(View const& step, std::ptrdiff_t first) {
+    constexpr auto size = static_cast<std::ptrdiff_t>(Session::output_shape(Output).size());
+    std::copy_n(step.prediction(Output), step.valid_samples() * size, std::get<Output>(tensors_).data() + first * size);
+  }
+
+  template <class Indices>
+  struct tensors_of;
+  template <std::size_t... Output>
+  struct tensors_of<std::index_sequence<Output...>> {
+    using type = std::tuple<tensor<Output>...>;
+  };
+
+  std::ptrdiff_t samples_;
+  typename tensors_of<indices>::type tensors_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/accumulated_value.hpp
+// One result that is gathered over several steps before the host sees it: `accumulate_outfeed` of
+// `pipelining_ops.pipeline`. Level 6.
+
+namespace stagecraft {
+
+/// Sums the shares of a mean in a type of the device; float16 is rounded, and overflows, at each addition.
+template <dtype Type>
+class accumulated_value {
+ public:
+  /// Adds one of `count` values whose mean is wanted.
+  void add(double value, int count) {
+    sum_ = rounded(sum_ + rounded(static_cast<float>(value) / static_cast<float>(count)));
+  }
+  /// The mean; begins again.
+  [[nodiscard]] double take() {
+    float const result = sum_;
+    sum_ = 0;
+    return static_cast<double>(result);
+  }
+
+ private:
+  [[nodiscard]] static float rounded(float value) {
+    if constexpr (Type == dtype::float16) {
+      std::uint16_t half = 0;
+      kernels::halves_of_floats(&value, &half, 1);
+      kernels::floats_of_halves(&half, &value, 1);
+    }
+    return value;
+  }
+
+  float sum_ = 0;
+};
+
+}  // namespace stagecraft
 
 // ---- stagecraft/training/metric_state.hpp
 // Running means of losses and metrics over the batches of an epoch.
@@ -21012,27 +25242,58 @@ class metric_state {
 }  // namespace stagecraft
 
 // ---- stagecraft/training/step_results.hpp
-// What a trainer reports: the means of loss and metrics over the batches of an epoch, under Keras's names. Level 6.
+// What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names. Level 6.
 
 namespace stagecraft {
 
 /// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
-/// metrics of each output, whose names begin with the output's layer if there are several.
-template <class Session, auto Training>
+/// metrics of each output, whose names begin with the output's layer if there are several. `predict` reports nothing.
+///
+/// The options of the pipeline, or of gradient accumulation, say what is reported, as Graphcore's outfeed does:
+/// - all of it, after each step: means over the samples;
+/// - `outfeed_loss`, `outfeed_mask`: while training, only the total loss, or not all metrics; the others are not
+///   computed and have no name;
+/// - `accumulate_outfeed`: per weight update, the mean of its micro-batches' results, each divided by their number and
+///   summed in `accumulate_outfeed_dtype`. In `evaluate` the same per execution; Graphcore's guide divides by the steps
+///   of the epoch, to which the mean over all executions comes in the end. An epoch's values are the means over its
+///   steps; a batch that is not full counts as much as the others;
+/// - `outfeed_mode::last`: the results of each execution's last step; those of the other steps are not computed. An
+///   epoch's values are the means of these.
+template <class Session, Model M, auto Training, run_kind Kind>
 class step_results {
+  static constexpr bool trains = Kind == run_kind::training;
+  static constexpr bool only_loss = trains && options_of<M, Training>.outfeed_loss;
+  static constexpr bool accumulates = Kind != run_kind::prediction && options_of<M, Training>.accumulate_outfeed;
+  static constexpr bool only_last = Training.outfeed_queue.outfeed_mode == outfeed_mode::last;
+  // A copy, since Clang 19 finds members of class type of a template argument at wrong places.
+  static constexpr auto compiled_metrics = Training.metrics;
+
+  struct metric_choice {
+    std::array<int, static_cast<std::size_t>(Training.metrics.size()) + 1> index{};
+    std::size_t count = 0;
+  };
+  static constexpr metric_choice chosen = [] {
+    metric_choice result;
+    if (Kind == run_kind::prediction || only_loss) return result;
+    for (int i = 0; i < Training.metrics.size(); ++i)
+      if (!trains || !options_of<M, Training>.outfeed_mask.leaves_out(i)) result.index[result.count++] = i;
+    return result;
+  }();
+
  public:
   static constexpr std::size_t outputs = Session::output_count;
-  static constexpr auto metrics = static_cast<std::size_t>(Training.metrics.size());
-  static constexpr std::size_t losses = outputs == 1 ? 1 : 1 + outputs;
-  /// Number of values: of what `evaluate` gives.
+  /// Metrics that are reported of each output.
+  static constexpr std::size_t metrics = chosen.count;
+  static constexpr std::size_t losses = Kind == run_kind::prediction ? 0 : outputs == 1 || only_loss ? 1 : 1 + outputs;
+  /// Number of values.
   static constexpr std::size_t count = losses + outputs * metrics;
+  using values_type = std::array<double, count>;
 
   step_results() {
     for (std::size_t output = 0; output < outputs; ++output)
       for (std::size_t i = 0; i < metrics; ++i)
-        metrics_[output * metrics + i] =
-            metric_state(compiled_metrics[static_cast<int>(i)], Session::sparse_targets(output),
-                         Session::output_shape(output).back());
+        metrics_[output * metrics + i] = metric_state(
+            compiled_metrics[chosen.index[i]], Session::sparse_targets(output), Session::output_shape(output).back());
   }
 
   [[nodiscard]] static std::string name(std::size_t index) {
@@ -21040,56 +25301,45 @@ class step_results {
     if (index < losses) return output_name(index - 1) + "_loss";
     if constexpr (metrics > 0) {
       auto const output = (index - losses) / metrics;
-      std::string const metric(compiled_metrics[static_cast<int>((index - losses) % metrics)].name());
+      std::string const metric(compiled_metrics[chosen.index[(index - losses) % metrics]].name());
       return outputs == 1 ? metric : output_name(output) + "_" + metric;
     }
     return {};
   }
 
-  /// Logs with all names, to be filled again and again.
-  [[nodiscard]] static logs make_logs() {
-    logs result;
-    for (std::size_t i = 0; i < count; ++i) result[name(i)] = 0;
+  /// Says of how many steps the next execution consists.
+  void begin_execution(int steps) {
+    steps_ = steps;
+    if constexpr (accumulates) {
+      gathered_.fill({});
+      gathered_steps_ = 0;
+      gathered_count_ = trains ? std::min(steps, options_of<M, Training>.accumulation_steps()) : steps;
+    }
+  }
+
+  /// Takes in a step.
+  void add(step_view<Session> const& step) {
+    if constexpr (count > 0) {
+      if (only_last && step.step() + 1 != steps_) return;
+      if constexpr (accumulates)
+        for (auto& metric : metrics_) metric.reset();
+      add_metrics(step, std::make_index_sequence<outputs>{});
+      if constexpr (accumulates) {
+        gather(step);
+      } else {
+        for (std::size_t i = 0; i < losses; ++i) losses_[i].add(loss(step, i), step.valid_samples());
+      }
+    }
+  }
+
+  [[nodiscard]] values_type values() const {
+    values_type result{};
+    for (std::size_t i = 0; i < count; ++i)
+      result[i] = accumulates || i < losses ? losses_[i].result() : metrics_[i - losses].result();
     return result;
-  }
-
-  void reset() {
-    for (auto& loss : losses_) loss.reset();
-    for (auto& metric : metrics_) metric.reset();
-  }
-
-  /// Takes in a step of `rows` samples: predictions and targets are still in the session's memory.
-  void add(Session& session, int rows, bool training) {
-    losses_[0].add(static_cast<double>(session.total_loss()), rows);
-    if constexpr (losses > 1)
-      for (std::size_t output = 0; output < outputs; ++output)
-        losses_[1 + output].add(static_cast<double>(session.loss(output)), rows);
-    add_metrics(session, rows, training, std::make_index_sequence<outputs>{});
-  }
-
-  [[nodiscard]] std::array<double, count> values() const {
-    std::array<double, count> result{};
-    for (std::size_t i = 0; i < losses; ++i) result[i] = losses_[i].result();
-    for (std::size_t i = 0; i < metrics_.size(); ++i) result[losses + i] = metrics_[i].result();
-    return result;
-  }
-
-  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them.
-  void write(logs& values_of_step) const {
-    if (values_of_step.size() < count) values_of_step = make_logs();
-    auto const all = values();
-    for (std::size_t i = 0; i < count; ++i) values_of_step.value(i) = all[i];
-  }
-  /// Into any logs, each name with a prefix.
-  void write(logs& values_of_epoch, std::string const& prefix) const {
-    auto const all = values();
-    for (std::size_t i = 0; i < count; ++i) values_of_epoch[prefix + name(i)] = all[i];
   }
 
  private:
-  // A copy, since Clang 19 finds members of class type of a template argument at wrong places.
-  static constexpr auto compiled_metrics = Training.metrics;
-
   [[nodiscard]] static std::string output_name(std::size_t output) {
     std::string result(Session::graph.layer_of(Session::outputs[output]).name.view());
     int same = 0;
@@ -21099,19 +25349,1202 @@ class step_results {
     return same > 0 ? result + "_" + std::to_string(same) : result;
   }
 
-  template <std::size_t... Output>
-  void add_metrics(Session& session, int rows, bool training, std::index_sequence<Output...>) {
-    (add_metrics_of<Output>(session, rows, training), ...);
-  }
-  template <std::size_t Output>
-  void add_metrics_of(Session& session, int rows, bool training) {
-    for (std::size_t i = 0; i < metrics; ++i)
-      metrics_[Output * metrics + i].update(session.prediction(Output, training), session.template target<Output>(),
-                                            rows * Session::rows_per_sample(Output));
+  [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
+    return static_cast<double>(index == 0 ? step.total_loss() : step.loss(index - 1));
   }
 
-  std::array<running_mean, losses> losses_;
+  template <std::size_t... Output>
+  void add_metrics(step_view<Session> const& step, std::index_sequence<Output...>) {
+    (add_metrics_of<Output>(step), ...);
+  }
+  template <std::size_t Output>
+  void add_metrics_of(step_view<Session> const& step) {
+    for (std::size_t i = 0; i < metrics; ++i)
+      metrics_[Output * metrics + i].update(step.prediction(Output), step.template target<Output>(),
+                                            step.valid_samples() * Session::rows_per_sample(Output));
+  }
+
+  void gather(step_view<Session> const& step) {
+    for (std::size_t i = 0; i < count; ++i)
+      gathered_[i].add(i < losses ? loss(step, i) : metrics_[i - losses].result(), gathered_count_);
+    if (++gathered_steps_ < gathered_count_) return;
+    gathered_steps_ = 0;
+    for (std::size_t i = 0; i < count; ++i) losses_[i].add(gathered_[i].take(), gathered_count_);
+  }
+
+  using accumulated = accumulated_value<options_of<M, Training>.accumulate_outfeed_dtype>;
+
+  std::array<running_mean, accumulates ? count : losses> losses_;
   std::array<metric_state, outputs * metrics> metrics_;
+  std::array<accumulated, accumulates ? count : 0> gathered_;  // since the last one that was reported
+  int gathered_steps_ = 0;
+  int gathered_count_ = 1;
+  int steps_ = 1;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/replica_results.hpp
+// What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod. Level 6.
+
+namespace stagecraft {
+
+/// The results of each replica, which add to their own at the same time, and what is made of them for the host, as
+/// `replicated_metric_reduction_method` says:
+/// - `none`: those of the last replica;
+/// - `list`: all of them. In logs, "loss" is the last replica's, and "loss_replica_0" and so on are those of all;
+///   `evaluate` gives an array per value, with one number per replica;
+/// - `sum`, `mean`: of all replicas, in their order.
+/// With one replica these are all the same.
+template <class Session, Model M, auto Training, run_kind Kind>
+class replica_results {
+ public:
+  using results_of_one = step_results<Session, M, Training, Kind>;
+  using values_of_one = typename results_of_one::values_type;
+  static constexpr int replicas = Session::replicas;
+  static constexpr std::size_t count = results_of_one::count;
+  static constexpr bool lists =
+      replicas > 1 && Training.replicated_metric_reduction_method == replicated_metric_reduction_method::list;
+  using values_of_all = std::array<values_of_one, std::size_t{replicas}>;
+  /// One entry per value: a number, or an array of numbers if all replicas are listed.
+  using report_type = std::array<std::conditional_t<lists, std::array<double, std::size_t{replicas}>, double>, count>;
+
+  void begin_execution(int steps) {
+    for (auto& each : replicas_) each.results.begin_execution(steps);
+  }
+  [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[static_cast<std::size_t>(replica)].results; }
+
+  [[nodiscard]] values_of_all values() const {
+    values_of_all result;
+    for (std::size_t replica = 0; replica < result.size(); ++replica)
+      result[replica] = replicas_[replica].results.values();
+    return result;
+  }
+
+  /// What `evaluate` gives.
+  [[nodiscard]] report_type report() const {
+    report_type result{};
+    values_of_all const all = values();
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (lists)
+        for (std::size_t replica = 0; replica < all.size(); ++replica) result[i][replica] = all[replica][i];
+      else
+        result[i] = reduce(all, i);
+    }
+    return result;
+  }
+
+  /// Logs with all names, to be filled again and again.
+  [[nodiscard]] static logs make_logs() {
+    logs result;
+    for (std::size_t i = 0; i < logged; ++i) result[name(i)] = 0;
+    return result;
+  }
+
+  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them.
+  static void write(values_of_all const& all, logs& values_of_step) {
+    if (values_of_step.size() < logged) values_of_step = make_logs();
+    for (std::size_t i = 0; i < logged; ++i) values_of_step.value(i) = value(all, i);
+  }
+  void write(logs& values_of_step) const { write(values(), values_of_step); }
+  /// Into any logs, each name with a prefix.
+  void write(logs& values_of_epoch, std::string const& prefix) const {
+    values_of_all const all = values();
+    for (std::size_t i = 0; i < logged; ++i) values_of_epoch[prefix + name(i)] = value(all, i);
+  }
+
+ private:
+  static constexpr std::size_t logged = lists ? count * (1 + std::size_t{replicas}) : count;
+
+  // Those of each replica stand behind those that have Keras's names.
+  [[nodiscard]] static std::string name(std::size_t index) {
+    if (index < count) return results_of_one::name(index);
+    auto const listed = index - count;
+    return results_of_one::name(listed / replicas) + "_replica_" + std::to_string(listed % replicas);
+  }
+  [[nodiscard]] static double value(values_of_all const& all, std::size_t index) {
+    if (index < count) return reduce(all, index);
+    auto const listed = index - count;
+    return all[listed % replicas][listed / replicas];
+  }
+
+  [[nodiscard]] static double reduce(values_of_all const& all, std::size_t index) {
+    using enum replicated_metric_reduction_method;
+    constexpr auto method = Training.replicated_metric_reduction_method;
+    if (replicas == 1 || method == none || method == list) return all.back()[index];
+    double total = 0;
+    for (auto const& values : all) total += values[index];
+    return method == mean ? total / replicas : total;
+  }
+
+  // In cache lines of their own: replicas add at the same time.
+  struct alignas(64) own_results {
+    results_of_one results;
+  };
+  std::array<own_results, std::size_t{replicas}> replicas_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/outfeed_queue.hpp
+// Results of steps on their way from the replicas to one thread that looks at them: Graphcore's IPUOutfeedQueue.
+// Level 5.
+
+namespace stagecraft {
+
+/// One producer for each replica, and one consumer. A step is handed out when all replicas have given their result of
+/// it, in the order of steps. The places for `buffer_depth` steps are made once and written again and again; a lock is
+/// not needed, since each side publishes how far it has come.
+///
+/// `outfeed_mode::all`: a producer waits while its results of `buffer_depth` steps are not handed out yet.
+/// `outfeed_mode::last`: there is one place for each replica, a newer result replaces an older one and nobody waits;
+/// `dequeue` while no producer works, which is between executions.
+///
+/// Nothing is allocated after the construction. What the consumer throws comes out of the producers' `push`.
+template <class Result>
+class outfeed_queue {
+ public:
+  /// `make()` gives a new result, as often as there are places. `busy_threads`: how many threads work at the same time,
+  /// as far as it is known; where they have to take turns, nobody waits in a loop.
+  template <class Make>
+  outfeed_queue(int replicas, int buffer_depth, outfeed_mode mode, Make const& make, int busy_threads = 0)
+      : replicas_(static_cast<std::size_t>(replicas)),
+        depth_(mode == outfeed_mode::last ? 1 : buffer_depth),
+        mode_(mode),
+        patience_(detail::patience_of(std::max(busy_threads, replicas + 1))),
+        written_(replicas_) {
+    auto const places = replicas_ * static_cast<std::size_t>(depth_);
+    results_.reserve(places);
+    for (std::size_t i = 0; i < places; ++i) results_.push_back(make());
+  }
+  outfeed_queue(outfeed_queue const&) = delete;
+  outfeed_queue& operator=(outfeed_queue const&) = delete;
+
+  [[nodiscard]] int replicas() const noexcept { return static_cast<int>(replicas_); }
+  [[nodiscard]] outfeed_mode mode() const noexcept { return mode_; }
+
+  /// Forgets all results, errors and that it was closed: steps count from 0 again. While nobody uses the queue.
+  void start() noexcept {
+    for (auto& count : written_) count.reset();
+    handed_out_.reset();
+    closed_.store(false, std::memory_order_relaxed);
+    failure_.clear();
+  }
+
+  /// The next result of a replica: `write(result)` into its place, when there is one. By one thread per replica.
+  /// Throws what the consumer has thrown; data_error E4061 if the queue was cancelled; what `write` throws: then the
+  /// result is not given.
+  template <class Write>
+  void push(int replica, Write&& write) {
+    auto& written = written_[static_cast<std::size_t>(replica)];
+    auto const step = written.value();
+    if (mode_ == outfeed_mode::all) handed_out_.await(step + 1 - depth_, failed(), patience_);
+    if (failure_.failed()) {
+      if (failure_.error()) std::rethrow_exception(failure_.error());
+      detail::throw_data_error("E4061", "outfeed_queue: step %lld of replica %d is not wanted: the queue was cancelled",
+                               static_cast<long long>(step), replica);
+    }
+    write(results_of(step)[static_cast<std::size_t>(replica)]);
+    written.publish(step + 1);
+  }
+
+  /// There are no more results: the consumer gets those that are there.
+  void close() noexcept {
+    closed_.store(true, std::memory_order_seq_cst);
+    for (auto& count : written_) count.wake();
+  }
+
+  /// Waits for the next step, and calls `handler(step, results)` with a std::span<Result> of one result per replica;
+  /// their places are free afterwards. False if the queue is closed and no complete step is left, or if it was
+  /// cancelled. Throws what `handler` throws, and lets the producers throw it; data_error E4062 unless the mode is all.
+  template <class Handler>
+  bool poll(Handler&& handler) {
+    check_polling();
+    auto const step = handed_out_.value();
+    auto const ended = [this] { return closed_.load(std::memory_order_seq_cst) || failure_.failed(); };
+    auto const patience = std::min(patience_, detail::short_patience);
+    for (auto& count : written_)
+      if (!count.await(step + 1, ended, patience)) return false;
+    if (failure_.failed()) return false;
+    hand_out(step, handler);
+    return true;
+  }
+
+  /// The same without waiting: the steps that are complete by now, or the newest alone if the mode is last. Returns
+  /// how many it has handed out.
+  template <class Handler>
+  int dequeue(Handler&& handler) {
+    auto complete = written_.front().value();
+    for (auto const& count : written_) complete = std::min(complete, count.value());
+    int count = 0;
+    for (auto step = handed_out_.value(); step < complete; ++step) {
+      if (mode_ == outfeed_mode::last) step = complete - 1;
+      hand_out(step, handler);
+      ++count;
+    }
+    return count;
+  }
+
+  /// Ends every wait: nothing is handed out any more, and `push` throws the error, or E4061. Any thread may call it at
+  /// any time; the first call counts.
+  void cancel(std::exception_ptr error = nullptr) noexcept {
+    if (!failure_.fail(std::move(error))) return;
+    handed_out_.wake();
+    for (auto& count : written_) count.wake();
+  }
+  /// Whether it was cancelled, and by which exception.
+  [[nodiscard]] first_failure const& failure() const noexcept { return failure_; }
+
+  /// Throws data_error E4062 unless the mode is all.
+  void check_polling() const {
+    if (mode_ != outfeed_mode::all)
+      detail::throw_data_error("E4062", "outfeed_queue: expected outfeed_mode::all to poll every step, found last");
+  }
+
+ private:
+  [[nodiscard]] std::span<Result> results_of(std::int64_t step) noexcept {
+    return std::span(results_).subspan(static_cast<std::size_t>(step % depth_) * replicas_, replicas_);
+  }
+  [[nodiscard]] auto failed() const noexcept {
+    return [this] { return failure_.failed(); };
+  }
+
+  template <class Handler>
+  void hand_out(std::int64_t step, Handler& handler) {
+    try {
+      handler(step, results_of(step));
+    } catch (...) {
+      cancel(std::current_exception());
+      throw;
+    }
+    handed_out_.publish(step + 1);
+  }
+
+  std::size_t replicas_;
+  std::int64_t depth_;
+  outfeed_mode mode_;
+  int patience_;
+  std::vector<Result> results_;    // of all replicas of a step, then of the next one
+  std::vector<progress> written_;  // steps of each replica
+  progress handed_out_;
+  std::atomic<bool> closed_ = false;
+  first_failure failure_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/background_thread.hpp
+// A thread that does one job after another while its owner goes on. Level 5.
+
+namespace stagecraft {
+
+/// Started once; asleep between two jobs. Nothing is allocated after the start.
+/// Errors: std::system_error if the system gives no more threads.
+class background_thread {
+ public:
+  background_thread() : thread_([this] { serve(); }) {}
+  background_thread(background_thread const&) = delete;
+  background_thread& operator=(background_thread const&) = delete;
+  /// Waits for the job.
+  ~background_thread() {
+    wait();
+    call_ = nullptr;
+    given_.publish(given_.value() + 1);
+    thread_.join();
+  }
+
+  /// Calls `job()` there; it does not throw, and outlives `wait`. Waits first for the job before.
+  template <class Job>
+  void start(Job& job) noexcept {
+    wait();
+    job_ = &job;
+    call_ = [](void* what) noexcept { (*static_cast<Job*>(what))(); };
+    given_.publish(given_.value() + 1);
+  }
+
+  /// Waits until the job is done. What it has written is seen afterwards.
+  void wait() noexcept { done_.await(given_.value(), never, 0); }
+
+ private:
+  static constexpr auto never = [] { return false; };
+
+  void serve() noexcept {
+    for (std::int64_t job = 1;; ++job) {
+      given_.await(job, never, 0);
+      if (call_ == nullptr) return;
+      call_(job_);
+      done_.publish(job);
+    }
+  }
+
+  void* job_ = nullptr;
+  void (*call_)(void*) noexcept = nullptr;
+  progress given_, done_;
+  std::thread thread_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/running.hpp
+// What was started for as long as a scope lasts. Level 5.
+
+namespace stagecraft {
+
+/// Stops at its end what works in the background, before what that uses is gone: it is declared after it.
+template <class Runner>
+class [[nodiscard]] running {
+ public:
+  explicit running(Runner& runner) noexcept : runner_(&runner) {}
+  running(running const&) = delete;
+  running& operator=(running const&) = delete;
+  ~running() { runner_->stop(); }
+
+ private:
+  Runner* runner_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/polling_thread.hpp
+// The thread that hands out results while the model works: the polling thread of asynchronous callbacks in Keras on
+// IPU. Level 5.
+
+namespace stagecraft {
+
+/// Calls a handler for every step of a queue, in order, on a thread of its own. Graphcore's has to look again and
+/// again, after pauses that it adapts to the time of a step, since the device cannot wake it; this one sleeps until the
+/// last replica's result of a step wakes it, so there are no pauses to adapt, and no result waits for one. Errors:
+/// std::system_error if the system gives no more threads.
+template <class Result>
+class polling_thread {
+ public:
+  /// The queue outlives it.
+  explicit polling_thread(outfeed_queue<Result>& queue) : queue_(&queue) {}
+  polling_thread(polling_thread const&) = delete;
+  polling_thread& operator=(polling_thread const&) = delete;
+  ~polling_thread() { stop(); }
+
+  /// Starts the queue anew, and `handler(step, results)` for what is pushed from now on.
+  /// First stops what runs. The run ends with what is returned, at the latest, and the handler outlives that.
+  /// Throws data_error E4062 unless the queue's mode is all.
+  template <class Handler>
+  running<polling_thread> start(Handler& handler) {
+    queue_->check_polling();
+    stop();
+    queue_->start();
+    handler_ = const_cast<void*>(static_cast<void const*>(&handler));
+    poll_ = [](outfeed_queue<Result>& queue, void* what) { return queue.poll(*static_cast<Handler*>(what)); };
+    thread_.start(poll_all_);
+    return running(*this);
+  }
+
+  /// After the last push: waits until all complete steps are handled. Throws what the handler has thrown.
+  void finish() {
+    queue_->close();
+    thread_.wait();
+    if (queue_->failure().error()) std::rethrow_exception(queue_->failure().error());
+  }
+
+  /// Drops what is not handled yet, and waits for the handler. What it throws is not heard of.
+  void stop() noexcept {
+    queue_->cancel();
+    thread_.wait();
+  }
+
+ private:
+  struct poll_all {
+    polling_thread* self;
+    void operator()() const noexcept {
+      try {
+        while (self->poll_(*self->queue_, self->handler_)) {
+        }
+      } catch (...) {  // the queue has kept it
+      }
+    }
+  };
+
+  outfeed_queue<Result>* queue_;
+  void* handler_ = nullptr;
+  bool (*poll_)(outfeed_queue<Result>&, void*) = nullptr;
+  poll_all poll_all_{this};
+  background_thread thread_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/asynchronous_callbacks.hpp
+// Calls the callbacks of batches from a thread of its own, as soon as a step's results are there.
+// Keras counterpart: PollingThread, `set_asynchronous_callbacks`. Level 6.
+
+namespace stagecraft {
+
+/// Both hooks of a batch are called for every step, in order, when all replicas have given their results of it. At
+/// most `buffer_depth` results of a replica wait; a step that gives one more waits itself. What a callback throws ends
+/// the run.
+template <run_kind Kind, class Results>
+class asynchronous_callbacks {
+ public:
+  using values_of_one = typename Results::values_of_one;
+  using values_of_all = typename Results::values_of_all;
+
+  asynchronous_callbacks(trainable& model, callback_list& callbacks, int buffer_depth, int busy_threads)
+      : queue_(
+            Results::replicas, buffer_depth, outfeed_mode::all, [] { return values_of_one{}; }, busy_threads),
+        thread_(queue_),
+        call_{&model, &callbacks} {}
+
+  /// Before the first step. `values` belongs to the callbacks until `finish`, or until what is returned ends: then
+  /// callbacks that are not called yet are dropped.
+  [[nodiscard]] auto start(logs& values) {
+    call_.values = &values;
+    call_.stops.store(call_.model->stop_training, std::memory_order_relaxed);
+    return thread_.start(call_);
+  }
+  /// Hands over a replica's results of its next step.
+  void put(int replica, values_of_one const& values) {
+    queue_.push(replica, [&](values_of_one& place) { place = values; });
+  }
+  /// Whether a callback wants training to stop.
+  [[nodiscard]] bool stops() const noexcept { return call_.stops.load(std::memory_order_relaxed); }
+  /// After the last step: waits for all callbacks. Throws what one of them has thrown.
+  void finish() { thread_.finish(); }
+  /// Ends every wait, when a step has failed elsewhere.
+  void cancel() noexcept { queue_.cancel(); }
+
+ private:
+  struct call_hooks {
+    trainable* model;
+    callback_list* callbacks;
+    logs* values = nullptr;
+    std::atomic<bool> stops = false;
+
+    call_hooks(trainable* of, callback_list* called) : model(of), callbacks(called) {}
+    void operator()(std::int64_t step, std::span<values_of_one const> results) {
+      auto const batch = static_cast<int>(step);
+      values_of_all all;
+      std::copy(results.begin(), results.end(), all.begin());
+      callbacks->on_batch_begin(Kind, batch, *values);
+      Results::write(all, *values);
+      callbacks->on_batch_end(Kind, batch, *values);
+      if (model->stop_training) stops.store(true, std::memory_order_relaxed);
+    }
+  };
+
+  outfeed_queue<values_of_one> queue_;
+  polling_thread<values_of_one> thread_;
+  call_hooks call_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/infeed_queue.hpp
+// Batches that a thread of their own makes ready while the model works: Graphcore's IPUInfeedQueue. Level 5.
+
+namespace stagecraft {
+
+/// One producer, its own thread, and one consumer for each replica. Batches are numbered step by step, in a step
+/// replica by replica: batch `step * replicas + replica`. Each replica has a ring of `prefetch_depth` elements, which
+/// are made once and filled again and again; a lock is not needed, since each side publishes how far it has come.
+///
+/// Batches are filled in the order of their numbers. So a replica that runs ahead waits, at the latest when another one
+/// leaves all its elements in use; a thread that takes for several replicas takes in the order of the numbers.
+///
+/// Nothing is allocated after the construction. What goes wrong in one thread reaches the others: `take` throws what
+/// the filling has thrown, and `cancel` ends every wait.
+/// Errors: std::system_error if the system gives no more threads.
+template <class Element>
+class infeed_queue {
+ public:
+  /// `make()` gives a new element, as often as there are places: replicas * prefetch_depth. `busy_threads`: how many
+  /// threads work at the same time, as far as it is known; where they have to take turns, nobody waits in a loop.
+  template <class Make>
+  infeed_queue(int replicas, int prefetch_depth, Make const& make, int busy_threads = 0)
+      : replicas_(replicas),
+        depth_(prefetch_depth),
+        patience_(detail::patience_of(std::max(busy_threads, replicas + 1))),
+        filled_(static_cast<std::size_t>(replicas)),
+        released_(static_cast<std::size_t>(replicas)) {
+    auto const places = filled_.size() * static_cast<std::size_t>(prefetch_depth);
+    elements_.reserve(places);
+    for (std::size_t i = 0; i < places; ++i) elements_.push_back(make());
+  }
+  infeed_queue(infeed_queue const&) = delete;
+  infeed_queue& operator=(infeed_queue const&) = delete;
+  ~infeed_queue() { stop(); }
+
+  [[nodiscard]] int replicas() const noexcept { return replicas_; }
+  [[nodiscard]] int prefetch_depth() const noexcept { return depth_; }
+
+  /// Begins to fill batches 0 to total - 1: `fill(element, number)`. First stops what runs. The run ends with what is
+  /// returned, at the latest, and `fill` outlives that.
+  template <class Fill>
+  running<infeed_queue> start(std::int64_t total, Fill& fill) noexcept {
+    stop();
+    for (auto& count : filled_) count.reset();
+    for (auto& count : released_) count.reset();
+    failure_.clear();
+    total_ = total;
+    fill_ = const_cast<void*>(static_cast<void const*>(&fill));
+    call_ = [](void* what, Element& element, std::int64_t number) { (*static_cast<Fill*>(what))(element, number); };
+    thread_.start(prefetch_);
+    return running(*this);
+  }
+
+  /// Waits for a batch; it stays as it is until it is released. Each replica takes its own ones in order.
+  /// Throws what the filling of this batch, or of one before, has thrown; data_error E4060 for a number that is not
+  /// started; E4061 if the batch does not come since the queue was cancelled.
+  [[nodiscard]] Element& take(std::int64_t number) {
+    if (number < 0 || number >= total_)
+      detail::throw_data_error("E4060", "infeed_queue: expected the number of one of %lld batches, found %lld",
+                               static_cast<long long>(total_), static_cast<long long>(number));
+    auto const [replica, step] = place_of(number);
+    if (!filled_[replica].await(step + 1, stopped(), patience_)) {
+      if (failure_.error()) std::rethrow_exception(failure_.error());
+      detail::throw_data_error("E4061", "infeed_queue: batch %lld does not come: the queue was cancelled",
+                               static_cast<long long>(number));
+    }
+    return element(replica, step);
+  }
+
+  /// Gives the element of a batch that was taken back, to be filled again.
+  void release(std::int64_t number) noexcept {
+    auto const [replica, step] = place_of(number);
+    released_[replica].publish(step + 1);
+  }
+
+  /// Ends every wait, and the filling after the batch that is being filled. Any thread may call it at any time.
+  void cancel() noexcept { fail(nullptr); }
+
+  /// Ends the filling, waits for it, and drops what is ready. While nobody takes.
+  void stop() noexcept {
+    cancel();
+    thread_.wait();
+    total_ = 0;
+  }
+
+ private:
+  struct place {
+    std::size_t replica;
+    std::int64_t step;
+  };
+  struct prefetch {
+    infeed_queue* queue;
+    void operator()() const noexcept { queue->fill_all(); }
+  };
+
+  [[nodiscard]] place place_of(std::int64_t number) const noexcept {
+    return {static_cast<std::size_t>(number % replicas_), number / replicas_};
+  }
+  [[nodiscard]] Element& element(std::size_t replica, std::int64_t step) noexcept {
+    return elements_[replica * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(step % depth_)];
+  }
+  [[nodiscard]] auto stopped() const noexcept {
+    return [this] { return failure_.failed(); };
+  }
+
+  void fill_all() noexcept {
+    try {
+      auto const patience = std::min(patience_, detail::short_patience);
+      for (std::int64_t number = 0; number < total_; ++number) {
+        auto const [replica, step] = place_of(number);
+        released_[replica].await(step + 1 - depth_, stopped(), patience);
+        if (failure_.failed()) return;
+        call_(fill_, element(replica, step), number);
+        filled_[replica].publish(step + 1);
+      }
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+
+  void fail(std::exception_ptr error) noexcept {
+    if (!failure_.fail(std::move(error))) return;
+    for (auto& count : filled_) count.wake();
+    for (auto& count : released_) count.wake();
+  }
+
+  int replicas_;
+  int depth_;
+  int patience_;
+  std::int64_t total_ = 0;
+  void* fill_ = nullptr;
+  void (*call_)(void*, Element&, std::int64_t) = nullptr;
+  first_failure failure_;
+  std::vector<Element> elements_;  // the rings, one replica's after another's
+  std::vector<progress> filled_;   // steps of each replica
+  std::vector<progress> released_;
+  prefetch prefetch_{this};
+  background_thread thread_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/row_weights.hpp
+// How much each row of a batch counts in the loss.
+// Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them. Level 6.
+
+namespace stagecraft {
+
+/// The weights of the rows of a batch: sample weight times class weight. Check both first (data_checks.hpp).
+class row_weights {
+ public:
+  /// All weights are 1.
+  row_weights() = default;
+  /// \param sample_weight one number per sample, or nothing given
+  /// \param by_class one weight per class, or empty
+  /// \param targets where a sample's class is taken from: the number itself, or the first largest of several
+  [[gnu::cold]] row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class,
+                            sample_source targets)
+      : sample_weight_(std::move(sample_weight)), targets_(std::move(targets)), by_class_(by_class.size()) {
+    for (class_weight_entry const& entry : by_class) by_class_[static_cast<std::size_t>(entry.label)] = entry.weight;
+  }
+
+  /// Whether any weight can differ from 1.
+  [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
+
+  /// Writes one weight per row.
+  void gather(std::span<std::int32_t const> rows, float* destination) const {
+    if (sample_weight_.given()) {
+      sample_weight_.gather(rows, destination);
+    } else {
+      for (std::size_t i = 0; i < rows.size(); ++i) destination[i] = 1;
+    }
+    if (by_class_.empty()) return;
+    for (std::size_t i = 0; i < rows.size(); ++i) destination[i] *= by_class_[class_of(rows[i])];
+  }
+
+ private:
+  /// Keras rounds a single number, and takes the largest of several.
+  [[nodiscard]] std::size_t class_of(std::int32_t row) const {
+    int const size = targets_.sample_size();
+    if (size > 1) {
+      int best = 0;
+      for (int i = 1; i < size; ++i)
+        if (targets_.at(row, i) > targets_.at(row, best)) best = i;
+      return static_cast<std::size_t>(best);
+    }
+    double const target = targets_.at(row);
+    if (!(target >= -0.5 && target < static_cast<double>(by_class_.size()) - 0.5)) {
+      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %zu, found %.15g at sample %d",
+                               by_class_.size() - 1, target, static_cast<int>(row));
+    }
+    return static_cast<std::size_t>(target + 0.5);
+  }
+
+  sample_source sample_weight_;
+  sample_source targets_;
+  std::vector<float> by_class_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/shuffle.hpp
+// The order in which an epoch visits the samples.
+// Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform. Level 6.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// SplitMix64: one 64-bit number per call, from a counter.
+class order_generator {
+ public:
+  constexpr order_generator(std::uint64_t seed, std::uint64_t stream) noexcept : state_(mix(seed) ^ mix(~stream)) {}
+
+  /// A number in [0, bound), all equally likely (Lemire's multiplication with rejection).
+  constexpr std::uint32_t below(std::uint32_t bound) noexcept {
+    std::uint32_t const threshold = (0u - bound) % bound;
+    for (;;) {
+      std::uint64_t const product = (next() >> 32) * bound;
+      if (static_cast<std::uint32_t>(product) >= threshold) return static_cast<std::uint32_t>(product >> 32);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t mix(std::uint64_t z) noexcept {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  constexpr std::uint64_t next() noexcept { return mix(state_ += 0x9e3779b97f4a7c15u); }
+
+  std::uint64_t state_;
+};
+
+}  // namespace detail
+
+/// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
+constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, std::uint64_t epoch) noexcept {
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
+  detail::order_generator generator(seed, epoch);
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::size_t const j = generator.below(static_cast<std::uint32_t>(i));
+    std::int32_t const last = order[i - 1];
+    order[i - 1] = order[j];
+    order[j] = last;
+  }
+}
+
+/// The batches of an epoch. Memory is taken once, in the constructor.
+class epoch_order {
+ public:
+  /// \param count number of samples
+  /// \param shuffle false: the order of the data, in every epoch
+  epoch_order(std::ptrdiff_t count, bool shuffle, std::uint64_t seed)
+      : order_(static_cast<std::size_t>(count)), shuffle_(shuffle), seed_(seed) {
+    for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
+  }
+
+  /// Sets the order of epoch `epoch`; it does not depend on the epochs before, so a training that is continued with
+  /// `initial_epoch` sees what an uninterrupted one would have seen.
+  void begin_epoch(int epoch) noexcept {
+    if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
+  }
+
+  /// Number of batches; a last one that is not full counts, unless `drop_remainder`.
+  [[nodiscard]] int batches(int batch_size, bool drop_remainder = false) const noexcept {
+    std::size_t const size = static_cast<std::size_t>(batch_size);
+    return static_cast<int>((order_.size() + (drop_remainder ? 0 : size - 1)) / size);
+  }
+
+  /// The samples of one batch; fewer than `batch_size` in a last one that is not full.
+  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size) const noexcept {
+    std::size_t const first = static_cast<std::size_t>(index) * static_cast<std::size_t>(batch_size);
+    std::size_t const left = order_.size() - first;
+    return std::span(order_).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
+  }
+
+ private:
+  std::vector<std::int32_t> order_;
+  bool shuffle_;
+  std::uint64_t seed_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/data.hpp
+// From the user's arrays to batches: sources, sets, weights, orders and checks. Level 6.
+
+// ---- stagecraft/training/batch_loader.hpp
+// Brings samples, targets and their weights to where a step finds them, one batch at a time, and checks them before the
+// first one. Level 6.
+
+namespace stagecraft {
+
+/// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
+/// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
+/// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
+/// place of a queue. Several threads may load at the same time, each to a destination of its own.
+template <class Session, auto Training>
+class batch_loader {
+ public:
+  /// What the arguments are called in errors.
+  struct argument_names {
+    char const* x = "x";
+    char const* y = "y";
+    char const* sample_weight = "sample_weight";
+  };
+  static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
+                                                   "validation_data.sample_weight"};
+
+  /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
+  explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
+    std::array<shape, static_cast<std::size_t>(Session::input_count())> inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
+    check_shapes(names.x, x, inputs);
+    check_count(names.x, x.count());
+    check_lengths(names.x, x, names.x, {});
+  }
+
+  /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
+  batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
+               std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
+      : batch_loader(x, names) {
+    y_ = y;
+    std::array<shape, outputs> targets;
+    for (std::size_t i = 0; i < outputs; ++i) {
+      targets[i] = Session::output_shape(i);
+      if (Session::sparse_targets(i)) --targets[i].dimension_count;
+    }
+    check_shapes(names.y, y, targets);
+    check_lengths(names.x, x, names.y, y);
+    for (std::size_t i = 0; i < outputs; ++i)
+      if (Session::sparse_targets(i))
+        check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
+                     y[static_cast<int>(i)], Session::output_shape(i).back());
+    check_sample_weight(names.sample_weight, sample_weight, x.count());
+    if (!class_weight.empty()) check_classes(class_weight);
+    weights_ = row_weights(sample_weight, class_weight, y[0]);
+  }
+
+  [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
+
+  template <class Destination>
+  void load_inputs(Destination& to, std::span<std::int32_t const> rows) const {
+    for (int i = 0; i < Session::input_count(); ++i) {
+      float* const input = to.input(i);
+      x_[i].gather(rows, input);
+      auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
+      for (std::size_t row = rows.size(); row < batch; ++row)
+        std::memcpy(input + row * size, input, size * sizeof(float));
+    }
+    to.set_valid_samples(static_cast<int>(rows.size()));
+  }
+
+  template <class Destination>
+  void load(Destination& to, std::span<std::int32_t const> rows) const {
+    load_inputs(to, rows);
+    load_targets(to, rows, std::make_index_sequence<outputs>{});
+  }
+
+ private:
+  // E4006. As in Keras, a sample has one class, that of its only output.
+  void check_classes(std::vector<class_weight_entry> const& class_weight) const {
+    if (outputs > 1)
+      detail::throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
+    if (Session::rows_per_sample(0) > 1)
+      detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
+                               Session::rows_per_sample(0));
+    int const width = Session::output_shape(0).back();
+    check_class_weight(class_weight, width == 1 ? 2 : width, y_[0]);
+  }
+
+  static constexpr std::size_t outputs = Session::output_count;
+  static constexpr auto batch = static_cast<std::size_t>(Session::batch);
+
+  template <class Destination, std::size_t... Output>
+  void load_targets(Destination& to, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
+    (load_target<Output>(to, rows), ...);
+  }
+  template <std::size_t Output, class Destination>
+  void load_target(Destination& to, std::span<std::int32_t const> rows) const {
+    auto* const target = to.template target<Output>();
+    y_[static_cast<int>(Output)].gather(rows, target);
+    constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
+    constexpr auto width =
+        Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
+    if (rows.size() < batch)
+      std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
+
+    float* const scale = to.scale(Output);
+    for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
+    if (weights_.given()) weights_.gather(rows, scale);
+    // From one number per sample to one per row, backwards since they share their memory.
+    float const share = 1.0F / static_cast<float>(rows.size() * per_sample);
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      float const weight = scale[i] * share;
+      for (std::size_t k = 0; k < per_sample; ++k) scale[i * per_sample + k] = weight;
+    }
+    for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
+  }
+
+  sample_set x_, y_;
+  row_weights weights_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/prepared_batch.hpp
+// A batch that waits for its step. Level 6.
+
+namespace stagecraft {
+
+/// Memory for one batch as a session takes it: samples, targets, the rows' weights in the losses.
+template <class Session>
+class prepared_batch {
+ public:
+  prepared_batch() : memory_(offsets.back()) {}
+
+  [[nodiscard]] float* input(int index) { return place(static_cast<std::size_t>(index)); }
+  template <std::size_t Output>
+  [[nodiscard]] auto* target() {
+    return reinterpret_cast<typename Session::template target_type<Output>*>(place(inputs + Output));
+  }
+  [[nodiscard]] float* scale(std::size_t output) { return place(inputs + outputs + output); }
+  void set_valid_samples(int count) { valid_samples_ = count; }
+
+  /// Copies all of it to where a step finds it.
+  template <class Destination>
+  void copy_inputs(Destination& to) {
+    for (int i = 0; i < Session::input_count(); ++i) copy(static_cast<std::size_t>(i), to.input(i));
+    to.set_valid_samples(valid_samples_);
+  }
+  template <class Destination>
+  void copy_all(Destination& to) {
+    copy_inputs(to);
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      (copy(inputs + Output, to.template target<Output>()), ...);
+    }(std::make_index_sequence<outputs>{});
+    for (std::size_t output = 0; output < outputs; ++output) copy(inputs + outputs + output, to.scale(output));
+  }
+
+ private:
+  static constexpr auto inputs = static_cast<std::size_t>(Session::input_count());
+  static constexpr std::size_t outputs = Session::output_count;
+  static constexpr std::size_t parts = inputs + 2 * outputs;
+
+  // Class numbers take as many bytes as floats.
+  static constexpr long long floats(std::size_t part) {
+    long long size = 0;
+    if (part < inputs)
+      size = Session::input_shape(static_cast<int>(part)).size();
+    else if (part < inputs + outputs && !Session::sparse_targets(part - inputs))
+      size = Session::output_shape(part - inputs).size();
+    else
+      size = Session::rows_per_sample((part - inputs) % outputs);
+    return size * Session::batch;
+  }
+  // Each part begins a cache line.
+  static constexpr std::array<long long, parts + 1> offsets = [] {
+    std::array<long long, parts + 1> result{};
+    for (std::size_t part = 0; part < parts; ++part) result[part + 1] = result[part] + (floats(part) + 15) / 16 * 16;
+    return result;
+  }();
+
+  [[nodiscard]] float* place(std::size_t part) { return memory_.data() + offsets[part]; }
+  void copy(std::size_t part, void* to) {
+    std::memcpy(to, place(part), static_cast<std::size_t>(floats(part)) * sizeof(float));
+  }
+
+  aligned_block memory_;
+  int valid_samples_ = 0;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/batch_feed.hpp
+// Which samples each step of each replica takes, and how they get there. Level 6.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// In place of a queue, or of what runs in the background.
+struct no_queue {};
+
+}  // namespace detail
+
+/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
+///
+/// With `infeed_queue.prefetch_depth`, a thread of its own makes so many batches ready for each replica while steps
+/// run; 0 stands for 3 if the model has stages or replicas, and for none else. It reads the caller's arrays meanwhile.
+/// Results do not depend on it.
+template <class Session, Model M, auto Training, run_kind Kind>
+class batch_feed {
+ public:
+  using loader = batch_loader<Session, Training>;
+  static constexpr int prefetch_depth = Training.infeed_queue.prefetch_depth > 0 ? Training.infeed_queue.prefetch_depth
+                                        : is_pipelined<M> || Session::replicas > 1 ? 3
+                                                                                   : 0;
+
+  /// Batches are numbered; those that do not exist repeat the last one.
+  batch_feed(loader const& data, epoch_order const& order, int batch_size, int batches, int busy_threads)
+      : fill_{data, order, batch_size, batches}, queue_(make_queue(busy_threads)) {}
+  batch_feed(batch_feed const&) = delete;
+  batch_feed& operator=(batch_feed const&) = delete;
+
+  [[nodiscard]] int batches() const noexcept { return fill_.batches; }
+  [[nodiscard]] int batch_size() const noexcept { return fill_.batch_size; }
+
+  /// Before the first of `steps` steps of each replica. What is returned lives until the last one is done.
+  [[nodiscard]] auto start([[maybe_unused]] int steps) {
+    if constexpr (prefetch_depth > 0)
+      return queue_.start(number(0, steps), fill_);
+    else
+      return detail::no_queue{};
+  }
+  /// Ends every wait, when a run has failed elsewhere.
+  void cancel() noexcept {
+    if constexpr (prefetch_depth > 0) queue_.cancel();
+  }
+
+  /// Brings the batch of a replica's step to its place.
+  template <class Destination>
+  void load(Destination& to, int replica, int step) {
+    std::int64_t const batch = number(replica, step);
+    if constexpr (prefetch_depth == 0) {
+      fill_(to, batch);
+    } else {
+      prepared_batch<Session>& ready = queue_.take(batch);
+      if constexpr (Kind == run_kind::prediction)
+        ready.copy_inputs(to);
+      else
+        ready.copy_all(to);
+      queue_.release(batch);
+    }
+  }
+
+ private:
+  struct fill_batch {
+    loader const& data;
+    epoch_order const& order;
+    int batch_size;
+    int batches;
+
+    template <class Destination>
+    void operator()(Destination& to, std::int64_t number) const {
+      auto const rows = order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size);
+      if constexpr (Kind == run_kind::prediction)
+        data.load_inputs(to, rows);
+      else
+        data.load(to, rows);
+    }
+  };
+
+  [[nodiscard]] static std::int64_t number(int replica, int step) {
+    return std::int64_t{step} * Session::replicas + replica;
+  }
+  [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
+    if constexpr (prefetch_depth > 0)
+      return infeed_queue<prepared_batch<Session>>(
+          Session::replicas, prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+    else
+      return detail::no_queue{};
+  }
+
+  fill_batch fill_;
+  decltype(make_queue(0)) queue_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/step_runner.hpp
+// Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches. Level 6.
+
+namespace stagecraft {
+
+/// How many steps each replica takes, and how many of them at once.
+struct step_counts {
+  int steps = 0;
+  int execution = 1;
+};
+
+/// Runs one execution after the other.
+///
+/// Callbacks of batches are called once per execution: the first hook with its first step before it, the second one
+/// with its last step after it. With `asynchronous_callbacks`, both are called for every step, from a thread of its
+/// own, as soon as the step's results are there (not in training and evaluation with `accumulate_outfeed`); logs then
+/// hold the same as those of synchronous callbacks do for the same step. Such a callback may ask for `stop_training`
+/// and for another learning rate, which the executions that follow obey; those of steps that are carried out are all
+/// called. Hooks of epochs and runs are called on the caller's thread, when all batches' are done.
+template <class Trained, Model M, auto Training, run_kind Kind>
+class step_runner {
+  using session_type = typename Trained::session_type;
+
+ public:
+  using feed_type = batch_feed<session_type, M, Training, Kind>;
+  using results_type = replica_results<session_type, M, Training, Kind>;
+  static constexpr bool is_asynchronous =
+      Training.asynchronous_callbacks && (Kind == run_kind::prediction || !options_of<M, Training>.accumulate_outfeed);
+  /// Threads that work at the same time.
+  static constexpr int busy_threads =
+      session_type::threads + (feed_type::prefetch_depth > 0 ? 1 : 0) + (is_asynchronous ? 1 : 0);
+
+  step_runner(Trained& model, callback_list& callbacks, step_counts const& counts,
+              typename feed_type::loader const& data, epoch_order const& order, int batch_size, int batches)
+      : model_(model), callbacks_(callbacks), counts_(counts), feed_(data, order, batch_size, batches, busy_threads) {
+    if constexpr (is_asynchronous)
+      asynchronous_.emplace(model, callbacks, Training.outfeed_queue.buffer_depth, busy_threads);
+  }
+
+  /// All steps, from the first one on. `look(view, step)` sees each step of each replica, perhaps of several replicas
+  /// at the same time.
+  template <class Look>
+  void run(results_type& results, logs& values, Look const& look) {
+    model_.session().begin_run();
+    // In this order: callbacks and batches end before the model is at rest again, whatever ends the run.
+    [[maybe_unused]] auto const beside_steps = begin_callbacks_beside_steps();
+    [[maybe_unused]] auto const calling = begin_callbacks(values);
+    [[maybe_unused]] auto const feeding = feed_.start(counts_.steps);
+    for (int first = 0; first < counts_.steps && !stops(); first += counts_.execution) {
+      int const steps = std::min(counts_.execution, counts_.steps - first);
+      model_.begin_execution();
+      results.begin_execution(steps);
+      if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, values);
+      execute(first, steps, results, look);
+      if constexpr (!is_asynchronous) {
+        results.write(values);
+        callbacks_.on_batch_end(Kind, first + steps - 1, values);
+      }
+    }
+    if constexpr (is_asynchronous) asynchronous_->finish();
+  }
+  void run(results_type& results, logs& values) {
+    run(results, values, [](auto const&, int) {});
+  }
+
+ private:
+  [[nodiscard]] auto begin_callbacks_beside_steps() {
+    if constexpr (is_asynchronous)
+      return typename Trained::callbacks_beside_steps(model_);
+    else
+      return detail::no_queue{};
+  }
+  [[nodiscard]] auto begin_callbacks([[maybe_unused]] logs& values) {
+    if constexpr (is_asynchronous)
+      return asynchronous_->start(values);
+    else
+      return detail::no_queue{};
+  }
+
+  /// What sessions call. `cancel` is for those with several threads: when one has failed, others may wait here.
+  struct bring_batch {
+    step_runner& runner;
+    int first;
+
+    template <class Destination>
+    void operator()(Destination& to, int replica, int step) const {
+      runner.feed_.load(to, replica, first + step);
+    }
+    void cancel() const noexcept { runner.feed_.cancel(); }
+  };
+  template <class Look>
+  struct take_results {
+    step_runner& runner;
+    results_type& results;
+    Look const& look;
+    int first;
+
+    template <class View>
+    void operator()(View const& step) const {
+      auto& own = results[step.replica()];
+      own.add(step);
+      look(step, first + step.step());
+      if constexpr (is_asynchronous) runner.asynchronous_->put(step.replica(), own.values());
+    }
+    void cancel() const noexcept {
+      if constexpr (is_asynchronous) runner.asynchronous_->cancel();
+    }
+  };
+
+  template <class Look>
+  void execute(int first, int steps, results_type& results, Look const& look) {
+    auto& session = model_.session();
+    bring_batch const bring{*this, first};
+    take_results<Look> const take{*this, results, look, first};
+    if constexpr (Kind == run_kind::training)
+      session.train(steps, bring, take);
+    else if constexpr (Kind == run_kind::evaluation)
+      session.test(steps, bring, take);
+    else
+      session.predict(steps, bring, take);
+  }
+
+  [[nodiscard]] bool stops() const {
+    if constexpr (Kind != run_kind::training)
+      return false;
+    else if constexpr (is_asynchronous)
+      return asynchronous_->stops();
+    else
+      return model_.stop_training;
+  }
+
+  Trained& model_;
+  callback_list& callbacks_;
+  step_counts counts_;
+  feed_type feed_;
+  std::conditional_t<is_asynchronous, std::optional<asynchronous_callbacks<Kind, results_type>>, detail::no_queue>
+      asynchronous_;
 };
 
 }  // namespace stagecraft
@@ -21305,28 +26738,165 @@ auto view_weight(Session& session) {
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/training/trained_model.hpp
+// The weights and the learning rate of a model in training, as its user and its callbacks see them. Level 6.
+
+namespace stagecraft {
+
+/// Owns the session that carries out a model's steps.
+template <class M, class Session>
+class trained_model : public trainable {
+ public:
+  using session_type = Session;
+
+  explicit trained_model(std::uint64_t seed) : session_(seed) {}
+
+  [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
+
+  [[nodiscard]] float learning_rate() const override {
+    return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_.learning_rate();
+  }
+  /// From asynchronous batch callbacks: for the executions that follow.
+  void set_learning_rate(float rate) override {
+    if (beside_steps_)
+      std::atomic_ref(next_rate_).store(rate);
+    else
+      session_.set_learning_rate(rate);
+  }
+
+  /// Copies of all weights, in the order of the model's layers; those of a subclass in the order of their first calls,
+  /// where Keras takes the order of its attributes. Definition: tf.keras.Model.get_weights.
+  /// Errors: E4042 from asynchronous batch callbacks: the weights are in use.
+  [[nodiscard]] std::vector<weight_array> get_weights() const override {
+    check_at_rest("get_weights");
+    return detail::copy_weights<M>(session_);
+  }
+  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
+  void set_weights(std::vector<weight_array> const& weights) override {
+    check_at_rest("set_weights");
+    detail::assign_weights<M>(session_, weights);
+    session_.begin_run();
+  }
+
+  /// A weight as an xtensor expression over the model's own memory, nothing is copied:
+  /// `model.template weight<"dense/kernel">()`, shape (inputs, units). Reads and writes; with several replicas the
+  /// first one's, which the others take over when the next run begins. E4032 for an unknown name.
+  template <fixed_name Name>
+  [[nodiscard]] auto weight() {
+    return detail::view_weight<M, Name>(session_);
+  }
+
+  /// The session that carries out the steps.
+  [[nodiscard]] session_type& session() noexcept { return session_; }
+
+  /// Callbacks are called at the same time as steps, as long as this lives.
+  class callbacks_beside_steps {
+   public:
+    explicit callbacks_beside_steps(trained_model& model) : model_(model) {
+      model_.next_rate_ = model_.session_.learning_rate();
+      model_.beside_steps_ = true;
+    }
+    callbacks_beside_steps(callbacks_beside_steps const&) = delete;
+    callbacks_beside_steps& operator=(callbacks_beside_steps const&) = delete;
+    ~callbacks_beside_steps() {
+      model_.beside_steps_ = false;
+      model_.session_.set_learning_rate(model_.next_rate_);
+    }
+
+   private:
+    trained_model& model_;
+  };
+  /// Called between executions: takes over what callbacks have asked for meanwhile.
+  void begin_execution() {
+    if (beside_steps_) session_.set_learning_rate(std::atomic_ref(next_rate_).load());
+  }
+
+ protected:
+  trained_model(trained_model const&) = default;
+  trained_model(trained_model&&) = default;
+  trained_model& operator=(trained_model const&) = default;
+  trained_model& operator=(trained_model&&) = default;
+
+ private:
+  void check_at_rest(char const* what) const {
+    if (beside_steps_)
+      detail::throw_data_error("E4042",
+                               "%s: expected a call while no step runs, found one in a batch's callback, which "
+                               "asynchronous_callbacks calls beside the steps",
+                               what);
+  }
+
+  session_type session_;
+  mutable float next_rate_ = 0;  // atomic_ref takes no const float
+  bool beside_steps_ = false;
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/training/trainer.hpp
 // Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives. Level 6.
 
 namespace stagecraft {
 
+namespace detail {
+
+/// The session of a trainer; of a model that does not run its stages, that of the model without them.
+template <class M, auto Training, class Machine>
+using session_of_trainer =
+    session_of<std::conditional_t<is_pipelined<M>, M, typename traced_model<M>::type>, Training, Machine>;
+
+/// E2060: a single batch of a model whose weights are updated from several, in whole executions.
+template <class M, auto Training, class Machine>
+inline constexpr diagnostic single_batch_problem = [] {
+  diagnostic problem;
+  constexpr int replicas = replicas_of<M, Training, Machine>;
+  constexpr int micro_batches = options_of<M, Training>.accumulation_steps();
+  if (is_pipelined<M>)
+    problem.report(2060, "train_on_batch is called on a model with pipeline stages; its weights are updated from ",
+                   micro_batches, " micro-batches, which fit gives it");
+  if (replicas > 1)
+    problem.report(2060, "train_on_batch is called on a model with ", replicas,
+                   " replicas, each of which takes a batch of its own; fit gives it to them");
+  if (runs_on_devices<M, Training, Machine> && micro_batches > 1)
+    problem.report(2060,
+                   "train_on_batch is called on a model that keeps a part of its state in remote memory; its "
+                   "weights are updated from ",
+                   micro_batches, " micro-batches, which fit gives it");
+  return problem;
+}();
+
+}  // namespace detail
+
 /// The type behind `trainer<...>`.
 template <Model M, auto Training, class Machine>
-class model_trainer : public trainable {
+class model_trainer
+    : public trained_model<typename detail::traced_model<M>::type, detail::session_of_trainer<M, Training, Machine>> {
+  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_trainer<M, Training, Machine>>;
+
  public:
-  using traced = typename detail::traced_model<M>::type;
-  using session_type = host_session<traced, Training, Machine>;
-  using results = step_results<session_type, Training>;
+  using typename base::session_type;
+  template <run_kind Kind>
+  using results = replica_results<session_type, M, Training, Kind>;
   /// What the model is trained with.
   static constexpr auto training = Training;
-  /// What `evaluate` gives: the loss and the metrics, `auto [loss, accuracy] = model.evaluate(x, y);`
-  using evaluation = std::array<double, results::count>;
+  static constexpr int replicas = session_type::replicas;
+  /// What `evaluate` gives: the loss and the metrics, `auto [loss, accuracy] = model.evaluate(x, y);` If the values of
+  /// all replicas are listed, an array of numbers for each.
+  using evaluation = typename results<run_kind::evaluation>::report_type;
+  /// What `train_on_batch` and `test_on_batch` give: the same of one batch; while training, without what is masked.
+  template <run_kind Kind>
+  using batch_values = typename results<Kind>::values_of_one;
 
   /// Weights get their initial values; all memory is taken here. The seed also decides dropout and shuffling.
-  explicit model_trainer(std::uint64_t seed = training.seed) : session_(seed), seed_(seed) {}
+  explicit model_trainer(std::uint64_t seed = training.seed) : base(seed), seed_(seed) {
+    std::iota(samples_.begin(), samples_.end(), 0);
+  }
 
-  /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps.
-  /// Everything is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018.
+  /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps;
+  /// with `asynchronous_callbacks` once per step, see step_runner.
+  /// With replicas, each takes every so many-th batch: steps, and all options that count them, are those of each
+  /// replica. Batches that do not fill all replicas are left out.
+  /// Everything is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018, E4041.
   /// Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     check_options(options);
@@ -21349,18 +26919,21 @@ class model_trainer : public trainable {
     bool const validates = validation.given();
     auto const validation_loader =
         validates ? loader(validation.x, validation.y, validation.sample_weight, {}, loader::validation_names) : data;
-    if (validates) batches_of(validation_loader, batch_size, options.validation_steps, "validation_steps");
+    int const validation_batches = batches_of(validation_loader, batch_size);
+    int const validation_steps = validates ? evaluation_steps(loader::validation_names.x, "validation_steps",
+                                                              options.validation_steps, validation_batches)
+                                           : 0;
 
     // Training that is continued with initial_epoch goes on where it was; another one has orders of its own.
     if (options.initial_epoch == 0) ++fits_;
     epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : seed_ + fits_);
-    int batches = order.batches(batch_size, options.drop_remainder);
-    check_steps("steps_per_epoch", options.steps_per_epoch, batches);
-    if (options.steps_per_epoch > 0) batches = options.steps_per_epoch;
+    int const batches = order.batches(batch_size, options.drop_remainder);
     if (batches == 0)
       throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
                                     " samples (one batch, with drop_remainder), found " + std::to_string(data.count()));
-    int const execution = steps_of_execution(batches);
+    int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
+    step_counts const counts{steps, steps_of_training_execution(steps, training.steps_per_execution,
+                                                                options_of<M, Training>.accumulation_steps())};
 
     training_history history;
     callbacks::progbar_logger bar;
@@ -21368,35 +26941,32 @@ class model_trainer : public trainable {
     if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
     callbacks.append(history);
     callbacks.set_model(*this);
-    callbacks.set_params({options.verbose, options.epochs, batches, validates});
+    callbacks.set_params({options.verbose, options.epochs, steps, validates});
 
-    logs none, step_logs = results::make_logs(), epoch_logs = step_logs;
-    stop_training = false;
-    session_.begin_accumulation();
+    using training_results = results<run_kind::training>;
+    logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
+    runner<run_kind::training> trained(*this, callbacks, counts, data, order, batch_size, batches);
+    std::optional<evaluator> validator;
+    if (validates) validator.emplace(*this, callbacks, validation_steps, validation_loader, batch_size);
+    this->stop_training = false;
+    this->session().begin_accumulation();
     callbacks.on_train_begin(none);
-    for (int epoch = options.initial_epoch; epoch < options.epochs && !stop_training; ++epoch) {
+    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
       order.begin_epoch(epoch);
-      results means;
+      training_results means;
       callbacks.on_epoch_begin(epoch, none);
-      for (int first = 0; first < batches && !stop_training; first += execution) {
-        callbacks.on_train_batch_begin(first, step_logs);
-        for (int step = first; step < first + execution; ++step) train_step(data, order.batch(step, batch_size), means);
-        means.write(step_logs);
-        callbacks.on_train_batch_end(first + execution - 1, step_logs);
-      }
+      trained.run(means, step_logs);
       epoch_logs = step_logs;
-      if (validates && (epoch + 1) % options.validation_freq == 0) {
-        results validation_means;
-        run_test(validation_loader, batch_size, options.validation_steps, callbacks, validation_means);
-        validation_means.write(epoch_logs, "val_");
-      }
+      if (validates && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
       callbacks.on_epoch_end(epoch, epoch_logs);
     }
     callbacks.on_train_end(epoch_logs);
     return history;
   }
 
-  /// The loss and the metrics over all samples, without dropout. Definition: tf.keras.Model.evaluate.
+  /// The loss and the metrics over all samples, without dropout. Runs `steps_per_execution` steps at once; the last
+  /// execution may be shorter, also one of a pipeline, where Keras on IPU refuses it. With replicas, batches that do
+  /// not fill all of them are left out, with a warning. Errors as `fit`. Definition: tf.keras.Model.evaluate.
   evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const data(x, y, options.sample_weight, {});
@@ -21404,14 +26974,15 @@ class model_trainer : public trainable {
     callback_list callbacks(options.callbacks);
     if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
     callbacks.set_model(*this);
-    callbacks.set_params({options.verbose, 1, batches_of(data, batch_size, options.steps), false});
-    results means;
-    run_test(data, batch_size, options.steps, callbacks, means);
-    return means.values();
+    int const steps = evaluation_steps("x", "steps", options.steps, batches_of(data, batch_size));
+    callbacks.set_params({options.verbose, 1, steps, false});
+    return evaluator(*this, callbacks, steps, data, batch_size).run().report();
   }
 
-  /// The model's outputs for all samples: a tensor (samples, shape...), or a std::tuple of tensors if there are several
-  /// outputs. Allocates the result. Definition: tf.keras.Model.predict.
+  /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
+  /// there are several outputs. Allocates the result. Executions are as those of `evaluate`, but no batch is left out:
+  /// replicas that have no batch in the last step repeat the last one, and nothing is made of that.
+  /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const data(x);
@@ -21419,83 +26990,102 @@ class model_trainer : public trainable {
     callback_list callbacks(options.callbacks);
     if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
     callbacks.set_model(*this);
-    int const batches = batches_of(data, batch_size, options.steps);
-    callbacks.set_params({options.verbose, 1, batches, false});
+    epoch_order const order(data.count(), false, 0);
+    int const batches = order.batches(batch_size);
+    int const steps_of_all = (batches + replicas - 1) / replicas;
+    check_at_least("steps", options.steps, 0);
+    check_steps("steps", options.steps, steps_of_all);
+    step_counts const counts{options.steps > 0 ? options.steps : steps_of_all, training.steps_per_execution};
+    callbacks.set_params({options.verbose, 1, counts.steps, false});
+    runner<run_kind::prediction> predicted(*this, callbacks, counts, data, order, batch_size, batches);
+    prediction<session_type> result(std::min(data.count(), std::ptrdiff_t{counts.steps} * replicas * batch_size));
+    results<run_kind::prediction> nothing;
     logs none;
-    auto result = make_prediction(std::min(data.count(), std::ptrdiff_t{batches} * batch_size));
     callbacks.on_predict_begin(none);
-    for (int batch = 0; batch < batches; ++batch) {
-      callbacks.on_predict_batch_begin(batch, none);
-      auto const first = std::ptrdiff_t{batch} * batch_size;
-      auto const rows = samples(first, std::min<std::ptrdiff_t>(batch_size, data.count() - first));
-      data.load_inputs(session_, rows);
-      session_.predict_step();
-      copy_prediction(result, first, static_cast<std::ptrdiff_t>(rows.size()));
-      callbacks.on_predict_batch_end(batch, none);
-    }
+    predicted.run(nothing, none, [&](auto const& view, int step) {
+      int const batch = step * replicas + view.replica();
+      if (batch < batches) result.copy(view, std::ptrdiff_t{batch} * batch_size);
+    });
     callbacks.on_predict_end(none);
-    return result;
+    return result.take();
   }
 
   /// One weight update (or one micro-batch, where gradients are accumulated) on at most `batch_size` samples.
   /// Gives the loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch.
-  evaluation train_on_batch(sample_set const& x, sample_set const& y, sample_source const& sample_weight = {},
-                            std::vector<class_weight_entry> const& class_weight = {}) {
+  /// Errors: E2060 for a model with stages or replicas, whose weights are updated from several batches.
+  batch_values<run_kind::training> train_on_batch(sample_set const& x, sample_set const& y,
+                                                  sample_source const& sample_weight = {},
+                                                  std::vector<class_weight_entry> const& class_weight = {}) {
+    static_assert(detail::report<detail::single_batch_problem<M, Training, Machine>>());
     loader const data(x, y, sample_weight, class_weight);
-    check_one_batch(x);
-    results means;
-    train_step(data, samples(0, data.count()), means);
-    return means.values();
+    return run_single<run_kind::training>(data);
   }
   /// The same without training. Definition: tf.keras.Model.test_on_batch.
-  evaluation test_on_batch(sample_set const& x, sample_set const& y, sample_source const& sample_weight = {}) {
+  batch_values<run_kind::evaluation> test_on_batch(sample_set const& x, sample_set const& y,
+                                                   sample_source const& sample_weight = {}) {
     loader const data(x, y, sample_weight, {});
-    check_one_batch(x);
-    results means;
-    test_step(data, samples(0, data.count()), means);
-    return means.values();
+    return run_single<run_kind::evaluation>(data);
   }
   /// The outputs for at most `batch_size` samples. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
-    check_one_batch(x);
+    check_one_batch(x.count());
     return predict(x);
   }
-
-  [[nodiscard]] std::string_view name() const override { return graph_of<traced>.name(); }
-  [[nodiscard]] float learning_rate() const override { return session_.learning_rate(); }
-  void set_learning_rate(float rate) override { session_.set_learning_rate(rate); }
-
-  /// Copies of all weights, in the order of the model's layers; those of a subclass in the order of their first calls,
-  /// where Keras takes the order of its attributes. Definition: tf.keras.Model.get_weights.
-  [[nodiscard]] std::vector<weight_array> get_weights() const override {
-    return detail::copy_weights<traced>(session_);
-  }
-  /// Throws data_error E4009 if number, names or shapes differ from the model's.
-  void set_weights(std::vector<weight_array> const& weights) override {
-    detail::assign_weights<traced>(session_, weights);
-  }
-
-  /// A weight as an xtensor expression over the model's own memory, nothing is copied:
-  /// `model.template weight<"dense/kernel">()`, shape (inputs, units). Reads and writes. E4032 for an unknown name.
-  template <fixed_name Name>
-  [[nodiscard]] auto weight() {
-    return detail::view_weight<traced, Name>(session_);
-  }
-
-  /// The session that carries out the steps.
-  [[nodiscard]] session_type& session() noexcept { return session_; }
 
  private:
   using loader = batch_loader<session_type, Training>;
 
-  void train_step(loader const& data, std::span<std::int32_t const> rows, results& means) {
-    data.load(session_, rows);
-    session_.train_step([&] { means.add(session_, static_cast<int>(rows.size()), true); });
+  template <run_kind Kind>
+  using runner = step_runner<base, M, Training, Kind>;
+
+  /// Evaluates the same samples, once or again and again.
+  class evaluator {
+   public:
+    evaluator(base& model, callback_list& callbacks, int steps, loader const& data, int batch_size)
+        : callbacks_(callbacks),
+          order_(data.count(), false, 0),
+          runner_(model, callbacks, {steps, training.steps_per_execution}, data, order_, batch_size,
+                  batches_of(data, batch_size)) {}
+    results<run_kind::evaluation> run() {
+      results<run_kind::evaluation> means;
+      logs step_logs = means.make_logs();
+      callbacks_.on_test_begin(step_logs);
+      runner_.run(means, step_logs);
+      callbacks_.on_test_end(step_logs);
+      return means;
+    }
+
+   private:
+    callback_list& callbacks_;
+    epoch_order order_;
+    runner<run_kind::evaluation> runner_;
+  };
+
+  static int batches_of(loader const& data, int batch_size) {
+    return static_cast<int>((data.count() + batch_size - 1) / batch_size);
   }
-  void test_step(loader const& data, std::span<std::int32_t const> rows, results& means) {
-    data.load(session_, rows);
-    session_.test_step();
-    means.add(session_, static_cast<int>(rows.size()), false);
+  static int evaluation_steps(char const* argument, char const* option, int asked, int batches) {
+    check_at_least(option, asked, 0);
+    return steps_of_replica(argument, option, asked, batches, replicas);
+  }
+
+  // Of several replicas, all take the batch, and the first one reports.
+  template <run_kind Kind>
+  batch_values<Kind> run_single(loader const& data) {
+    check_one_batch(data.count());
+    std::span<std::int32_t const> const rows(samples_.data(), static_cast<std::size_t>(data.count()));
+    typename results<Kind>::results_of_one means;
+    means.begin_execution(1);
+    this->session().begin_run();
+    auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
+    auto const take = [&](auto const& step) {
+      if (step.replica() == 0) means.add(step);
+    };
+    if constexpr (Kind == run_kind::training)
+      this->session().train(1, bring, take);
+    else
+      this->session().test(1, bring, take);
+    return means.values();
   }
 
   // As in Keras, a bar among the user's callbacks stands in for the run's own.
@@ -21505,120 +27095,36 @@ class model_trainer : public trainable {
     return verbose != 0 && !found;
   }
 
-  void run_test(loader const& data, int batch_size, int steps, callback_list& callbacks, results& means) {
-    int const batches = batches_of(data, batch_size, steps);
-    int const execution = std::min(training.steps_per_execution, batches);
-    logs step_logs = results::make_logs();
-    callbacks.on_test_begin(step_logs);
-    for (int first = 0; first < batches; first += execution) {
-      int const last = std::min(first + execution, batches);
-      callbacks.on_test_batch_begin(first, step_logs);
-      for (int batch = first; batch < last; ++batch) {
-        auto const begin = std::ptrdiff_t{batch} * batch_size;
-        test_step(data, samples(begin, std::min<std::ptrdiff_t>(batch_size, data.count() - begin)), means);
-      }
-      means.write(step_logs);
-      callbacks.on_test_batch_end(last - 1, step_logs);
-    }
-    callbacks.on_test_end(step_logs);
-  }
-
-  static int batches_of(loader const& data, int batch_size, int steps, char const* option = "steps") {
-    auto const batches = static_cast<int>((data.count() + batch_size - 1) / batch_size);
-    check_at_least(option, steps, 0);
-    check_steps(option, steps, batches);
-    return steps > 0 ? steps : batches;
-  }
-
-  /// Keras on IPU's rules: an execution is cut to an epoch that is shorter (with a warning), and must divide a longer
-  /// one.
-  [[nodiscard]] static int steps_of_execution(int batches) {
-    constexpr int wanted = Training.steps_per_execution;
-    constexpr int accumulation = Training.pipeline.accumulation_steps();
-    int const steps = std::min(wanted, batches);
-    if (batches % steps != 0)
-      throw data_error("E4017", "steps_per_execution: expected a divisor of the epoch's " + std::to_string(batches) +
-                                    " batches, found " + std::to_string(steps));
-    if (steps % accumulation != 0)
-      throw data_error("E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's " +
-                                    std::to_string(steps) + " batches, found " + std::to_string(accumulation));
-    if (steps < wanted)
-      std::fprintf(stderr,
-                   "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
-                   wanted, batches, steps);
-    return steps;
-  }
-
-  [[nodiscard]] std::span<std::int32_t const> samples(std::ptrdiff_t first, std::ptrdiff_t count) {
-    for (std::ptrdiff_t i = 0; i < count; ++i)
-      samples_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first + i);
-    return {samples_.data(), static_cast<std::size_t>(count)};
-  }
-  static void check_one_batch(sample_set const& x) {
-    if (x.count() > training.batch_size)
+  static void check_one_batch(std::ptrdiff_t count) {
+    if (count > training.batch_size)
       detail::throw_data_error("E4008",
                                "x: expected at most %d samples, the training description's batch_size, found %td",
-                               training.batch_size, x.count());
+                               training.batch_size, count);
   }
 
-  template <std::size_t Output>
-  using prediction_type = xt::xtensor<float, static_cast<std::size_t>(session_type::output_shape(Output).rank()) + 1>;
-
-  template <std::size_t Output>
-  [[nodiscard]] static prediction_type<Output> make_output(std::ptrdiff_t count) {
-    std::array<std::size_t, static_cast<std::size_t>(session_type::output_shape(Output).rank()) + 1> extents{
-        static_cast<std::size_t>(count)};
-    for (std::size_t axis = 1; axis < extents.size(); ++axis)
-      extents[axis] = static_cast<std::size_t>(session_type::output_shape(Output)[static_cast<int>(axis) - 1]);
-    return prediction_type<Output>::from_shape(extents);
-  }
-  [[nodiscard]] static auto make_prediction(std::ptrdiff_t count) {
-    if constexpr (session_type::output_count == 1)
-      return make_output<0>(count);
-    else
-      return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-        return std::tuple<prediction_type<Output>...>(make_output<Output>(count)...);
-      }(std::make_index_sequence<session_type::output_count>{});
-  }
-  template <class Result>
-  void copy_prediction(Result& result, std::ptrdiff_t first, std::ptrdiff_t count) const {
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      (copy_output<Output>(result, first, count), ...);
-    }(std::make_index_sequence<session_type::output_count>{});
-  }
-  template <std::size_t Output, class Result>
-  void copy_output(Result& result, std::ptrdiff_t first, std::ptrdiff_t count) const {
-    constexpr auto size = static_cast<std::ptrdiff_t>(session_type::output_shape(Output).size());
-    float* to = nullptr;
-    if constexpr (session_type::output_count == 1)
-      to = result.data();
-    else
-      to = std::get<Output>(result).data();
-    std::copy_n(session_.prediction(Output, false), count * size, to + first * size);
-  }
-
-  session_type session_;
   std::uint64_t seed_;
   std::uint64_t fits_ = 0;  // trainings that began at epoch 0: each has orders of samples of its own
-  std::array<std::int32_t, static_cast<std::size_t>(Training.batch_size)> samples_{};
+  std::array<std::int32_t, static_cast<std::size_t>(Training.batch_size)> samples_;  // 0, 1, ...: a single batch
 };
 
 namespace detail {
 
-/// The first rule that a model, its stages or its training description breaks.
-template <class M, auto Training>
+/// The first rule that a model, its stages or its training description breaks, alone or with the machine.
+template <class M, auto Training, class Machine>
 constexpr diagnostic const& trainer_problem() {
   if constexpr (is_invalid<M>)
     return findings<typename traced_model<M>::type>.problem;
   else if constexpr (has_invalid_stages<M>)
     return stage_problem<M>;
-  else
+  else if constexpr (training_problem<M, Training>.failed())
     return training_problem<M, Training>;
+  else
+    return machine_problem<M, Training, Machine>;
 }
 
 template <class M, auto Training, class Machine>
-using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training>().failed(), invalid_trainer<Training>,
-                                               model_trainer<M, Training, Machine>>;
+using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training, Machine>().failed(),
+                                               invalid_trainer<Training>, model_trainer<M, Training, Machine>>;
 
 }  // namespace detail
 
@@ -21629,9 +27135,10 @@ using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training>().fa
 ///     auto [loss, accuracy] = model.evaluate(test.x, test.y);
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
-/// Errors: those of the model's layers and stages, and E4020 to E4025, E2020 to E2022 of the training.
+/// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
+/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049.
 template <Model M, auto Training, class Machine = host<>>
-using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training>()>::template model<
+using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training, Machine>()>::template model<
     detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft
