@@ -82,6 +82,13 @@ class pipeline_pass {
   using output_indices = std::make_index_sequence<Session::output_count>;
 
  public:
+  /// Whether it need not wait for another pass.
+  static bool is_ready(memory_type const& own, std::int64_t micro_batch) {
+    for (auto const& wait : pass.waits)
+      if (own.done[at(wait.pass)].value() < micro_batch + 1 - wait.lag) return false;
+    return true;
+  }
+
   /// On thread number `worker`. False if another thread has failed.
   static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, int worker) {
     if (all.team != nullptr)
