@@ -29,10 +29,13 @@ namespace stagecraft {
 
 namespace detail {
 
-/// The session of a trainer; of a model that does not run its stages, that of the model without them.
+/// The session of a trainer. Models that differ in stages that they do not have share one: that of the model itself,
+/// unless its own code gives it stages.
 template <class M, auto Training, class Machine>
 using session_of_trainer =
-    session_of<std::conditional_t<is_pipelined<M>, M, typename traced_model<M>::type>, Training, Machine>;
+    session_of<std::conditional_t<is_pipelined<M> || is_pipelined<typename traced_model<M>::type>, M,
+                                  typename traced_model<M>::type>,
+               Training, Machine>;
 
 /// E2060: a single batch of a model whose weights are updated from several, in whole executions.
 template <class M, auto Training, class Machine>
