@@ -12574,6 +12574,67 @@ class terminate_on_nan : public callback {
 // All callbacks.
 // Keras counterpart: tf.keras.callbacks. Level 6.
 
+// ---- stagecraft/execution/device_cursor.hpp
+// Goes through what one device does, in the order of a timetable. Level 5.
+
+namespace stagecraft {
+
+/// The passes of a device: slot after slot, in each backward passes first, then forward passes, each in ascending order
+/// of stages. The timetable outlives it.
+class device_cursor {
+ public:
+  device_cursor() = default;
+  device_cursor(timetable const& table, int device) : table_(&table), device_(device), slots_(table.slots()) {
+    begin_slot();
+    find();
+  }
+
+  [[nodiscard]] bool at_end() const { return slot_ >= slots_; }
+  [[nodiscard]] int slot() const { return slot_; }
+  [[nodiscard]] int pass() const { return backward_ ? table_->backward_pass(stage_) : table_->forward_pass(stage_); }
+  [[nodiscard]] int micro_batch() const { return micro_batch_; }
+
+  void advance() {
+    stage_ = table_->next_stage_on_device(stage_);
+    find();
+  }
+
+ private:
+  void begin_slot() {
+    backward_ = table_->trains();
+    stage_ = table_->first_stage_on(device_);
+    if (stage_ == table_->stages()) slot_ = slots_;  // it has no stage
+  }
+  /// From here to the next pass that has a micro-batch.
+  void find() {
+    while (!at_end()) {
+      if (stage_ == table_->stages()) {
+        if (backward_) {
+          backward_ = false;
+          stage_ = table_->first_stage_on(device_);
+        } else {
+          ++slot_;
+          begin_slot();
+        }
+        continue;
+      }
+      micro_batch_ = table_->micro_batch_at(pass(), slot_);
+      if (micro_batch_ >= 0) return;
+      stage_ = table_->next_stage_on_device(stage_);
+    }
+  }
+
+  timetable const* table_ = nullptr;
+  int device_ = 0;
+  int slots_ = 0;
+  int slot_ = 0;
+  int stage_ = 0;
+  int micro_batch_ = -1;
+  bool backward_ = false;
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/execution/first_failure.hpp
 // Whether work that several threads do has failed, and by what. Level 5.
 
@@ -22668,6 +22729,13 @@ class pipeline_pass {
   using output_indices = std::make_index_sequence<Session::output_count>;
 
  public:
+  /// Whether it need not wait for another pass.
+  static bool is_ready(memory_type const& own, std::int64_t micro_batch) {
+    for (auto const& wait : pass.waits)
+      if (own.done[at(wait.pass)].value() < micro_batch + 1 - wait.lag) return false;
+    return true;
+  }
+
   /// On thread number `worker`. False if another thread has failed.
   static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, int worker) {
     if (all.team != nullptr)
@@ -23467,11 +23535,23 @@ class host_pipeline : public session_shape<M, Training> {
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr int slot_count = Training.optimizer.slots();
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
+  /// Devices of one thread.
+  static constexpr std::size_t most_units = (replica_count * devices + threads - 1) / threads;
   static constexpr bool has_penalties = [] {
     for (auto const& parameter : graph.parameters)
       if (!parameter.regularizer.empty()) return true;
     return false;
   }();
+
+  /// A device of a replica, and what it does next.
+  struct unit {
+    memory_type* replica = nullptr;
+    device_cursor next;
+  };
+  struct pass_functions {
+    bool (*is_ready)(memory_type const&, std::int64_t micro_batch);
+    bool (*run)(execution_type const&, memory_type&, std::int64_t micro_batch, int worker);
+  };
 
   template <class Feed, class Results>
   execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
@@ -23517,7 +23597,7 @@ class host_pipeline : public session_shape<M, Training> {
     count_updates();
   }
 
-  /// What one thread does: its devices' passes, slot by slot, and their weight updates.
+  /// What one thread does: its devices' passes and their weight updates.
   template <execution_mode Mode>
   void work_of(execution_type const& all, int steps, int worker) {
     constexpr bool trains = Mode == execution_mode::training;
@@ -23526,32 +23606,52 @@ class host_pipeline : public session_shape<M, Training> {
     timetable const table = trains ? sizes::template table<Mode>()
                                    : timetable(sizes::options.schedule, detail::devices_of_stages<M>, steps, false);
     for (int first = 0; first < steps; first += round) {
-      for (int slot = 0; slot < table.slots(); ++slot)
-        if (!run_slot<Mode>(all, table, slot, first, worker)) return;
+      if (!run_passes<Mode>(all, table, first, worker)) return;
       if constexpr (trains)
         if (!run_update(worker, first / round)) return;
     }
   }
 
+  /// The passes of a thread's devices, each device's in its order: the earliest, or, while it has to wait, the earliest
+  /// that need not.
   template <execution_mode Mode>
-  bool run_slot(execution_type const& all, timetable const& table, int slot, int first, int worker) {
+  bool run_passes(execution_type const& all, timetable const& table, int first, int worker) {
     static constexpr auto passes =
         list_passes<Mode>(std::make_index_sequence<static_cast<std::size_t>(sizes::template table<Mode>().passes())>{});
-    bool going = true;
-    auto const run_pass = [&](int replica, int device, int pass) {
-      if (!going || table.device_of_pass(pass) != device) return;
-      int const micro_batch = table.micro_batch_at(pass, slot);
-      if (micro_batch < 0) return;
-      going = passes[static_cast<std::size_t>(pass)](all, *replicas_[static_cast<std::size_t>(replica)],
-                                                     first + micro_batch, worker);
-    };
-    // On each device backward passes come first, in the order of stages: the rings are made for that.
+    std::array<unit, most_units> units;
+    std::size_t count = 0;
     for_each_device(worker, [&](int replica, int device) {
-      if (table.trains())
-        for (int stage = 0; stage < table.stages(); ++stage) run_pass(replica, device, table.backward_pass(stage));
-      for (int stage = 0; stage < table.stages(); ++stage) run_pass(replica, device, table.forward_pass(stage));
+      units[count++] = {pointers_[static_cast<std::size_t>(replica)], device_cursor(table, device)};
     });
-    return going;
+    auto const functions = [](unit const& one) -> auto const& {
+      return passes[static_cast<std::size_t>(one.next.pass())];
+    };
+    auto const is_ready = [&](unit const& one) {
+      return functions(one).is_ready(*one.replica, first + one.next.micro_batch());
+    };
+    for (;;) {
+      unit* next = nullptr;
+      for (std::size_t i = 0; i < count; ++i)
+        if (!units[i].next.at_end() && (next == nullptr || units[i].next.slot() < next->next.slot())) next = &units[i];
+      if (next == nullptr) return true;
+      // If none is ready, it waits for the earliest; that cannot last, since the earliest of all threads' is ready.
+      if (team_ != nullptr && !is_ready(*next)) {
+        unit* other = nullptr;
+        for (std::size_t i = 0; i < count; ++i)
+          if (auto const& cursor = units[i].next; !cursor.at_end() && may_overtake(table, cursor.pass()) &&
+                                                  (other == nullptr || cursor.slot() < other->next.slot()) &&
+                                                  is_ready(units[i]))
+            other = &units[i];
+        if (other != nullptr) next = other;
+      }
+      if (!functions(*next).run(all, *next->replica, first + next->next.micro_batch(), worker)) return false;
+      next->next.advance();
+    }
+  }
+
+  /// Queues behind `feed` and `results` may stop a replica until others have come as far: those calls keep to slots.
+  static bool may_overtake(timetable const& table, int pass) {
+    return replicas == 1 || (pass != table.forward_pass(0) && pass != table.forward_pass(table.stages() - 1));
   }
 
   /// All devices are ready before the first one changes a weight, and have changed theirs before the next pass.
@@ -23598,7 +23698,8 @@ class host_pipeline : public session_shape<M, Training> {
 
   template <execution_mode Mode, std::size_t... Pass>
   static constexpr auto list_passes(std::index_sequence<Pass...>) {
-    return std::array{&pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::run...};
+    return std::array{pass_functions{&pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::is_ready,
+                                     &pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::run}...};
   }
 
   template <std::size_t... Call>
@@ -26840,10 +26941,13 @@ namespace stagecraft {
 
 namespace detail {
 
-/// The session of a trainer; of a model that does not run its stages, that of the model without them.
+/// The session of a trainer. Models that differ in stages that they do not have share one: that of the model itself,
+/// unless its own code gives it stages.
 template <class M, auto Training, class Machine>
 using session_of_trainer =
-    session_of<std::conditional_t<is_pipelined<M>, M, typename traced_model<M>::type>, Training, Machine>;
+    session_of<std::conditional_t<is_pipelined<M> || is_pipelined<typename traced_model<M>::type>, M,
+                                  typename traced_model<M>::type>,
+               Training, Machine>;
 
 /// E2060: a single batch of a model whose weights are updated from several, in whole executions.
 template <class M, auto Training, class Machine>
