@@ -54,6 +54,10 @@ struct network : sc::functional<network> {
 };
 using staged = sc::pipelined<network, sc::stages<0, 1, 2, 2, 3, 3>>;
 
+/// The second stage has nothing to do: its output is its input.
+using with_view = sc::sequential<input{3, 4}, dense{6, sc::tanh}, flatten{}, batch_normalization{}, dense{5}>;
+using staged_view = sc::pipelined<with_view, sc::stages<0, 1, 2, 3>>;
+
 template <sc::schedule Schedule, int Replicas = 1>
 inline constexpr auto training =
     sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
@@ -89,6 +93,14 @@ TEST_CASE_TEMPLATE("a first stage without weights, each device on a thread of it
                    std::integral_constant<sc::schedule, sc::schedule::sequential>) {
   check_same<sc::host_session<network, training<sc::schedule::grouped>, sc::host<>>,
              sc::host_pipeline<staged, training<Schedule::value>, sc::host<4>>>();
+}
+
+TEST_CASE_TEMPLATE("a stage in the middle that has nothing to do, each device on a thread of its own", Schedule,
+                   std::integral_constant<sc::schedule, sc::schedule::grouped>,
+                   std::integral_constant<sc::schedule, sc::schedule::interleaved>,
+                   std::integral_constant<sc::schedule, sc::schedule::sequential>) {
+  check_same<sc::host_session<with_view, training<sc::schedule::grouped>, sc::host<>>,
+             sc::host_pipeline<staged_view, training<Schedule::value>, sc::host<4>>>();
 }
 
 TEST_CASE("replicas of a model without stages, on as many threads") {

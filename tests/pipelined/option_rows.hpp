@@ -46,7 +46,8 @@ struct option_row {
     return drawn[11] == 0 ? sc::dtype::float32 : sc::dtype::float16;
   }
   [[nodiscard]] constexpr int batch_serialization() const { return drawn[12] == 0 ? 1 : 2; }
-  [[nodiscard]] constexpr int threads() const { return drawn[13] + 1; }
+  /// One, two, or one for each device of each replica.
+  [[nodiscard]] constexpr int threads() const { return drawn[13] == 2 ? 64 : drawn[13] + 1; }
   [[nodiscard]] constexpr int optimizer() const { return drawn[14]; }
   [[nodiscard]] constexpr auto devices() const { return as<devices_drawn>(15); }
   [[nodiscard]] constexpr int stages() const { return drawn[16] + 2; }

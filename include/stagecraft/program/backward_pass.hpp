@@ -187,6 +187,7 @@ class backward_pass_planner : pass_planner<M, Training, execution_mode::training
   }
 
   constexpr void find_waits() {
+    base::wait_for_pass_before(table.backward_pass(stage_));
     int const forward_of_last = table.forward_pass(base::last_stage);
     for (std::size_t i = 0; i < calls; ++i)
       if (runs_backward(i) && here().gradient[i].exists())

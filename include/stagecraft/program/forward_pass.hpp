@@ -117,14 +117,14 @@ class forward_pass_planner : pass_planner<M, Training, Mode> {
         if (auto const& ring = base::on(device); in_stage(i) && ring.value[i].exists())
           wait(ring.last_reader[i], ring.value[i].depth);
     int const last = table.forward_pass(base::last_stage);
-    // Targets and their scales go from the first stage straight to the last; how many samples there are, to all passes,
-    // of which not each is the last one's predecessor: the first stage's backward pass may have nothing to do.
+    // Targets and their scales go from the first stage straight to the last; how many samples there are, to all passes.
     if (stage_ == 0) {
-      wait(last, table.alive(0, last));
-      for (int pass = 1; pass < table.passes(); ++pass) wait(pass, table.alive(0, table.passes() - 1));
+      if (last != 0) wait(last, table.alive(0, last));
+      if (table.passes() > 1) wait(table.passes() - 1, table.alive(0, table.passes() - 1));
+    } else {
+      base::wait_for_pass_before(table.forward_pass(stage_));
     }
     if (stage_ != base::last_stage) return;
-    if (stage_ != 0) wait(table.forward_pass(0), 0);
     for (std::size_t k = 0; k < outputs; ++k) {
       wait_for_value(graph.outputs_of(0)[k]);
       if (!base::trains || flow.loss_role[k] == gradient_role::none) continue;

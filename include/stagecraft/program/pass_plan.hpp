@@ -103,6 +103,10 @@ class pass_planner {
     draft_.waits.push_back({pass, lag});
   }
 
+  /// Even if it needs nothing of it: then the last pass of a micro-batch is behind all others, and all know how many
+  /// samples it has.
+  constexpr void wait_for_pass_before(int pass) { wait(pass - 1, 0); }
+
   /// A buffer of this pass alone, alive from one step to another; more uses make it longer.
   constexpr void use(int& slot, int step, long long floats) {
     if (slot < 0) {
