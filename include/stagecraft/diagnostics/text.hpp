@@ -60,6 +60,10 @@ struct fixed_text {
   friend constexpr bool operator==(fixed_text const& a, char const* b) { return a.view() == b; }
 };
 
+/// As a template argument, `f<"text">`, a text has room for just what is written.
+template <std::size_t Length>
+fixed_text(char const (&)[Length]) -> fixed_text<Length - 1>;
+
 /// A layer's, model's or parameter's name. Keras's own names stay well below this length.
 inline constexpr std::size_t max_name_length = 47;
 using fixed_name = fixed_text<max_name_length>;

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stages by regular expressions on the names of layers: the `manual` converter of pipelines in Graphcore's SavedModel
+// tool, with its `manual_pipeline_config` and `device_info`. Level 3.
+#pragma once
+
+#include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/models/model_graph.hpp>
+#include <stagecraft/pipeline/name_pattern.hpp>
+#include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/pipeline/stages.hpp>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace stagecraft {
+
+/// Several patterns of one stage: a layer belongs to it that any of them matches.
+template <fixed_text... Pattern>
+struct name_pattern_list {};
+
+template <fixed_text... Pattern>
+inline constexpr name_pattern_list<Pattern...> name_patterns{};
+
+namespace detail {
+
+/// An argument of manual_pipeline: a text, name_patterns, a device mapping; or something else, which is an error.
+template <class Value>
+struct stage_argument {
+  using type = Value;
+  Value value;
+
+  template <class Given>
+  constexpr stage_argument(Given const& given) : value(given) {}
+};
+template <std::size_t Length>
+stage_argument(char const (&)[Length]) -> stage_argument<fixed_text<Length - 1>>;
+template <class Value>
+stage_argument(Value const&) -> stage_argument<Value>;
+
+template <class T>
+inline constexpr bool is_device_list = false;
+template <int... Device>
+inline constexpr bool is_device_list<device_list<Device...>> = true;
+
+template <class T>
+inline constexpr bool is_pattern_list = false;
+template <fixed_text... Pattern>
+inline constexpr bool is_pattern_list<name_pattern_list<Pattern...>> = true;
+template <class T>
+inline constexpr bool is_text = false;
+template <std::size_t Length>
+inline constexpr bool is_text<fixed_text<Length>> = true;
+
+/// The patterns of an argument; none of anything else.
+template <stage_argument Argument>
+constexpr auto list_patterns() {
+  using type = typename decltype(Argument)::type;
+  if constexpr (is_text<type>)
+    return name_pattern_list<Argument.value>{};
+  else if constexpr (is_pattern_list<type>)
+    return Argument.value;
+  else
+    return name_pattern_list<>{};
+}
+
+// A constant for each pattern, and one for each model and pattern: compilers limit the steps of one constant.
+template <fixed_text Pattern>
+inline constexpr name_pattern pattern_of{Pattern.view()};
+
+template <class M, fixed_text Pattern>
+inline constexpr auto matched_layers = [] {
+  std::array<bool, graph_of<M>.layers.size()> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = pattern_of<Pattern>.matches(graph_of<M>.layers[i].name);
+  return result;
+}();
+
+/// A pattern that stands for a stage.
+struct stage_pattern {
+  std::string_view text;
+  int stage = 0;
+  name_pattern const* pattern = nullptr;
+  std::span<bool const> matched;  ///< by layer
+
+  [[nodiscard]] constexpr std::string_view shown() const { return text.substr(0, 80); }
+};
+
+template <class M, std::size_t Count>
+struct stage_patterns {
+  std::array<stage_pattern, Count> patterns{};
+  std::size_t count = 0;
+
+  template <fixed_text... Pattern>
+  constexpr void add([[maybe_unused]] int stage, name_pattern_list<Pattern...>) {
+    ((patterns[count++] = {Pattern.view(), stage, &pattern_of<Pattern>, matched_layers<M, Pattern>}), ...);
+  }
+};
+template <fixed_text... Pattern>
+constexpr std::size_t size_of_list(name_pattern_list<Pattern...>) {
+  return sizeof...(Pattern);
+}
+
+/// E2052: a pattern cannot be read. E2051: one matches no layer. E2050: a layer is matched by none.
+constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern const> patterns, int stages,
+                              std::span<int> of_call, diagnostic& problem) {
+  auto const at = [](int index) { return static_cast<std::size_t>(index); };
+  for (auto const& [text, stage, pattern, matched] : patterns)
+    if (pattern->failed())
+      problem.report(2052, "the pattern '", text.substr(0, 80), "' of pipeline stage ", stage,
+                     " cannot be read as a regular expression: ", pattern->problem(), " (character ",
+                     pattern->problem_at() + 1, ")");
+  if (problem.failed()) return;
+  for (auto const& pattern : patterns) {
+    bool matches = false;
+    for (int const call : graph.order) {
+      if (!pattern.matched[at(graph.call(call).layer)]) continue;
+      of_call[at(call)] = pattern.stage;  // the last one counts
+      matches = true;
+    }
+    if (!matches)
+      problem.report(2051, "the pattern '", pattern.shown(), "' of pipeline stage ", pattern.stage,
+                     " matches no layer of model '", graph.name(),
+                     "'; a pattern matches the beginning of a layer's name, and \".*\" may come before");
+  }
+  for (int const call : graph.order)
+    if (of_call[at(call)] == unassigned)
+      problem.report(
+          2050, "layer '", graph.layer_of(call).name,
+          "' is matched by no pattern of manual_pipeline; each layer needs a stage (of several patterns that "
+          "match, the last one counts, so that the first one may be \".*\")");
+  for (int stage = 0; stage < stages; ++stage) {
+    bool used = false;
+    for (int const call : graph.order) used = used || of_call[at(call)] == stage;
+    for (std::size_t i = 0; i < patterns.size() && !used; ++i)
+      for (int const call : graph.order)
+        if (patterns[i].stage == stage && patterns[i].matched[at(graph.call(call).layer)])
+          problem.report(2005, "no layer is left in pipeline stage ", stage, ": what its pattern '",
+                         patterns[i].shown(), "' matches, later patterns match, too, such as layer '",
+                         graph.layer_of(call).name, "', which is in stage ", of_call[at(call)],
+                         "; the last pattern that matches counts");
+  }
+}
+
+/// The assignment that manual_pipeline makes.
+template <stage_argument... Argument>
+struct stages_by_name {
+  static constexpr int arguments = static_cast<int>(sizeof...(Argument));
+  static constexpr std::array<bool, sizeof...(Argument)> is_mapping{
+      is_device_list<typename decltype(Argument)::type>...};
+  static constexpr int stages = [] {
+    int count = arguments;
+    for (int i = 0; i < arguments; ++i)
+      if (i + 1 == arguments && is_mapping[static_cast<std::size_t>(i)]) --count;
+    return count;
+  }();
+
+  template <class M>
+  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+    check_arguments(problem);
+    if (problem.failed()) return;
+    stage_patterns<M, (std::size_t{0} + ... + size_of_list(list_patterns<Argument>()))> all;
+    int stage = 0;
+    (all.add(stage++, list_patterns<Argument>()), ...);
+    assign_by_name(graph_of<M>, all.patterns, stages, of_call, problem);
+  }
+
+ private:
+  /// E2053: an argument that is no pattern.
+  static constexpr void check_arguments(diagnostic& problem) {
+    if (stages == 0)
+      problem.report(2053,
+                     "manual_pipeline is given no patterns; give it one for each stage, such as "
+                     "manual_pipeline<model, \"^conv[1-3]_\", \"^conv4_\">");
+    int index = 0;
+    (check_argument<Argument>(index++, problem), ...);
+  }
+  template <stage_argument One>
+  static constexpr void check_argument(int index, diagnostic& problem) {
+    using type = typename decltype(One)::type;
+    if (is_text<type> || (is_pattern_list<type> && size_of_list(list_patterns<One>()) > 0) || index >= stages) return;
+    if (is_device_list<type>)
+      problem.report(2053, "the device mapping of manual_pipeline stands before the pattern of a stage; it comes last");
+    else if (is_pattern_list<type>)
+      problem.report(2053, "pipeline stage ", index, " of manual_pipeline has an empty list of patterns");
+    else
+      problem.report(2053, "pipeline stage ", index, " of manual_pipeline is given as a value of type '",
+                     type_name<type>(),
+                     "'; give a pattern, \"^conv4_\", or several, sc::name_patterns<\"^conv4_\", \"^conv5_\">");
+  }
+};
+
+/// The device mapping among the arguments: the last one, or that stage i is on device i.
+constexpr device_list<> mapping_among() { return {}; }
+template <class First, class... Rest>
+constexpr auto mapping_among(First const& first, Rest const&... rest) {
+  if constexpr (sizeof...(Rest) > 0)
+    return mapping_among(rest...);
+  else if constexpr (is_device_list<typename First::type>)
+    return first.value;
+  else
+    return device_list<>{};
+}
+
+}  // namespace detail
+
+/// A model whose stages follow from the names of its layers: a pattern for each stage, in their order, and, last, the
+/// device of each stage if it is to be given.
+///
+///     using three_stages = sc::manual_pipeline<resnet50, "^(conv[1-3]|pool1)_", "^conv4_", ".*_block3_|predictions">;
+///     using two_devices = sc::manual_pipeline<resnet50, ".*", sc::name_patterns<"^conv4_", "^conv5_">,
+///                                             "^(avg_pool|predictions)$", sc::device_mapping<0, 1, 0>>;
+///
+/// A pattern is a regular expression that must match the beginning of a name, see name_pattern. Of several patterns
+/// that match a layer, the last one counts, so that `".*"` as the first one takes what all others leave. All calls of a
+/// layer are in its stage; layers of nested models have names of their own. The result is a pipelined model like any
+/// other.
+///
+/// Errors: those of `pipelined`, and E2050 a layer that no pattern matches, E2051 a pattern that matches no layer,
+/// E2052 a pattern that cannot be read, E2053 an argument that is none.
+template <class M, detail::stage_argument... Argument>
+using manual_pipeline = pipelined<M, detail::stages_by_name<Argument...>{}, detail::mapping_among(Argument...)>;
+
+}  // namespace stagecraft

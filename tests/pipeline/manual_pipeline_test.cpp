@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stages by patterns of names: which pattern counts, devices, several patterns, what is done with the result; errors.
+#include "../compile_time/resnet50.hpp"
+
+#include <stagecraft/pipeline/manual_pipeline.hpp>
+#include <array>
+#include <cstddef>
+#include <doctest/doctest.h>
+#include <string_view>
+
+namespace sc = stagecraft;
+using sc::detail::stage_problem;
+using namespace sc::layers;
+
+namespace {
+
+template <class M>
+constexpr int stage_at(std::string_view layer, int node_index = 0) {
+  int const call = sc::find_call<M>(layer, node_index);
+  return sc::detail::checked_stages<M>.stage(call);
+}
+
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
+
+// The stages are those of a list.
+using two = sc::manual_pipeline<mlp, "flatten|dense$", "dense_[12]">;
+using by_list = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
+static_assert(sc::Model<two> && sc::is_pipelined<two> && sc::pipeline_stages<two> == 2);
+static_assert(sc::calls_of_stage<two, 0> == sc::calls_of_stage<by_list, 0>);
+static_assert(sc::calls_of_stage<two, 1> == sc::calls_of_stage<by_list, 1>);
+
+// The last pattern that matches counts, and a pattern need not match all of a name.
+using rest_first = sc::manual_pipeline<mlp, ".*", "dense_1$", "dense_2">;
+static_assert(sc::pipeline_stages<rest_first> == 3);
+static_assert(stage_at<rest_first>("dense") == 0 && stage_at<rest_first>("dense_1") == 1 &&
+              stage_at<rest_first>("dense_2") == 2);
+using overlapping = sc::manual_pipeline<mlp, "f", "d", "dense_1", "dense_2">;
+static_assert(stage_at<overlapping>("dense") == 1 && stage_at<overlapping>("dense_2") == 3);
+
+// Several patterns of a stage; the device of each.
+using mapped = sc::manual_pipeline<mlp, sc::name_patterns<"flatten", "dense$">, "dense_1", sc::name_patterns<"dense_2">,
+                                   sc::device_mapping<0, 1, 0>>;
+static_assert(sc::pipeline_stages<mapped> == 3 && sc::device_of<mapped, 1> == 1 && sc::device_of<mapped, 2> == 0);
+static_assert(sc::device_of<rest_first, 2> == 2);
+
+// The result is an assignment: got, edited and set again; edited in place; reset; staged anew.
+constexpr auto edited = [] {
+  auto assignment = sc::get_pipeline_stage_assignment<two>();
+  assignment[1].pipeline_stage = 1;
+  return assignment;
+}();
+static_assert(edited[0].pipeline_stage == 0 && edited[2].pipeline_stage == 1);
+static_assert(stage_at<sc::pipelined<mlp, edited>>("dense") == 1 && stage_at<two>("dense") == 0);
+using three = sc::pipelined<two, [](auto& assignment) { assignment.back().pipeline_stage = 2; }>;
+static_assert(sc::pipeline_stages<three> == 3);
+static_assert(!sc::is_pipelined<sc::unpipelined<two>>);
+static_assert(sc::pipeline_stages<sc::manual_pipeline<three, ".*", "dense_2">> == 2);
+
+// Calls of one layer are in one stage.
+struct shared : sc::functional<shared> {
+  static constexpr auto build(auto& model) {
+    auto const x = model.input(8);
+    auto twice = dense{8}.named("twice");
+    return dense{2}.named("head")(twice(twice(x)));
+  }
+};
+using of_shared = sc::manual_pipeline<shared, "twice", "head">;
+static_assert(stage_at<of_shared>("twice", 0) == 0 && stage_at<of_shared>("twice", 1) == 0);
+
+// ResNet-50, as in the tool's own example.
+using resnet_stages =
+    sc::manual_pipeline<resnet::resnet50, "^(conv1|pool1|conv2)_", "^conv3_", "^conv4_.*", "^(conv5_|avg_pool$|pred)">;
+static_assert(sc::pipeline_stages<resnet_stages> == 4);
+static_assert(stage_at<resnet_stages>("pool1_pool") == 0 && stage_at<resnet_stages>("conv3_block1_0_conv") == 1 &&
+              stage_at<resnet_stages>("conv4_block6_out") == 2 && stage_at<resnet_stages>("predictions") == 3);
+
+// Errors.
+template <class M, sc::detail::stage_argument... Argument>
+constexpr int code_of =
+    stage_problem<sc::pipelined_model<M, sc::detail::stages_by_name<Argument...>{}, sc::device_mapping<>>>.code;
+static_assert(code_of<mlp, ".*", "dense_1", "dense_2"> == 0);
+static_assert(code_of<mlp, "flatten", "dense_"> == 2050);
+static_assert(code_of<mlp, ".*", "conv1"> == 2051);
+static_assert(code_of<mlp, ".*", "ense"> == 2051);
+static_assert(code_of<mlp, ".*", sc::name_patterns<"dense_1", "dense_3">> == 2051);
+static_assert(code_of<mlp, ".*", "dense_[12"> == 2052);
+static_assert(code_of<mlp> == 2053);
+static_assert(code_of<mlp, ".*", 1> == 2053);
+static_assert(code_of<mlp, ".*", sc::name_patterns<>> == 2053);
+static_assert(code_of<mlp, ".*", sc::device_mapping<0, 0>, "dense_2"> == 2053);
+static_assert(code_of<mlp, sc::device_mapping<0, 0>> == 2053);
+// Those of any assignment.
+static_assert(code_of<resnet::resnet50, "conv[45]_", "(conv[1-3]|pool1|avg_pool|pred)"> == 2004);
+static_assert(code_of<mlp, ".*", "dense_", "dense_1", "dense_2"> == 2005);
+static_assert(code_of<mlp, "dense_2", "flatten|dense$|dense_1"> == 2006);
+static_assert(code_of<mlp, ".*"> == 2008);
+
+}  // namespace
+
+TEST_CASE("stages by name of ResNet-50 are those that a loop over its calls gives") {
+  auto const assignment = sc::get_pipeline_stage_assignment<resnet_stages>();
+  REQUIRE(assignment.size() == 176);
+  for (auto const& call : assignment) {
+    auto const name = call.layer_name();
+    int const expected = name.starts_with("conv3_")                                                  ? 1
+                         : name.starts_with("conv4_")                                                ? 2
+                         : name.starts_with("conv5_") || name == "avg_pool" || name == "predictions" ? 3
+                                                                                                     : 0;
+    CAPTURE(name);
+    CHECK(call.pipeline_stage == expected);
+  }
+}
+
+TEST_CASE("messages show the pattern, the stage and the layer") {
+  auto const text = [](auto const& problem) { return problem.text.view(); };
+  using unmatched = sc::pipelined_model<mlp, sc::detail::stages_by_name<"flatten", "dense_">{}, sc::device_mapping<>>;
+  CHECK(text(stage_problem<unmatched>) ==
+        "layer 'dense' is matched by no pattern of manual_pipeline; each layer needs a stage (of several patterns that "
+        "match, the last one counts, so that the first one may be \".*\") [E2050]");
+  using unread = sc::pipelined_model<mlp, sc::detail::stages_by_name<".*", "dense_[12">{}, sc::device_mapping<>>;
+  CHECK(text(stage_problem<unread>) ==
+        "the pattern 'dense_[12' of pipeline stage 1 cannot be read as a regular expression: a '[' has no ']' "
+        "(character 7) [E2052]");
+  using empty = sc::pipelined_model<mlp, sc::detail::stages_by_name<".*", "dense_", "dense_1", "dense_2">{},
+                                    sc::device_mapping<>>;
+  CHECK(text(stage_problem<empty>) ==
+        "no layer is left in pipeline stage 1: what its pattern 'dense_' matches, later patterns match, too, such as "
+        "layer 'dense_1', which is in stage 2; the last pattern that matches counts [E2005]");
+}
