@@ -4,4 +4,4 @@
 
 using namespace random_runs;  // NOLINT: the tests' own
 
-TEST_CASE("sequential pipelines of random models, part 3") { equality<random_model<14>, sequential_rows[6]>::run(); }
+TEST_CASE("sequential pipelines of random models, part 3") { equality<random_sequence<15>, sequential_rows[6]>::run(); }

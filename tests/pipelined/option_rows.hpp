@@ -46,8 +46,12 @@ struct option_row {
     return drawn[11] == 0 ? sc::dtype::float32 : sc::dtype::float16;
   }
   [[nodiscard]] constexpr int batch_serialization() const { return drawn[12] == 0 ? 1 : 2; }
-  /// One, two, or one for each device of each replica.
-  [[nodiscard]] constexpr int threads() const { return drawn[13] == 2 ? 64 : drawn[13] + 1; }
+  /// One; few, so that a thread has devices of two replicas and a replica devices on two threads; or one for each
+  /// device.
+  [[nodiscard]] constexpr int threads() const {
+    int const few = replicas() == 3 ? 2 : 3;
+    return drawn[13] == 0 ? 1 : drawn[13] == 1 ? few : 64;
+  }
   [[nodiscard]] constexpr int optimizer() const { return drawn[14]; }
   [[nodiscard]] constexpr auto devices() const { return as<devices_drawn>(15); }
   [[nodiscard]] constexpr int stages() const { return drawn[16] + 2; }
@@ -80,9 +84,10 @@ struct option_row {
   }
 };
 
-/// The rows that are tested, by their seeds.
-inline constexpr unsigned grouped_rows[]{518, 136, 3890, 6, 599, 933, 1463, 2003, 3175};
+/// The rows that are tested, by their seeds. The first of each schedule hand micro-batches from thread to thread with
+/// recomputation: the sanitizers see those.
+inline constexpr unsigned grouped_rows[]{1463, 136, 3890, 6, 599, 933, 518, 2003, 3175};
 inline constexpr unsigned interleaved_rows[]{2622, 1451, 2679, 3561, 1063, 3375};
-inline constexpr unsigned sequential_rows[]{2047, 3457, 3836, 219, 488, 1097, 953};
+inline constexpr unsigned sequential_rows[]{953, 3457, 3836, 219, 488, 1097, 2047};
 
 }  // namespace random_runs
