@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The search for the best plan of a convolution or matrix product. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/convolution_estimate.hpp>
+#include <stagecraft/ipu/convolution_plan.hpp>
+#include <stagecraft/ipu/convolution_view.hpp>
+#include <stagecraft/ipu/exchange.hpp>
+#include <stagecraft/ipu/integers.hpp>
+#include <stagecraft/ipu/ipu_target.hpp>
+#include <cstdint>
+
+namespace stagecraft::detail {
+
+/// The next number of parts that makes the largest part of `size` smaller: at most `percent` of what it was.
+[[nodiscard]] constexpr std::int64_t next_split(std::int64_t size, std::int64_t parts, int percent = 100) noexcept {
+  std::int64_t const part = ceil_div(size, parts);
+  if (part < 2) return INT32_MAX;
+  return ceil_div(size, larger(1, smaller(part - 1, part * percent / 100)));
+}
+/// Another number of parts: that whose largest part is `steps` larger.
+[[nodiscard]] constexpr std::int64_t other_split(std::int64_t size, std::int64_t parts, std::int64_t steps) noexcept {
+  std::int64_t const part = ceil_div(size, parts);
+  std::int64_t const other = part + steps * larger(1, part / 32);
+  return ceil_div(size, smaller(size, larger(1, other)));
+}
+/// As few parts as make the largest part as small as `most` parts do.
+[[nodiscard]] constexpr std::int64_t fewest_parts(std::int64_t size, std::int64_t most) noexcept {
+  return most >= size ? size : ceil_div(size, ceil_div(size, most));
+}
+
+/// The search for a plan. For each way to compute the convolution (`convolution_views`, most promising first), it goes
+/// over divisions of channels, kernel and groups, in steps of about a third. The field and the batch are cut among all
+/// tiles that are left, since that costs nothing elsewhere. A bound, which knows all but the shape of a tile's
+/// field, tells which divisions are worth an estimate. In the end, the neighbourhood of the best is searched in the
+/// smallest steps.
+struct convolution_search {
+  convolution_problem const& problem;
+  std::int64_t bytes_allowed;
+  bool wants_least_memory = false;  ///< cycles decide only between plans that need the same memory
+  convolution_plan best = {};
+  int current_view = 0;
+  /// The best plan of each view.
+  convolution_partition partitions[convolution_views::capacity] = {};
+  std::int64_t cycles_of_view[convolution_views::capacity] = {};
+  bool has_plan = false;
+  bool memory_mattered = false;  ///< a division that might have been better did not fit
+
+  /// Numbers of parts, but for field and batch.
+  struct division {
+    std::int64_t groups = 1, kernel_height = 1, kernel_width = 1, out_chans = 1, in_chans = 1;
+  };
+  /// What no plan of a division goes below, or hardly.
+  struct bound {
+    std::int64_t cycles = INT64_MAX;
+    std::int64_t bytes = INT64_MAX;
+
+    friend constexpr bool operator==(bound const&, bound const&) = default;
+  };
+  /// What all divisions have in common that differ in input channels only; bytes are for one group of them.
+  struct row {
+    division part;
+    std::int64_t tiles;        ///< for input channels and field
+    std::int64_t depth;        ///< of reduction, by the kernel's parts
+    std::int64_t products;     ///< of groups of channels and kernel elements
+    std::int64_t input_bytes;  ///< of an element of the field
+    std::int64_t weight_bytes;
+    std::int64_t partials;  ///< of an element of the field
+    bool shares_bus;
+  };
+  /// What all divisions of a view, divided serially, have in common.
+  struct scene {
+    convolution_view const& view;
+    std::int64_t serial_out;
+    std::int64_t serial_in;
+    std::int64_t in_groups;   ///< of channels, of a serial part
+    std::int64_t out_groups;  ///< likewise
+    std::int64_t fixed;       ///< cycles of all divisions
+    std::int64_t per_element;
+    std::int64_t per_group;
+    std::int64_t field;
+    std::int64_t reached;
+    std::int64_t per_stage;  ///< of a reduction
+    std::int64_t serial;
+    std::int64_t partial_size;
+    std::int64_t partials_at_once;
+    std::int64_t exchange_rate;  ///< in sixteenths of bytes per cycle
+    bool sends_inputs_once;
+  };
+
+  /// The most promising divisions, the best first.
+  struct short_list {
+    static constexpr int capacity = 4;
+    division divisions[capacity];
+    bound bounds[capacity];
+    int count = 0;
+
+    constexpr void insert(convolution_search& search, scene const& s, row const& r, std::int64_t in_chans) {
+      bound const b = search.bound_of(s, r, in_chans);
+      if (!search.may_beat(b) || !search.fits(b)) return;
+      int place = count;
+      while (place > 0 && search.is_less(b, bounds[place - 1])) --place;
+      if (place == capacity || (place > 0 && bounds[place - 1] == b)) return;  // full, or as good as another
+      if (count < capacity) ++count;
+      for (int k = count - 1; k > place; --k) {
+        bounds[k] = bounds[k - 1];
+        divisions[k] = divisions[k - 1];
+      }
+      bounds[place] = b;
+      divisions[place] = r.part;
+      divisions[place].in_chans = in_chans;
+    }
+  };
+
+  constexpr void search(convolution_view const& view, std::int64_t serial_out, std::int64_t serial_in) {
+    if (serial_out > view.out_chan_groups || serial_in > view.in_chan_groups) return;
+    scene const s = scene_of(view, serial_out, serial_in);
+    short_list shortlist;
+    std::int64_t const tiles = problem.target.tiles_per_ipu;
+    int const step = serial_out * serial_in > 1 ? 60 : 80;
+    for (std::int64_t g = 1; g <= tiles; g = next_split(view.conv_groups, g, 80))
+      for (std::int64_t h = 1; g * h <= tiles; h = next_split(view.kernel.height, h, 70))
+        for (std::int64_t w = 1; g * h * w <= tiles; w = next_split(view.kernel.width, w, 50))
+          for (std::int64_t o = 1; g * h * w * o <= tiles; o = next_split(s.out_groups, o, step)) {
+            row const r = row_of(s, {g, h, w, o});
+            for (std::int64_t i = 1; i <= r.tiles; i = next_split(s.in_groups, i, step))
+              shortlist.insert(*this, s, r, i);
+            // As many as leave few tiles for the field.
+            for (std::int64_t f = 1; f <= 3 && f <= r.tiles; ++f) {
+              if (r.tiles / f < s.in_groups) shortlist.insert(*this, s, r, fewest_parts(s.in_groups, r.tiles / f));
+              if (w == 1 && view.kernel.width > 8)  // a gradient of kernels
+                shortlist.insert(*this, s, row_of(s, {g, h, fewest_parts(view.kernel.width, r.tiles / f), o}), 1);
+            }
+          }
+    for (int k = 0; k < shortlist.count; ++k)
+      if (may_beat(shortlist.bounds[k])) estimate(s, shortlist.divisions[k]);
+  }
+
+  /// Looks around the best plan of the view, as long as there is a better one.
+  constexpr void refine(convolution_view const& view) {
+    bool improved = true;
+    for (int round = 0; improved && round < 4; ++round) {
+      improved = false;
+      convolution_partition const from = partitions[current_view];
+      scene const s = scene_of(view, from.serial_out_chan_split, from.serial_in_chan_split);
+      for (int o = -3; o <= 3; ++o)
+        for (int i = -3; i <= 3; ++i)
+          if (o != 0 || i != 0) improved = try_neighbour(s, from, {0, 0, 0, o, i}) || improved;
+      for (int o = 1; o <= 4; o *= 2)
+        for (int i = 1; i <= 4; i *= 2)
+          if (o != 2 || i != 2) improved = try_multiple(s, from, o, i) || improved;
+      for (int step = -2; step <= 2; ++step) {
+        if (view.kernel.height > 1) improved = try_neighbour(s, from, {0, step, 0, 0, 0}) || improved;
+        if (view.kernel.width > 1) improved = try_neighbour(s, from, {0, 0, step, 0, 0}) || improved;
+        if (view.conv_groups > 1) improved = try_neighbour(s, from, {step, 0, 0, 0, 0}) || improved;
+      }
+    }
+  }
+
+ private:
+  constexpr bool try_neighbour(scene const& s, convolution_partition const& from, division const& steps) {
+    return try_division(s, {other_split(s.view.conv_groups, from.conv_group_split, steps.groups),
+                            other_split(s.view.kernel.height, from.kernel_split.height, steps.kernel_height),
+                            other_split(s.view.kernel.width, from.kernel_split.width, steps.kernel_width),
+                            other_split(s.out_groups, from.out_chan_split, steps.out_chans),
+                            other_split(s.in_groups, from.in_chan_split, steps.in_chans)});
+  }
+  /// Twice or half as many parts, of out and in channels.
+  constexpr bool try_multiple(scene const& s, convolution_partition const& from, int out_halves, int in_halves) {
+    return try_division(s, {from.conv_group_split, from.kernel_split.height, from.kernel_split.width,
+                            fewest_parts(s.out_groups, ceil_div(from.out_chan_split * out_halves, 2)),
+                            fewest_parts(s.in_groups, ceil_div(from.in_chan_split * in_halves, 2))});
+  }
+  constexpr bool try_division(scene const& s, division const& d) {
+    if (tiles_of(d) > problem.target.tiles_per_ipu) return false;
+    bound const b = bound_of(s, row_of(s, d), d.in_chans);
+    return may_beat(b) && fits(b) && estimate(s, d);
+  }
+  [[nodiscard]] static constexpr std::int64_t tiles_of(division const& d) noexcept {
+    return d.groups * d.kernel_height * d.kernel_width * d.out_chans * d.in_chans;
+  }
+  [[nodiscard]] constexpr bool is_less(bound const& a, bound const& b) const noexcept {
+    return wants_least_memory ? a.bytes < b.bytes : a.cycles < b.cycles;
+  }
+  [[nodiscard]] constexpr bool may_beat(bound const& b) const noexcept {
+    if (!has_plan) return true;
+    return wants_least_memory ? b.bytes < best.temporary_bytes : b.cycles < best.cycles.total();
+  }
+  constexpr bool fits(bound const& b) noexcept {
+    if (b.bytes <= bytes_allowed) return true;
+    if (may_beat(b)) memory_mattered = true;
+    return false;
+  }
+
+  [[nodiscard]] constexpr scene scene_of(convolution_view const& view, std::int64_t serial_out,
+                                         std::int64_t serial_in) const noexcept {
+    convolution_partition partition;
+    partition.serial_out_chan_split = static_cast<int>(serial_out);
+    partition.serial_in_chan_split = static_cast<int>(serial_in);
+    auto const layout = problem.layout_of(view, partition, problem.target.tiles_per_ipu);
+    bool const sends_once = serial_out > 1 && serial_in == 1;
+    scene s{.view = view,
+            .serial_out = serial_out,
+            .serial_in = serial_in,
+            .in_groups = ceil_div(view.in_chan_groups, serial_in),
+            .out_groups = ceil_div(view.out_chan_groups, serial_out),
+            .fixed = layout.weights + layout.output + (sends_once ? 0 : layout.inputs),
+            .per_element = view.cycles_per_element(problem.target, problem.shape.input),
+            .per_group = 0,
+            .field = view.batch * view.field.elements(),
+            .reached = view.batch * view.reached(view.field).elements(),
+            .per_stage = sync_cycles(problem.target) + 20 * problem.target.num_worker_contexts,
+            .serial = serial_out * serial_in,
+            .partial_size = size_of(view.partials),
+            .partials_at_once = problem.target.vector_width(view.partials),
+            .exchange_rate = larger(1, static_cast<std::int64_t>(problem.target.exchange_bytes_per_cycle * 16 + 0.5F)),
+            .sends_inputs_once = sends_once};
+    if (view.conv_units > 0) {
+      // Loading the units' weights, and what a worker does before and after its elements.
+      bool const is_1x1 = view.vertex == convolution_vertex::conv_partial_1x1;
+      s.per_group = std::int64_t{view.conv_units} * problem.target.weight_bytes_per_conv_unit(problem.shape.input) /
+                        problem.target.coeff_load_bytes_per_cycle(problem.use_128bit_conv_unit_load) +
+                    problem.target.num_worker_contexts * (is_1x1 ? 18 : 31);
+    }
+    return s;
+  }
+
+  [[nodiscard]] constexpr row row_of(scene const& s, division const& d) const noexcept {
+    convolution_view const& view = s.view;
+    std::int64_t const groups = ceil_div(view.conv_groups, d.groups);
+    std::int64_t const outs = ceil_div(s.out_groups, d.out_chans);
+    std::int64_t const kernel =
+        ceil_div(view.kernel.height, d.kernel_height) * ceil_div(view.kernel.width, d.kernel_width);
+    std::int64_t const in_bytes =
+        groups * view.conv_groups_per_group * view.in_chans_per_group * size_of(problem.shape.input);
+    return {.part = d,
+            .tiles = problem.target.tiles_per_ipu / (d.groups * d.kernel_height * d.kernel_width * d.out_chans),
+            .depth = d.kernel_height * d.kernel_width,
+            .products = groups * kernel * outs,
+            .input_bytes = in_bytes,
+            .weight_bytes = kernel * view.filter_height * in_bytes * outs * view.out_chans_per_group,
+            .partials = groups * view.conv_groups_per_group * outs * view.out_chans_per_group,
+            .shares_bus = d.out_chans % problem.target.tiles_per_shared_exchange_bus == 0};
+  }
+
+  [[nodiscard]] constexpr bound bound_of(scene const& s, row const& r, std::int64_t in_chans) const noexcept {
+    std::int64_t const tiles = r.tiles / in_chans;
+    std::int64_t const ins = (s.in_groups + in_chans - 1) / in_chans;
+    std::int64_t const reached = (s.reached + tiles - 1) / tiles;
+    std::int64_t const field = (s.field + tiles - 1) / tiles;
+    std::int64_t const input_bytes = reached * ins * r.input_bytes;
+    std::int64_t const weight_bytes = ins * r.weight_bytes;
+    std::int64_t const partials = field * r.partials;
+    std::int64_t exchanged = 0;
+    if (!s.sends_inputs_once)
+      exchanged = (input_bytes - input_bytes / r.part.out_chans) /
+                  (r.shares_bus ? problem.target.tiles_per_shared_exchange_bus : 1);
+    if (field < s.field)  // in 2 tiles at least, and about as many as there are
+      exchanged += tiles < 8 ? weight_bytes / 2 : weight_bytes * 3 / 4;
+    std::int64_t cycles = s.fixed + ins * r.products * (s.per_element * reached + s.per_group);
+    std::int64_t const depth = r.depth * in_chans;
+    if (depth > 1) {
+      exchanged += (partials - partials / depth) * s.partial_size;
+      cycles += partials / s.partials_at_once + s.per_stage * (depth < 16 ? 1 : depth < 125 ? 2 : 3);
+    }
+    cycles += exchanged * 16 / s.exchange_rate;
+    return {.cycles = cycles * s.serial, .bytes = input_bytes + weight_bytes + partials * s.partial_size};
+  }
+
+  /// Estimates the best two ways to cut the field, as far as the number of elements, of rows and of inputs tells.
+  constexpr bool estimate(scene const& s, division const& d) {
+    convolution_view const& view = s.view;
+    std::int64_t const tiles = problem.target.tiles_per_ipu / tiles_of(d);
+    convolution_partition partition{.conv_group_split = static_cast<int>(d.groups),
+                                    .field_split = {},
+                                    .kernel_split = {.height = d.kernel_height, .width = d.kernel_width},
+                                    .out_chan_split = static_cast<int>(d.out_chans),
+                                    .in_chan_split = static_cast<int>(d.in_chans),
+                                    .serial_out_chan_split = static_cast<int>(s.serial_out),
+                                    .serial_in_chan_split = static_cast<int>(s.serial_in)};
+    std::int64_t const ins = ceil_div(s.in_groups, d.in_chans);
+    std::int64_t const outs = ceil_div(s.out_groups, d.out_chans);
+    field_size const kernel{.height = ceil_div(view.kernel.height, d.kernel_height),
+                            .width = ceil_div(view.kernel.width, d.kernel_width)};
+    std::int64_t const products = ins * outs * kernel.elements();
+    std::int64_t const input_weight = ins * view.in_chans_per_group * size_of(problem.shape.input);
+    struct cut {
+      std::int64_t measure = INT64_MAX, batch = 1, height = 1, width = 1;
+    };
+    cut first, second;
+    for (std::int64_t b = 1; b <= tiles; b = next_split(view.batch, b))
+      for (std::int64_t h = 1; b * h <= tiles; h = next_split(view.field.height, h)) {
+        std::int64_t const w = fewest_parts(view.field.width, tiles / (b * h));
+        field_size const field{.height = ceil_div(view.field.height, h), .width = ceil_div(view.field.width, w)};
+        field_size const reached = view.reached(field);
+        std::int64_t const batch = ceil_div(view.batch, b);
+        std::int64_t measure = products * batch * reached.height * (s.per_element * reached.width + 16);
+        if (measure >= second.measure) continue;
+        measure += input_weight * batch * view.inputs_of(field, kernel).elements() / 4;
+        cut const found{measure, b, h, w};
+        if (measure < first.measure) {
+          second = first;
+          first = found;
+        } else if (measure < second.measure) {
+          second = found;
+        }
+      }
+    bool is_better = false;
+    for (int k = 0; k < 2; ++k) {
+      cut const& c = k == 0 ? first : second;
+      if (k == 1 && c.measure > first.measure + first.measure / 16) break;
+      partition.batch_split = static_cast<int>(c.batch);
+      partition.field_split = {.height = c.height, .width = c.width};
+      is_better = consider(problem.plan_of(view, partition, wants_least_memory ? 0 : bytes_allowed)) || is_better;
+    }
+    return is_better;
+  }
+
+ public:
+  /// Keeps the plan if it is better and allowed, and says so.
+  constexpr bool consider(convolution_plan const& plan) {
+    std::int64_t const cycles = plan.cycles.total();
+    if (plan.temporary_bytes > bytes_allowed) {
+      if (may_beat({cycles, plan.temporary_bytes})) memory_mattered = true;
+      return false;
+    }
+    std::int64_t& of_view = cycles_of_view[current_view];
+    if (of_view == 0 || cycles < of_view) {
+      of_view = cycles;
+      partitions[current_view] = plan.partition;
+    }
+    if (!may_beat({cycles, plan.temporary_bytes})) {
+      bool const is_as_small = wants_least_memory && plan.temporary_bytes == best.temporary_bytes;
+      if (!is_as_small || cycles >= best.cycles.total()) return false;
+    }
+    best = plan;
+    has_plan = true;
+    return true;
+  }
+
+  /// All views; serial parts only where memory asks for them, and as long as more of them help.
+  constexpr void search_all(convolution_views const& views) {
+    for (int i = 0; i < views.count; ++i) search_view(views, i, 1, 1);
+    if (memory_mattered || wants_least_memory) {
+      int in_vain = 0;
+      for (int parts = 2; parts <= 256 && in_vain < 2; parts *= 2) {
+        bool const had_plan = has_plan;
+        auto const before = best.cycles.total() + best.temporary_bytes;
+        for (int i = 0; i < views.count; ++i)
+          for (int out = parts; out >= 1; out /= 2) search_view(views, i, out, parts / out);
+        in_vain = had_plan && best.cycles.total() + best.temporary_bytes == before ? in_vain + 1 : 0;
+      }
+      search_other_serial_splits(views);
+    }
+    for (int i = 0; has_plan && i < views.count; ++i) {
+      if (cycles_of_view[i] == 0 || cycles_of_view[i] > best.cycles.total() * 9 / 8) continue;
+      current_view = i;
+      refine(views.views[i]);
+    }
+  }
+
+ private:
+  constexpr void search_view(convolution_views const& views, int i, int serial_out, int serial_in) {
+    if (has_plan && !wants_least_memory && views.least_cycles[i] >= best.cycles.total()) return;
+    current_view = i;
+    search(views.views[i], serial_out, serial_in);
+  }
+  /// From half as many to two and a half times as many as the best plan has.
+  constexpr void search_other_serial_splits(convolution_views const& views) {
+    int view = -1;
+    for (int i = 0; i < views.count; ++i)
+      if (has_plan && cycles_of_view[i] == best.cycles.total() && partitions[i] == best.partition) view = i;
+    if (view < 0) return;
+    std::int64_t const out = best.partition.serial_out_chan_split;
+    std::int64_t const in = best.partition.serial_in_chan_split;
+    std::int64_t const out_groups = views.views[view].out_chan_groups;
+    std::int64_t const in_groups = views.views[view].in_chan_groups;
+    for (int eighths = 4; eighths <= 20; ++eighths) {
+      if (eighths == 8) continue;
+      if (out > 1)
+        search_view(views, view, static_cast<int>(fewest_parts(out_groups, ceil_div(out * eighths, 8))),
+                    static_cast<int>(in));
+      if (in > 1)
+        search_view(views, view, static_cast<int>(out),
+                    static_cast<int>(fewest_parts(in_groups, ceil_div(in * eighths, 8))));
+    }
+  }
+};
+
+}  // namespace stagecraft::detail

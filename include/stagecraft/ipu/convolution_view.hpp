@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ways to compute a convolution: transforms, vertices and groups of channels that a plan may choose from. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/convolution_plan.hpp>
+#include <stagecraft/ipu/convolution_shape.hpp>
+#include <stagecraft/ipu/integers.hpp>
+#include <stagecraft/ipu/ipu_target.hpp>
+#include <cstdint>
+
+namespace stagecraft::detail {
+
+/// A convolution after its transforms, with the vertex that shall compute it, in the units that are divided.
+struct convolution_view {
+  convolution_vertex vertex = convolution_vertex::conv_partial_1x1;
+  convolution_transform transform;
+  dtype partials = dtype::float32;
+  int conv_units = 0;
+  int conv_groups_per_group = 1;
+  int in_chans_per_group = 1;
+  int out_chans_per_group = 1;
+  int filter_height = 1;
+
+  std::int64_t batch = 1;
+  std::int64_t conv_groups = 1;  ///< groups of conv_groups_per_group
+  std::int64_t in_chan_groups = 1;
+  std::int64_t out_chan_groups = 1;
+  field_size field;   ///< of outputs
+  field_size kernel;  ///< height: in units of filter_height
+  field_size input_field;
+  field_size stride;
+  field_size kernel_dilation;
+  field_size input_dilation;
+
+  bool rearranges_inputs = false;
+  bool rearranges_weights = false;
+  bool rearranges_output = false;
+
+  /// Outputs that one kernel element reaches: where inputs are dilated, others meet zeros only.
+  [[nodiscard]] constexpr field_size reached(field_size of) const noexcept {
+    return {.height = ceil_div(of.height, input_dilation.height), .width = ceil_div(of.width, input_dilation.width)};
+  }
+  /// Inputs that `outputs` of a field's rows or columns and `kernels` of a kernel's need, at most.
+  [[nodiscard]] constexpr field_size inputs_of(field_size outputs, field_size kernels) const noexcept {
+    std::int64_t const rows =
+        (outputs.height - 1) * stride.height + (kernels.height * filter_height - 1) * kernel_dilation.height;
+    std::int64_t const columns = (outputs.width - 1) * stride.width + (kernels.width - 1) * kernel_dilation.width;
+    return {.height = smaller(rows / input_dilation.height + 1, input_field.height),
+            .width = smaller(columns / input_dilation.width + 1, input_field.width)};
+  }
+  /// Cycles for a group of input channels by one of output channels and an element of field and kernel, at least.
+  [[nodiscard]] constexpr std::int64_t cycles_per_element(ipu_target const& target, dtype input) const noexcept {
+    switch (vertex) {
+      case convolution_vertex::conv_partial_1x1:
+      case convolution_vertex::conv_partial_nx1: return target.conv_unit_cycles_per_element(input);
+      case convolution_vertex::horizontal_mac:
+        return ceil_div(out_chans_per_group, partials == dtype::float16 ? 2 : 1) *
+               (6 + ceil_div(in_chans_per_group, target.vector_width(input)));
+      case convolution_vertex::outer_product: return 5;
+      default: return 1;
+    }
+  }
+  /// Fewer cycles than any plan on `tiles` tiles takes.
+  [[nodiscard]] constexpr std::int64_t least_cycles(ipu_target const& target, dtype input) const noexcept {
+    std::int64_t const inner = kernel.elements() * in_chan_groups * out_chan_groups * conv_groups;
+    std::int64_t result =
+        batch * reached(field).elements() * inner / target.tiles_per_ipu * cycles_per_element(target, input);
+    std::int64_t const bytes =
+        size_of(input) * in_chan_groups * in_chans_per_group * conv_groups * conv_groups_per_group;
+    if (rearranges_inputs) result += bytes * batch * input_field.elements() / target.tiles_per_ipu * 5 / 8;
+    if (rearranges_weights)
+      result += bytes * kernel.elements() * out_chan_groups * out_chans_per_group / target.tiles_per_ipu * 5 / 8;
+    return result;
+  }
+};
+
+/// All that a plan of one convolution may choose from.
+struct convolution_views {
+  static constexpr int capacity = 24;
+  convolution_view views[capacity];
+  std::int64_t least_cycles[capacity]{};
+  int count = 0;
+
+  constexpr convolution_views(convolution_shape const& shape, ipu_target const& target, dtype partials) {
+    bool const is_point = shape.kernel.elements() == 1 && shape.stride == field_size{} &&
+                          shape.input_dilation == field_size{} && shape.input_field == shape.output_field &&
+                          shape.padding_lower == field_size{.height = 0, .width = 0};
+    bool const may_expand = shape.input_dilation == field_size{};
+    if (is_point) {
+      add_all(shape, target, partials, {.flatten_field = true});
+      add_all(shape, target, partials, {.swap_operands = true, .flatten_field = true});
+    } else {
+      add_all(shape, target, partials, {});
+      if (may_expand) {
+        if (shape.kernel.height > 1) add_all(shape, target, partials, {.expand_width = true});
+        add_all(shape, target, partials, {.expand_height = true, .expand_width = true, .flatten_field = true});
+        add_all(shape, target, partials,
+                {.swap_operands = true, .expand_height = true, .expand_width = true, .flatten_field = true});
+      }
+    }
+    sort();
+  }
+
+ private:
+  constexpr void add(convolution_view const& view, ipu_target const& target, dtype input) {
+    if (count == capacity) return;
+    least_cycles[count] = view.least_cycles(target, input);
+    views[count++] = view;
+  }
+  /// The most promising first.
+  constexpr void sort() {
+    for (int i = 0; i < count; ++i) {
+      int best = i;
+      for (int j = i + 1; j < count; ++j)
+        if (least_cycles[j] < least_cycles[best]) best = j;
+      if (best == i) continue;
+      auto const view = views[i];
+      auto const cycles = least_cycles[i];
+      views[i] = views[best];
+      least_cycles[i] = least_cycles[best];
+      views[best] = view;
+      least_cycles[best] = cycles;
+    }
+  }
+
+  /// All vertices and groups of channels for one transform.
+  constexpr void add_all(convolution_shape const& shape, ipu_target const& target, dtype partials,
+                         convolution_transform transform) {
+    convolution_view view{.transform = transform,
+                          .partials = partials,
+                          .batch = shape.batch_size,
+                          .conv_groups = shape.num_conv_groups,
+                          .in_chan_groups = shape.input_channels_per_conv_group,
+                          .out_chan_groups = shape.output_channels_per_conv_group,
+                          .field = shape.output_field,
+                          .kernel = shape.kernel,
+                          .input_field = shape.input_field,
+                          .stride = shape.stride,
+                          .kernel_dilation = shape.kernel_dilation,
+                          .input_dilation = shape.input_dilation};
+    if (transform.expand_width) {
+      view.in_chan_groups *= view.kernel.width;
+      view.kernel.width = view.stride.width = view.kernel_dilation.width = 1;
+      view.input_field.width = view.field.width;
+    }
+    if (transform.expand_height) {
+      view.in_chan_groups *= view.kernel.height;
+      view.kernel.height = view.stride.height = view.kernel_dilation.height = 1;
+      view.input_field.height = view.field.height;
+    }
+    if (transform.flatten_field) {
+      view.field = view.input_field = {.height = 1, .width = view.batch * view.field.elements()};
+      view.batch = 1;
+    }
+    if (transform.swap_operands) {
+      auto const field = view.field.width;
+      view.field.width = view.input_field.width = view.out_chan_groups;
+      view.out_chan_groups = field;
+    }
+    view.rearranges_inputs = shape.pass == convolution_pass::filter_gradient || transform.expand_width ||
+                             transform.expand_height || transform.swap_operands;
+    view.rearranges_weights = view.rearranges_inputs || shape.pass == convolution_pass::input_gradient;
+    view.rearranges_output = transform.swap_operands;
+    add_vertices(view, shape, target);
+  }
+
+  constexpr void add_vertices(convolution_view const& view, convolution_shape const& shape, ipu_target const& target) {
+    bool const is_half = shape.input == dtype::float16;
+    bool const is_flat = view.transform.flatten_field;
+    int const units = target.conv_units(shape.input, view.partials);
+    int const weights = target.weights_per_conv_unit(shape.input);
+    // The units for matrix products. Few input channels take several rows of the kernel at once.
+    for (int rows = 1; rows <= 4; rows *= 2) {
+      if (rows > 1 && (rows >= 2 * view.kernel.height || view.in_chan_groups > weights / rows)) break;
+      add_grouped(view, shape, target,
+                  is_flat ? convolution_vertex::conv_partial_1x1 : convolution_vertex::conv_partial_nx1, units,
+                  weights / rows, units, rows);
+    }
+    // Half of them, where the others would have nothing to do.
+    if (units == 16 && (view.out_chan_groups + 15) % 16 < 8)
+      add_grouped(view, shape, target,
+                  is_flat ? convolution_vertex::conv_partial_1x1 : convolution_vertex::conv_partial_nx1, 8, weights, 8,
+                  1);
+    // The workers' own arithmetic, for few channels.
+    if (view.transform.swap_operands) return;
+    if (view.in_chan_groups <= weights || view.out_chan_groups <= 2) {
+      int in_chans = 1;
+      while (in_chans < view.in_chan_groups && in_chans < weights) in_chans *= 2;
+      int const at_least = view.partials == dtype::float16 ? 2 : 1;
+      add_grouped(view, shape, target, convolution_vertex::horizontal_mac, 0, in_chans, at_least, 1);
+      if (view.out_chan_groups > at_least)
+        add_grouped(view, shape, target, convolution_vertex::horizontal_mac, 0, in_chans,
+                    static_cast<int>(smaller(view.out_chan_groups, 8)), 1);
+    }
+    bool const is_single = view.in_chan_groups == 1;
+    if (is_single && view.out_chan_groups == 1 && is_half && view.conv_groups > 1)
+      for (int channels = 4; channels <= (view.partials == dtype::float16 ? 16 : 4); channels *= 2) {
+        auto copy = view;
+        copy.conv_groups_per_group = channels;
+        copy.conv_groups = ceil_div(view.conv_groups, channels);
+        add_grouped(copy, shape, target, convolution_vertex::vertical_mac, 0, 1, 1, 1);
+      }
+    if (is_single && is_flat) {
+      auto copy = view;
+      copy.partials = shape.input;
+      add_grouped(copy, shape, target, convolution_vertex::outer_product, 0, 1,
+                  static_cast<int>(smaller(view.out_chan_groups, is_half ? 16 : 8)), 1);
+    }
+  }
+
+  constexpr void add_grouped(convolution_view view, convolution_shape const& shape, ipu_target const& target,
+                             convolution_vertex vertex, int units, int in_chans, int out_chans, int rows) {
+    view.vertex = vertex;
+    view.conv_units = units;
+    view.in_chans_per_group = in_chans;
+    view.out_chans_per_group = out_chans;
+    view.filter_height = rows;
+    bool const pads_inputs = view.in_chan_groups % in_chans != 0;
+    bool const pads_outputs = view.out_chan_groups % out_chans != 0;
+    view.rearranges_inputs = view.rearranges_inputs || pads_inputs;
+    view.rearranges_weights = view.rearranges_weights || pads_inputs || pads_outputs;
+    view.rearranges_output = view.rearranges_output || pads_outputs;
+    view.in_chan_groups = ceil_div(view.in_chan_groups, in_chans);
+    view.out_chan_groups = ceil_div(view.out_chan_groups, out_chans);
+    view.kernel.height = ceil_div(view.kernel.height, rows);
+    add(view, target, shape.input);
+  }
+};
+
+}  // namespace stagecraft::detail
