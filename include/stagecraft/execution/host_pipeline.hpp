@@ -132,7 +132,9 @@ class host_pipeline : public session_shape<M, Training> {
   static constexpr int slot_count = Training.optimizer.slots();
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
   /// Devices of one thread.
-  static constexpr std::size_t most_units = (replica_count * devices + threads - 1) / threads;
+  static constexpr std::size_t most_units = threads <= replicas
+                                                ? (replica_count + threads - 1) / threads * devices
+                                                : (devices + threads / replicas - 1) / (threads / replicas);
   static constexpr bool has_penalties = [] {
     for (auto const& parameter : graph.parameters)
       if (!parameter.regularizer.empty()) return true;
@@ -284,12 +286,20 @@ class host_pipeline : public session_shape<M, Training> {
 
   bool synchronize() { return team_ == nullptr || team_->synchronize(); }
 
-  /// each(replica, device) for the devices of a thread, which lie beside each other.
+  /// each(replica, device) for the devices of a thread: all of some replicas, or some of one. A thread with parts of
+  /// two replicas could wait in one's `feed` or `results` for the other, which waits for it.
   template <class Each>
   static void for_each_device(int worker, Each const& each) {
-    for (int unit = (worker * replicas * devices + threads - 1) / threads;
-         unit < ((worker + 1) * replicas * devices + threads - 1) / threads; ++unit)
-      each(unit / devices, unit % devices);
+    if constexpr (threads <= replicas) {
+      for (int replica = worker * replicas / threads; replica < (worker + 1) * replicas / threads; ++replica)
+        for (int device = 0; device < devices; ++device) each(replica, device);
+    } else {
+      int replica = 0;
+      while ((replica + 1) * threads / replicas <= worker) ++replica;
+      int const first = replica * threads / replicas, count = (replica + 1) * threads / replicas - first;
+      for (int device = (worker - first) * devices / count; device < (worker - first + 1) * devices / count; ++device)
+        each(replica, device);
+    }
   }
 
   template <execution_mode Mode, std::size_t... Pass>
