@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace stagecraft {
 
@@ -67,16 +68,35 @@ constexpr auto list_patterns() {
     return name_pattern_list<>{};
 }
 
-// A constant for each pattern, and one for each model and pattern: compilers limit the steps of one constant.
 template <fixed_text Pattern>
 inline constexpr name_pattern pattern_of{Pattern.view()};
 
-template <class M, fixed_text Pattern>
-inline constexpr auto matched_layers = [] {
-  std::array<bool, graph_of<M>.layers.size()> result{};
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = pattern_of<Pattern>.matches(graph_of<M>.layers[i].name);
+// Compilers limit the steps of one constant: each is about so many layers.
+inline constexpr std::size_t layers_at_once = 32;
+
+template <class M, fixed_text Pattern, std::size_t First>
+inline constexpr auto some_matched_layers = [] {
+  std::array<bool, layers_at_once> result{};
+  auto const& layers = graph_of<M>.layers;
+  for (std::size_t i = 0; i < result.size() && First + i < layers.size(); ++i)
+    result[i] = pattern_of<Pattern>.matches(layers[First + i].name);
   return result;
 }();
+
+template <class M, fixed_text Pattern, std::size_t... Part>
+constexpr auto match_layers(std::index_sequence<Part...>) {
+  std::array<bool, sizeof...(Part) * layers_at_once> result{};
+  auto const put = [&](std::size_t part, auto const& matched) {
+    for (std::size_t i = 0; i < layers_at_once; ++i) result[part * layers_at_once + i] = matched[i];
+  };
+  (put(Part, some_matched_layers<M, Pattern, Part * layers_at_once>), ...);
+  return result;
+}
+
+/// Which layers of a model a pattern matches.
+template <class M, fixed_text Pattern>
+inline constexpr auto matched_layers = match_layers<M, Pattern>(
+    std::make_index_sequence<(graph_of<M>.layers.size() + layers_at_once - 1) / layers_at_once>());
 
 /// A pattern that stands for a stage.
 struct stage_pattern {
