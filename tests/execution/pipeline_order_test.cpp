@@ -103,6 +103,18 @@ TEST_CASE_TEMPLATE("a stage in the middle that has nothing to do, each device on
              sc::host_pipeline<staged_view, training<Schedule::value>, sc::host<4>>>();
 }
 
+TEST_CASE("an execution of training has whole weight updates") {
+  using session = sc::host_pipeline<staged, training<sc::schedule::grouped>, sc::host<2>>;
+  session pipeline(1);
+  random_runs::made_data<session> const data(0);
+  try {
+    pipeline.train(12, data, [](auto const&) {});
+    FAIL("12 steps are no multiple of 8");
+  } catch (sc::data_error const& error) {
+    CHECK(std::string_view(error.what()).find("E4070") != std::string_view::npos);
+  }
+}
+
 TEST_CASE("replicas of a model without stages, on as many threads") {
   check_same<sc::host_pipeline<network, training<sc::schedule::grouped, 3>, sc::host<>>,
              sc::host_pipeline<network, training<sc::schedule::grouped, 3>, sc::host<3>>>();

@@ -8,7 +8,8 @@
 
 namespace stagecraft {
 
-/// Whether a model needs devices of its own: it has stages or replicas, or keeps something in remote memory.
+/// Whether a model needs devices of its own: it has stages or replicas, or keeps something in remote memory. A device
+/// is the work of one thread: more threads than devices do not help.
 template <Model M, auto Training, class Machine>
 inline constexpr bool runs_on_devices =
     is_pipelined<M> || replicas_of<M, Training, Machine> > 1 || options_of<M, Training>.offloads_optimizer_state() ||

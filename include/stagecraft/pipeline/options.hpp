@@ -12,8 +12,7 @@ namespace stagecraft {
 /// How the gradients of the N micro-batches of one weight update become one, `a`, from micro-batch 0 on:
 /// - `sum`: a + g, the default. The effective learning rate grows with N;
 /// - `mean`: a + g / N, each gradient divided before it is added;
-/// - `running_mean`: a n / (n + 1) + g / (n + 1) with micro-batch n, the mean of those so far, which is never larger
-/// than
+/// - `running_mean`: a n / (n + 1) + g / (n + 1) with micro-batch n, the mean of those so far. It is never larger than
 ///   one gradient: for float16, in which a sum may overflow and g / N be rounded to 0.
 /// Definition: Graphcore's GradientAccumulationReductionMethod.
 enum class gradient_accumulation_reduction_method : unsigned char { sum, mean, running_mean };

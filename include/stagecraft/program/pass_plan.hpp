@@ -43,7 +43,7 @@ struct pass_wait {
 
 namespace detail {
 
-/// A pass in the making: everything in vectors.
+/// Where a pass finds and leaves its tensors: by calls, by edges and by outputs of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pass_places {
   std::array<buffer_place, Calls> value{}, saved{}, gradient{};
@@ -55,6 +55,7 @@ struct pass_places {
   long long remote_floats = 0;
 };
 
+/// A pass in the making: everything in vectors.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pass_draft {
   pass_places<Calls, Edges, Outputs> places;

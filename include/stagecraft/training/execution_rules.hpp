@@ -16,7 +16,8 @@ namespace stagecraft {
 [[nodiscard]] inline int steps_of_replica(char const* argument, char const* option, int asked, int batches,
                                           int replicas) {
   if (asked > 0) {
-    check_steps(option, asked * replicas, batches);
+    // Without overflow: more than there are is too many.
+    check_steps(option, asked > batches ? asked : asked * replicas, batches);
     return asked;
   }
   int const left = batches % replicas;
