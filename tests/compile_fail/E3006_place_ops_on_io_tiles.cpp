@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E3006: operations are to be placed on I/O tiles, but there are none.
-// expect-error: io_tiles.place_ops_on_io_tiles is set, but io_tiles.num_io_tiles is 0; reserve I/O tiles, or place no
-// operations on them expect-error: [E3006]
+// expect-error: io_tiles.place_ops_on_io_tiles is set, but io_tiles.num_io_tiles is 0;
+// expect-error: [E3006]
 #include <stagecraft/ipu/ipu_devices.hpp>
 
 namespace sc = stagecraft;
