@@ -11,6 +11,8 @@
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/models/sequential.hpp>
 #include <stagecraft/models/summary.hpp>
+#include <stagecraft/pipeline/even_pipeline.hpp>
+#include <stagecraft/pipeline/manual_pipeline.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/summary.hpp>
 #include <stagecraft/pipeline/timetable.hpp>
