@@ -120,7 +120,8 @@ struct convolution_plan {
   convolution_cycles cycles;
   std::int64_t temporary_bytes = 0;  ///< of the tile with most
   std::int64_t macs = 0;             ///< those that were asked for: convolution_shape::macs
-  /// The part of a tile's memory that the plan was allowed, in percent; -1: no plan fits into two whole tiles.
+  /// The part of a tile's memory that the plan was allowed, in percent; -1: no plan fits into two whole tiles; 0: the
+  /// plan with least memory was asked for.
   int memory_bound_percent = 0;
 
   friend constexpr bool operator==(convolution_plan const&, convolution_plan const&) = default;

@@ -45,7 +45,9 @@ struct convolution_reduction {
     std::int64_t remaining = depth;
     for (int left = stages; left > 0; --left) {
       std::int64_t const tiles = left == 1 ? remaining : root(remaining, left);
-      std::int64_t const part = detail::ceil_div(detail::ceil_div(outputs, grain), tiles) * grain;
+      // Groups of `tiles` tiles, where the last may be smaller: their sums are spread evenly over all tiles.
+      std::int64_t const sums = detail::ceil_div(remaining, tiles);
+      std::int64_t const part = detail::ceil_div(detail::ceil_div(outputs, grain) * sums, remaining) * grain;
       std::int64_t const received = (tiles - 1) * part * size_of(partials);
       exchange += exchange_cycles(target, received);
       reduce += vertices::reduce_partials{.partials = partials,
@@ -56,7 +58,7 @@ struct convolution_reduction {
                     .cycles(target);
       temporary_bytes = detail::larger(temporary_bytes, outputs * size_of(partials) + received);
       outputs = part;
-      remaining = detail::ceil_div(remaining, tiles);
+      remaining = sums;
     }
   }
 

@@ -8,26 +8,10 @@
 #include <stagecraft/ipu/exchange.hpp>
 #include <stagecraft/ipu/integers.hpp>
 #include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/part_counts.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {
-
-/// The next number of parts that makes the largest part of `size` smaller: at most `percent` of what it was.
-[[nodiscard]] constexpr std::int64_t next_split(std::int64_t size, std::int64_t parts, int percent = 100) noexcept {
-  std::int64_t const part = ceil_div(size, parts);
-  if (part < 2) return INT32_MAX;
-  return ceil_div(size, larger(1, smaller(part - 1, part * percent / 100)));
-}
-/// Another number of parts: that whose largest part is `steps` larger.
-[[nodiscard]] constexpr std::int64_t other_split(std::int64_t size, std::int64_t parts, std::int64_t steps) noexcept {
-  std::int64_t const part = ceil_div(size, parts);
-  std::int64_t const other = part + steps * larger(1, part / 32);
-  return ceil_div(size, smaller(size, larger(1, other)));
-}
-/// As few parts as make the largest part as small as `most` parts do.
-[[nodiscard]] constexpr std::int64_t fewest_parts(std::int64_t size, std::int64_t most) noexcept {
-  return most >= size ? size : ceil_div(size, ceil_div(size, most));
-}
 
 /// The search for a plan. For each way to compute the convolution (`convolution_views`, most promising first), it goes
 /// over divisions of channels, kernel and groups, in steps of about a third. The field and the batch are cut among all
@@ -78,6 +62,10 @@ struct convolution_search {
     std::int64_t fixed;       ///< cycles of all divisions
     std::int64_t per_element;
     std::int64_t per_group;
+    std::int64_t per_row;
+    std::int64_t row_elements;
+    bool zeroes_first;  ///< in a loop of its own, as those do that care for rows
+    std::int64_t workers;
     std::int64_t field;
     std::int64_t reached;
     std::int64_t per_stage;  ///< of a reduction
@@ -90,7 +78,7 @@ struct convolution_search {
 
   /// The most promising divisions, the best first.
   struct short_list {
-    static constexpr int capacity = 4;
+    static constexpr int capacity = 6;
     division divisions[capacity];
     bound bounds[capacity];
     int count = 0;
@@ -126,7 +114,7 @@ struct convolution_search {
             for (std::int64_t i = 1; i <= r.tiles; i = next_split(s.in_groups, i, step))
               shortlist.insert(*this, s, r, i);
             // As many as leave few tiles for the field.
-            for (std::int64_t f = 1; f <= 3 && f <= r.tiles; ++f) {
+            for (std::int64_t f = 1; f <= 4 && f <= r.tiles; ++f) {
               if (r.tiles / f < s.in_groups) shortlist.insert(*this, s, r, fewest_parts(s.in_groups, r.tiles / f));
               if (w == 1 && view.kernel.width > 8)  // a gradient of kernels
                 shortlist.insert(*this, s, row_of(s, {g, h, fewest_parts(view.kernel.width, r.tiles / f), o}), 1);
@@ -199,6 +187,8 @@ struct convolution_search {
     partition.serial_in_chan_split = static_cast<int>(serial_in);
     auto const layout = problem.layout_of(view, partition, problem.target.tiles_per_ipu);
     bool const sends_once = serial_out > 1 && serial_in == 1;
+    bool const zeroes_first =
+        view.vertex == convolution_vertex::conv_partial_nx1 || view.vertex == convolution_vertex::horizontal_mac;
     scene s{.view = view,
             .serial_out = serial_out,
             .serial_in = serial_in,
@@ -207,6 +197,10 @@ struct convolution_search {
             .fixed = layout.weights + layout.output + (sends_once ? 0 : layout.inputs),
             .per_element = view.cycles_per_element(problem.target, problem.shape.input),
             .per_group = 0,
+            .per_row = zeroes_first ? 16 : 0,
+            .row_elements = view.reached(view.field).width,
+            .zeroes_first = zeroes_first,
+            .workers = problem.target.num_worker_contexts,
             .field = view.batch * view.field.elements(),
             .reached = view.batch * view.reached(view.field).elements(),
             .per_stage = sync_cycles(problem.target) + 20 * problem.target.num_worker_contexts,
@@ -257,7 +251,10 @@ struct convolution_search {
                   (r.shares_bus ? problem.target.tiles_per_shared_exchange_bus : 1);
     if (field < s.field)  // in 2 tiles at least, and about as many as there are
       exchanged += tiles < 8 ? weight_bytes / 2 : weight_bytes * 3 / 4;
-    std::int64_t cycles = s.fixed + ins * r.products * (s.per_element * reached + s.per_group);
+    std::int64_t const rounded = reached + (s.workers - 1 - (reached - 1) % s.workers);
+    std::int64_t const rows = s.per_row == 0 ? 0 : (reached + s.row_elements - 1) / s.row_elements;
+    std::int64_t cycles = s.fixed + ins * r.products * (s.per_element * rounded + s.per_row * rows + s.per_group);
+    if (s.zeroes_first) cycles += partials / s.partials_at_once;
     std::int64_t const depth = r.depth * in_chans;
     if (depth > 1) {
       exchanged += (partials - partials / depth) * s.partial_size;
@@ -294,7 +291,11 @@ struct convolution_search {
         field_size const field{.height = ceil_div(view.field.height, h), .width = ceil_div(view.field.width, w)};
         field_size const reached = view.reached(field);
         std::int64_t const batch = ceil_div(view.batch, b);
-        std::int64_t measure = products * batch * reached.height * (s.per_element * reached.width + 16);
+        // Workers have whole elements each, and cutting a row costs something.
+        std::int64_t const elements = batch * reached.elements();
+        std::int64_t const idle = s.workers - 1 - (elements - 1) % s.workers;
+        std::int64_t measure =
+            products * (s.per_element * (elements + idle) + s.per_row * batch * reached.height) + (idle > 0 ? 1 : 0);
         if (measure >= second.measure) continue;
         measure += input_weight * batch * view.inputs_of(field, kernel).elements() / 4;
         cut const found{measure, b, h, w};

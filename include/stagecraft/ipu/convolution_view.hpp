@@ -57,7 +57,9 @@ struct convolution_view {
         return ceil_div(out_chans_per_group, partials == dtype::float16 ? 2 : 1) *
                (6 + ceil_div(in_chans_per_group, target.vector_width(input)));
       case convolution_vertex::outer_product: return 5;
-      default: return 1;
+      default:
+        if (conv_groups_per_group < 8) return (11 + 2 * kernel.width) / kernel.width;
+        return (19 + 3 * kernel.width) * (conv_groups_per_group / 8) / kernel.width;
     }
   }
   /// Fewer cycles than any plan on `tiles` tiles takes.

@@ -40,7 +40,9 @@ namespace stagecraft {
     search.search_all(views);
     if (search.has_plan) {
       search.best.macs = shape.macs();
-      search.best.memory_bound_percent = allowed == INT64_MAX ? -1 : static_cast<int>(100 * allowed / tile);
+      if (!wants_least_memory)
+        search.best.memory_bound_percent =
+            allowed == INT64_MAX ? -1 : static_cast<int>((100 * allowed + tile / 2) / tile);
       return search.best;
     }
     if (allowed == INT64_MAX) return {};
