@@ -1019,6 +1019,10 @@ struct fixed_text {
   friend constexpr bool operator==(fixed_text const& a, char const* b) { return a.view() == b; }
 };
 
+/// As a template argument, `f<"text">`, a text has room for just what is written.
+template <std::size_t Length>
+fixed_text(char const (&)[Length]) -> fixed_text<Length - 1>;
+
 /// A layer's, model's or parameter's name. Keras's own names stay well below this length.
 inline constexpr std::size_t max_name_length = 47;
 using fixed_name = fixed_text<max_name_length>;
@@ -7229,6 +7233,545 @@ void summary(summary_options const& options = {}) {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/pipeline/linear_order.hpp
+// A model's calls as a linear order to be cut into stages: which calls stay together, and what crosses a cut. Level 3.
+
+namespace stagecraft {
+
+/// The calls of a model in Keras's order, which is one in which they can be carried out, as positions. The lists fit
+/// into partition_costs.
+template <std::size_t Calls, std::size_t Positions>
+struct linear_order {
+  /// Whether a position is in the stage of the one before: calls that share weights stay together (E2010).
+  std::array<bool, Positions> joined{};
+  /// The bytes of one sample that cross a cut right before a position. A tensor crosses all cuts between the call that
+  /// computes it and the last one that uses it; a model's inputs come in at the first position, and its outputs are
+  /// needed behind the last one. A residual connection is a second tensor across its cuts.
+  std::array<long long, Positions> bytes_across{};
+  /// The position of each call; -1 for inputs.
+  std::array<int, Calls> position_of{};
+
+  constexpr explicit linear_order(graph_view const& graph) {
+    auto const at = [](int index) { return static_cast<std::size_t>(index); };
+    position_of.fill(-1);
+    for (std::size_t i = 0; i < Positions; ++i) position_of[at(graph.order[i])] = static_cast<int>(i);
+    std::array<int, Calls> last_use{};
+    last_use.fill(-1);
+    for (int const call : graph.order)
+      for (int const input : graph.inputs_of(call))
+        if (position_of[at(call)] > last_use[at(input)]) last_use[at(input)] = position_of[at(call)];
+    for (int const output : graph.outputs_of(0)) last_use[at(output)] = static_cast<int>(Positions) - 1;
+    for (std::size_t i = 0; i < Calls; ++i) {
+      auto const& call = graph.calls[i];
+      int const first = call.is_input ? 0 : position_of[i];
+      long long const bytes = static_cast<long long>(call.shape.size()) * size_of(call.type);
+      for (int position = first + 1; position <= last_use[i]; ++position) bytes_across[at(position)] += bytes;
+      auto const& layer = graph.layer(call.layer);
+      if (layer.parameter_count == 0 || layer.call_count < 2 || first < 0) continue;
+      for (int position = position_of[at(layer.first_call)] + 1; position <= first; ++position)
+        joined[at(position)] = true;
+    }
+  }
+};
+
+/// The linear order of a model.
+template <class M>
+inline constexpr linear_order<graph_of<M>.calls.size(), graph_of<M>.order.size()> linear_order_of{graph_of<M>};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/partition_costs.hpp
+// What the parts of a linear order cost, and what a cut between two of them does: what a partition is searched on.
+// Level 3.
+
+namespace stagecraft {
+
+namespace detail {
+class partition_search;
+}
+
+/// A linear order of things to be carried out (the calls of a model), to be cut into contiguous stages, and what is
+/// known of each. A view: what it shows outlives it. No number is negative. A list that is left out stands for zeros,
+/// or for no restriction.
+///
+/// A stage of the positions [first, last) takes the sum of their `cycles`, and the memory
+///
+///     sum of `exclusive` + `shared` of each kind among them, once + the highest `temporary`
+///
+/// Definition: Graphcore's automatic pipelining of Keras models, whose shared part is the code of a layer type, whose
+/// exclusive part its weights and state, and whose temporaries include tensors that are carried along for later
+/// positions.
+struct partition_costs {
+  std::span<long long const> cycles = {};  ///< of each position, in any unit
+  std::span<long long const> transfer =
+      {};                             ///< of a cut right before each position, in the same unit; the first is not used
+  std::span<bool const> joined = {};  ///< whether a position is in the stage of the one before
+  std::span<long long const> exclusive = {};  ///< memory of each position
+  std::span<long long const> temporary = {};  ///< memory while a position is carried out
+  std::span<int const> kind = {};             ///< of each position, from 0; -1: shares nothing
+  std::span<long long const> shared = {};     ///< memory of each kind
+  long long capacity = -1;                    ///< memory of a stage; -1: any
+
+  [[nodiscard]] constexpr int size() const { return static_cast<int>(cycles.size()); }
+  [[nodiscard]] constexpr long long transfer_before(int position) const { return value(transfer, position); }
+  [[nodiscard]] constexpr bool may_cut_before(int position) const {
+    return position > 0 && position < size() && !(at(position) < joined.size() && joined[at(position)]);
+  }
+
+  /// The cycles of a stage.
+  [[nodiscard]] constexpr long long cycles_of(int first, int last) const {
+    long long sum = 0;
+    for (int i = first; i < last; ++i) sum += cycles[at(i)];
+    return sum;
+  }
+
+  /// The memory of a stage.
+  [[nodiscard]] constexpr long long memory_of(int first, int last) const {
+    long long sum = 0, highest = 0;
+    std::vector<char> counted(shared.size(), 0);
+    for (int i = first; i < last; ++i) {
+      sum += value(exclusive, i);
+      if (value(temporary, i) > highest) highest = value(temporary, i);
+      if (kind_of(i) < 0 || counted[at(kind_of(i))] != 0) continue;
+      counted[at(kind_of(i))] = 1;
+      sum += shared[at(kind_of(i))];
+    }
+    return sum + highest;
+  }
+
+ private:
+  [[nodiscard]] static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  [[nodiscard]] static constexpr long long value(std::span<long long const> list, int position) {
+    return at(position) < list.size() ? list[at(position)] : 0;
+  }
+  [[nodiscard]] constexpr int kind_of(int position) const {
+    return at(position) < kind.size() ? kind[at(position)] : -1;
+  }
+
+  friend detail::partition_search;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/partition_search.hpp
+// The search behind find_partition: stages filled as far as bounds allow, and a search for the lowest bounds. Compilers
+// count the steps of a constant, so loops work on plain arrays. Level 3.
+
+namespace stagecraft::detail {
+
+/// Zeros, at first. (A vector takes ten steps of a constant for each of them.)
+template <class T>
+class plain_array {
+ public:
+  constexpr explicit plain_array(int count) : values_(new T[static_cast<std::size_t>(count)]{}) {}
+  constexpr ~plain_array() { delete[] values_; }
+  plain_array(plain_array const&) = delete;
+  plain_array& operator=(plain_array const&) = delete;
+
+  [[nodiscard]] constexpr T* data() const noexcept { return values_; }
+  [[nodiscard]] constexpr T& operator[](int index) const noexcept { return values_[index]; }
+
+ private:
+  T* values_;
+};
+
+class partition_search {
+ public:
+  constexpr partition_search(partition_costs const& costs, int least, int most, bool for_memory)
+      : costs_(costs), count_(costs.size()), least_(least), most_(most), capacity_(costs.capacity) {
+    total_ = costs.cycles_of(0, count_);
+    for (int i = 0; i < count_; ++i) reach_[i] = count_;
+    if (capacity_ < 0 && !for_memory) return;
+    for (int i = 0; i < count_; ++i) {
+      own_[i] = costs.value(costs.exclusive, i);
+      temporary_[i] = costs.value(costs.temporary, i);
+      kind_[i] = costs.kind_of(i);
+    }
+    find_reach();
+  }
+
+  /// Lowers the capacity to the least with which there are few enough stages.
+  constexpr void lower_capacity() {
+    use_cuts_up_to(highest_number);
+    if (pieces_ < least_ || fill(total_).stages > most_) return;  // there is no partition
+    long long low = 0, high = costs_.memory_of(0, count_);
+    if (capacity_ >= 0 && capacity_ < high) high = capacity_;
+    for (int i = 0; i < pieces_; ++i)
+      if (auto const piece = costs_.memory_of(cuts_[i], cuts_[i + 1]); piece > low) low = piece;
+    while (low < high) {
+      capacity_ = low + (high - low) / 2;
+      find_reach();
+      use_cuts_up_to(highest_number);
+      if (auto const tried = fill(total_); tried.stages > most_)
+        low = tried.next_memory;
+      else
+        high = highest_memory();
+    }
+    capacity_ = high;
+    find_reach();
+  }
+
+  /// Allows no more stages than are needed.
+  constexpr void take_fewest_stages() {
+    use_cuts_up_to(highest_number);
+    int const needed = fill(total_).stages;
+    if (needed <= most_) most_ = needed > least_ ? needed : least_;
+  }
+
+  /// The first positions of the stages of the best partition, and the end; empty if there is none.
+  constexpr std::vector<int> best_cuts() {
+    find_transfers();
+    int const count = static_cast<int>(transfers_.size());
+    if (count == 0) return {};
+    // Some transfers at first, for a good bound; then all that may be better.
+    for (int k = 0; k < 8 && k < count; ++k) try_transfer(k * count / 8);
+    std::vector<int> waiting{0, count};
+    while (!waiting.empty()) {
+      int const last = waiting.back();
+      waiting.pop_back();
+      int const first = waiting.back();
+      waiting.pop_back();
+      if (!may_be_better(first, last)) continue;
+      int const middle = first + (last - first) / 2;
+      if (last - first == 1)
+        try_transfer(first);
+      else
+        for (int const end : {first, middle, middle, last}) waiting.push_back(end);
+    }
+    if (best_stages_ == 0) return {};
+    use_cuts_up_to(best_transfer_);
+    return even_cuts(best_cycles_, best_stages_);
+  }
+
+ private:
+  static constexpr long long highest_number = 0x7fffffffffffffff;
+  static constexpr int too_many = 0x7fffffff;
+
+  [[nodiscard]] static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  /// For each position, how far a stage that begins there can go before it exceeds the capacity.
+  constexpr void find_reach() {
+    if (capacity_ < 0) return;
+    int* const seen = seen_.data();        // how many of each kind are in the stage
+    int* const highest = highest_.data();  // those with falling temporaries: [front, back)
+    int* const reach = reach_.data();
+    long long const *const own = own_.data(), *const temporary = temporary_.data(),
+                           *const shared = costs_.shared.data();
+    int const* const kind = kind_.data();
+    long long* const next_memory = next_memory_.data();
+    for (std::size_t i = 0; i < costs_.shared.size(); ++i) seen[i] = 0;
+    int front = 0, back = 0, last = 0;
+    long long sum = 0;
+    for (int first = 0; first < count_; ++first) {
+      for (; last < count_; ++last) {
+        long long needed = sum + own[last];
+        if (kind[last] >= 0 && seen[kind[last]] == 0) needed += shared[kind[last]];
+        long long const most =
+            front < back && temporary[highest[front]] > temporary[last] ? temporary[highest[front]] : temporary[last];
+        next_memory[first] = needed + most;
+        if (needed + most > capacity_) break;
+        sum = needed;
+        if (kind[last] >= 0) ++seen[kind[last]];
+        while (front < back && temporary[highest[back - 1]] <= temporary[last]) --back;
+        highest[back++] = last;
+      }
+      reach[first] = last;
+      if (last == first) {  // not even one position fits
+        ++last;
+        continue;
+      }
+      sum -= own[first];
+      if (kind[first] >= 0 && --seen[kind[first]] == 0) sum -= shared[kind[first]];
+      if (highest[front] == first) ++front;
+    }
+  }
+
+  /// The numbers that the highest transfer can be, ascending; -1 for no cut at all.
+  constexpr void find_transfers() {
+    if (least_ <= 1) transfers_.push_back(-1);
+    if (most_ <= 1) return;
+    for (int i = 1; i < count_; ++i) {
+      if (!costs_.may_cut_before(i)) continue;
+      long long const transfer = costs_.transfer_before(i);
+      std::size_t low = 0, high = transfers_.size();
+      while (low < high) {
+        std::size_t const middle = (low + high) / 2;
+        if (transfers_[middle] < transfer)
+          low = middle + 1;
+        else
+          high = middle;
+      }
+      if (low < transfers_.size() && transfers_[low] == transfer) continue;
+      transfers_.push_back(transfer);
+      long long* const sorted = transfers_.data();
+      for (std::size_t k = transfers_.size() - 1; k > low; --k) sorted[k] = sorted[k - 1];
+      sorted[low] = transfer;
+    }
+  }
+  [[nodiscard]] constexpr long long transfer(int number) const {
+    return transfers_[at(number)] < 0 ? 0 : transfers_[at(number)];
+  }
+
+  /// Cuts only where the transfer is not higher.
+  constexpr void use_cuts_up_to(long long highest) {
+    int* const cuts = cuts_.data();
+    int* const ends = ends_.data();
+    int const* const reach = reach_.data();
+    long long* const sums = sums_.data();
+    long long const *const transfers = costs_.transfer.data(), *const cycles = costs_.cycles.data();
+    bool const* const joined = costs_.joined.data();
+    int const with_transfer = static_cast<int>(costs_.transfer.size());
+    int const may_be_joined = static_cast<int>(costs_.joined.size());
+    int pieces = 0;
+    long long sum = 0;
+    for (int i = 0; i < count_; ++i) {
+      if (i == 0 || (!(i < may_be_joined && joined[i]) && (i < with_transfer ? transfers[i] : 0) <= highest)) {
+        sums[pieces] = sum;
+        cuts[pieces++] = i;
+      }
+      sum += cycles[i];
+    }
+    sums[pieces] = sum;
+    cuts[pieces] = count_;
+    pieces_ = pieces;
+    int end = 0;
+    for (int i = 0; i < pieces; ++i) {
+      int const limit = reach[cuts[i]];
+      if (end < i) end = i;
+      while (end < pieces && cuts[end + 1] <= limit) ++end;
+      ends[i] = end;
+    }
+  }
+
+  /// The last cut at which a stage may end that begins at one; the same, if not even one piece fits.
+  [[nodiscard]] constexpr int end_of_stage(int from, long long cycles) const {
+    long long const* const sums = sums_.data();
+    long long const limit = sums[from] + cycles;
+    int low = from, high = ends_[from];
+    while (low < high) {
+      int const middle = (low + high + 1) / 2;
+      if (sums[middle] <= limit)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return low;
+  }
+
+  struct filling {
+    int stages = 0;
+    long long cycles = 0;                    ///< of the slowest stage
+    long long next_cycles = highest_number;  ///< with fewer cycles, no stage ends later
+    long long next_memory = highest_number;  ///< likewise
+  };
+
+  /// Fills one stage after the other, as far as the bounds allow.
+  [[nodiscard]] constexpr filling fill(long long cycles) const {
+    if (cycles > total_) cycles = total_;
+    filling result;
+    for (int from = 0; from < pieces_;) {
+      int const to = end_of_stage(from, cycles);
+      if (to < ends_[from]) {
+        long long const next = sums_[to + 1] - sums_[from];
+        if (next < result.next_cycles) result.next_cycles = next;
+      } else if (to < pieces_ && next_memory_[cuts_[from]] < result.next_memory) {
+        result.next_memory = next_memory_[cuts_[from]];
+      }
+      if (to == from || ++result.stages > most_) return {too_many, 0, result.next_cycles, result.next_memory};
+      long long const taken = sums_[to] - sums_[from];
+      if (taken > result.cycles) result.cycles = taken;
+      from = to;
+    }
+    return result;
+  }
+
+  /// The memory of the fullest stage, with stages as full as the capacity allows.
+  [[nodiscard]] constexpr long long highest_memory() const {
+    long long result = 0;
+    for (int from = 0; from < pieces_; from = ends_[from])
+      if (auto const memory = costs_.memory_of(cuts_[from], cuts_[ends_[from]]); memory > result) result = memory;
+    return result;
+  }
+
+  /// No stage has fewer cycles than the largest piece, and all have not less than an equal share.
+  [[nodiscard]] constexpr long long lowest_cycles() const {
+    int const stages = most_ < pieces_ ? most_ : pieces_;
+    long long result = (total_ + stages - 1) / stages;
+    long long const* const sums = sums_.data();
+    for (int i = 0; i < pieces_; ++i)
+      if (sums[i + 1] - sums[i] > result) result = sums[i + 1] - sums[i];
+    return result;
+  }
+
+  /// Whether one of the transfers [first, last) may be better than the best so far: with the cuts of the highest and
+  /// the time of the lowest.
+  constexpr bool may_be_better(int first, int last) {
+    use_cuts_up_to(transfers_[at(last - 1)]);
+    if (pieces_ < least_) return false;
+    if (best_stages_ == 0) return true;
+    long long const cycles = best_period_ - transfer(first);
+    if (cycles < 0) return false;
+    if (best_stages_ > least_ && fill(cycles).stages < best_stages_) return true;
+    return fill(cycles - 1).stages <= most_;
+  }
+
+  /// Finds the lowest cycles with one highest transfer.
+  constexpr void try_transfer(int number) {
+    if (!may_be_better(number, number + 1)) return;
+    bool const is_first = best_stages_ == 0;
+    long long const allowed = is_first ? total_ : best_period_ - transfer(number);
+    auto found = fill(allowed);
+    if (found.stages > most_) return;
+    long long low = lowest_cycles();
+    while (low < found.cycles) {  // `found` has few enough stages, none has fewer cycles than `low`
+      auto const tried = fill(low + (found.cycles - low) / 2);
+      if (tried.stages <= most_)
+        found = tried;
+      else
+        low = tried.next_cycles;
+    }
+    int const stages = found.stages > least_ ? found.stages : least_;
+    if (!is_first && found.cycles == allowed && stages >= best_stages_) return;
+    best_period_ = found.cycles + transfer(number);
+    best_cycles_ = found.cycles;
+    best_transfer_ = transfers_[at(number)];
+    best_stages_ = stages;
+  }
+
+  /// Cuts for exactly so many stages within the bounds; each stage is as near to an equal share of what is left as it
+  /// can be, and where two are equally near, the cut with the lower transfer is taken.
+  [[nodiscard]] constexpr std::vector<int> even_cuts(long long cycles, int stages) const {
+    std::vector<int> earliest(at(stages) + 1, 0);  // where stage s must begin at the earliest, so that the rest fits
+    earliest[at(stages)] = pieces_;
+    for (int s = stages - 1; s > 0; --s) {
+      int const end = earliest[at(s) + 1], last = pieces_ - (stages - s);
+      int begin = end;
+      while (begin > 0 && ends_[begin - 1] >= end && sums_[end] - sums_[begin - 1] <= cycles) --begin;
+      earliest[at(s)] = begin < last ? begin : last;
+    }
+    std::vector<int> result{0};
+    int from = 0;
+    for (int s = 1; s < stages; ++s) {
+      long long const share = (total_ - sums_[from]) / (stages - s + 1);
+      auto const distance = [&](int to) {
+        long long const more = sums_[to] - sums_[from] - share;
+        return more < 0 ? -more : more;
+      };
+      int to = earliest[at(s)] > from ? earliest[at(s)] : from + 1;
+      int const end = end_of_stage(from, cycles), last = pieces_ - (stages - s);
+      for (int i = to + 1; i <= end && i <= last; ++i) {
+        long long const now = distance(i), before = distance(to);
+        if (now < before || (now == before && costs_.transfer_before(cuts_[i]) < costs_.transfer_before(cuts_[to])))
+          to = i;
+      }
+      result.push_back(cuts_[to]);
+      from = to;
+    }
+    result.push_back(count_);
+    return result;
+  }
+
+  partition_costs const& costs_;
+  int count_, least_, most_;
+  long long capacity_, total_ = 0;
+  // By position: what memory needs, how much of it a stage needs that goes on one position too far, and how far
+  // a stage can go.
+  plain_array<long long> own_{count_}, temporary_{count_}, next_memory_{count_};
+  plain_array<int> kind_{count_}, reach_{count_};
+  plain_array<int> seen_{static_cast<int>(costs_.shared.size())}, highest_{count_};  // see find_reach
+  std::vector<long long> transfers_;                                                 // see find_transfers
+  // The cuts in use: 0, where a stage may begin, the end; the cycles before each; and up to which cut memory suffices.
+  int pieces_ = 0;
+  plain_array<int> cuts_{count_ + 1}, ends_{count_ + 1};
+  plain_array<long long> sums_{count_ + 1};
+  // The best so far.
+  int best_stages_ = 0;
+  long long best_period_ = 0, best_cycles_ = 0, best_transfer_ = 0;
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/pipeline/partition.hpp
+// The best way to cut a linear order into contiguous stages, found exactly, by the compiler or at run time. Graphcore's
+// counterpart: the dynamic program behind automatic pipelining of Keras models. Level 3.
+
+namespace stagecraft {
+
+/// What a partition is to make small.
+/// - `cycles`: the highest cycles of a stage plus the highest transfer at a cut, which is the time between two
+///   micro-batches, since devices compute at the same time and exchange at the same time;
+/// - `memory`: the highest memory of a stage; among those, `cycles`;
+/// - `stages`: the number of stages; among those, `cycles`.
+enum class partition_objective : unsigned char { cycles, memory, stages };
+
+struct partition_options {
+  int min_stages = 1;
+  int max_stages = 1;  ///< at most partition::capacity
+  partition_objective objective = partition_objective::cycles;
+};
+
+/// A linear order cut into stages.
+struct partition {
+  static constexpr int capacity = 64;  ///< of stages
+
+  int stages = 0;  ///< 0: there is no such partition
+  /// Stage s is the positions [first[s], first[s + 1]).
+  std::array<int, capacity + 1> first{};
+  long long cycles = 0;    ///< of the slowest stage
+  long long transfer = 0;  ///< of the slowest cut
+  long long memory = 0;    ///< of the fullest stage
+
+  [[nodiscard]] constexpr bool found() const noexcept { return stages > 0; }
+  /// The time between two micro-batches.
+  [[nodiscard]] constexpr long long period() const noexcept { return cycles + transfer; }
+  [[nodiscard]] constexpr int stage_of(int position) const {
+    int stage = 0;
+    while (stage + 1 < stages && first[static_cast<std::size_t>(stage) + 1] <= position) ++stage;
+    return stage;
+  }
+
+  friend constexpr bool operator==(partition const&, partition const&) = default;
+};
+
+/// The best partition with a number of stages between min_stages and max_stages, each of which fits into the capacity.
+/// Among the best it has the fewest stages, and is as even as can be had by choosing one cut after the other.
+///
+/// A stage that loses positions at its ends never takes more cycles or memory. So for given bounds, filling stage after
+/// stage as far as they allow gives the fewest stages there can be, and each more, up to the number of pieces, can be
+/// had by cutting stages in two. What remains is to search the bounds. For a range of highest transfers, one filling
+/// with the cuts of the highest and the time that the lowest leaves says whether any of them may beat the best so far;
+/// ranges that may are halved. For a single one, the cycles are searched between bounds that each filling tightens to
+/// sums that there are.
+///
+/// For n positions and k stages, a filling takes k log n steps after n steps of preparation. A search takes some tens
+/// of fillings, and at worst one for each transfer and each bit of the cycles; Graphcore's dynamic program takes k n^3
+/// steps. Constants: 176 positions with as many different transfers, into up to 16 stages, take 0.4 million of the
+/// million steps that Clang allows, and with the objective `memory` 0.7 million. Sums of all cycles, and of all memory,
+/// are below 2^63.
+[[nodiscard]] constexpr partition find_partition(partition_costs const& costs, partition_options const& options) {
+  int const most = options.max_stages < partition::capacity ? options.max_stages : partition::capacity;
+  int const least = options.min_stages > 1 ? options.min_stages : 1;
+  partition result;
+  if (costs.size() == 0 || least > most) return result;
+  detail::partition_search search(costs, least, most, options.objective == partition_objective::memory);
+  if (options.objective == partition_objective::memory) search.lower_capacity();
+  if (options.objective == partition_objective::stages) search.take_fewest_stages();
+  auto const cuts = search.best_cuts();
+  if (cuts.empty()) return result;
+  result.stages = static_cast<int>(cuts.size()) - 1;
+  for (std::size_t i = 0; i < cuts.size(); ++i) result.first[i] = cuts[i];
+  for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
+    auto const cycles = costs.cycles_of(cuts[s], cuts[s + 1]), memory = costs.memory_of(cuts[s], cuts[s + 1]);
+    auto const transfer = s == 0 ? 0 : costs.transfer_before(cuts[s]);
+    if (cycles > result.cycles) result.cycles = cycles;
+    if (transfer > result.transfer) result.transfer = transfer;
+    if (memory > result.memory) result.memory = memory;
+  }
+  return result;
+}
+
+}  // namespace stagecraft
+
 // ---- stagecraft/pipeline/stages.hpp
 // Stage numbers and device numbers as lists in template arguments. Level 3.
 
@@ -7706,6 +8249,9 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
       }
     } else if constexpr (is_range_of_stages<assignment_type>) {
       read_range(result);
+    } else if constexpr (requires { Assignment.template assign_stages<M>(std::span<int>{}, result.problem); }) {
+      // A rule for any model, such as that of manual_pipeline.
+      Assignment.template assign_stages<M>(std::span<int>(result.of_call), result.problem);
     } else {
       result.problem.report(
           2016, "the stages are given as a value of type '", type_name<assignment_type>(),
@@ -7918,6 +8464,671 @@ constexpr auto list_calls_of_stage() {
 /// The calls of one stage in Keras's order, as a std::array<int, n>.
 template <Model M, int Stage>
 inline constexpr auto calls_of_stage = detail::list_calls_of_stage<M, Stage>();
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/even_pipeline.hpp
+// Stages of equal work: what a user does by hand where a pipeline is to be balanced, done by the compiler. PopTorch's
+// users ask for it as "layers split evenly". Level 3.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The partition of a model into stages of equal work. Work counts first, then the bytes that cross the worst cut: the
+/// unit of cycles is made larger than all bytes together.
+template <class M, int Stages>
+constexpr partition find_even_partition() {
+  constexpr auto const& order = linear_order_of<M>;
+  constexpr std::size_t count = graph_of<M>.order.size();
+  std::array<long long, count> cycles{}, bytes = order.bytes_across;
+  long long sum = 1, highest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    cycles[i] = graph_of<M>.call(graph_of<M>.order[i]).flops;
+    sum += cycles[i];
+    if (bytes[i] > highest) highest = bytes[i];
+  }
+  // Of a giant among models, only the upper digits of the bytes.
+  int shift = 0;
+  while ((highest >> shift) >= 0x3fffffffffffffff / sum) ++shift;
+  for (std::size_t i = 0; i < count; ++i) {
+    bytes[i] >>= shift;
+    cycles[i] *= (highest >> shift) + 1;
+  }
+  return find_partition({.cycles = cycles, .transfer = bytes, .joined = order.joined, .capacity = -1},
+                        {.min_stages = Stages, .max_stages = Stages});
+}
+
+template <class M, int Stages>
+inline constexpr partition even_partition = find_even_partition<M, Stages>();
+
+/// The assignment that even_pipeline makes.
+template <int Stages>
+struct even_stages {
+  template <class M>
+  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+    if constexpr (Stages < 2 || Stages > partition::capacity) {
+      problem.report(2054, "even_pipeline is to divide model '", graph_of<M>.name(), "' into ", Stages,
+                     Stages == 1 ? " stage" : " stages", "; a pipeline has 2 to ", partition::capacity);
+    } else if constexpr (!even_partition<M, Stages>.found()) {
+      int pieces = 1;
+      for (std::size_t i = 1; i < graph_of<M>.order.size(); ++i) pieces += linear_order_of<M>.joined[i] ? 0 : 1;
+      problem.report(2054, "even_pipeline is to divide model '", graph_of<M>.name(), "' into ", Stages,
+                     " stages, but it has ", pieces, pieces == 1 ? " part" : " parts",
+                     " that can be apart (each call of a layer is one; calls that share weights, and what is between "
+                     "them, stay together)");
+    } else {
+      for (std::size_t i = 0; i < graph_of<M>.order.size(); ++i)
+        of_call[static_cast<std::size_t>(graph_of<M>.order[i])] =
+            even_partition<M, Stages>.stage_of(static_cast<int>(i));
+    }
+  }
+};
+
+}  // namespace detail
+
+/// A model cut into stages whose work is as equal as it can be: in Keras's order, so that the highest number of flops
+/// of a stage is the lowest possible, and among those cuts, the most bytes that cross one of them.
+///
+///     using four_stages = sc::even_pipeline<resnet50, 4>;
+///
+/// Flops are those of `call_info`: of one sample, forward. They stand for time as far as layers use a machine equally
+/// well. Calls that share weights stay in one stage; stages of the model itself are replaced. The result is a pipelined
+/// model like any other, to be printed and edited.
+///
+/// Errors: those of `pipelined`, and E2054 a number of stages into which the model cannot be divided.
+template <class M, int Stages, auto Devices = device_mapping<>>
+using even_pipeline = pipelined<M, detail::even_stages<Stages>{}, Devices>;
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/name_pattern.hpp
+// Regular expressions for the names of layers, read and matched by the compiler. Debian packages no library that does
+// this, and the checks of stages may not need one anyway: they depend on nothing. Level 3.
+
+namespace stagecraft {
+
+/// A pattern as Python's `re.match` takes it: it must match a beginning of the name, not all of it.
+///
+/// - `a`, `.`, `[a-z_]`, `[^0-9]`, `\d \D \w \W \s \S` (of ASCII), `\.` and other escaped punctuation, `\a \t \n \r \f
+/// \v`;
+/// - `x*`, `x+`, `x?`, `x{2}`, `x{2,}`, `x{,3}`, `x{2,3}`; lazy forms (`x*?`) match the same names;
+/// - `ab`, `a|b`, `(a)`, `(?:a)`;
+/// - `^` and `\A`, `$` and `\Z`, `\b`, `\B`.
+///
+/// Not references to groups, nor what looks ahead or behind, nor Python 3.11's `x*+`. All ways through the pattern are
+/// followed at once, one character after the other, so that no pattern takes longer than its length times the name's;
+/// nothing allocates. Definition: Python's documentation of `re`.
+class name_pattern {
+ public:
+  /// Steps of a pattern, and sets of characters in it; what is repeated counts each time.
+  static constexpr int capacity = 256, set_capacity = 24;
+
+  constexpr explicit name_pattern(std::string_view text) : text_(text) {
+    read_alternatives(0);
+    if (!failed() && at_ < text_.size()) fail("a ')' has no '('");
+    emit(step_kind::match);
+    text_ = {};
+  }
+
+  /// What is wrong with the pattern; empty if it can be read.
+  [[nodiscard]] constexpr std::string_view problem() const noexcept { return problem_; }
+  [[nodiscard]] constexpr bool failed() const noexcept { return !problem_.empty(); }
+  /// Which character is wrong, from 0.
+  [[nodiscard]] constexpr int problem_at() const noexcept { return problem_at_; }
+
+  /// Whether the pattern matches the name's beginning. A pattern that cannot be read matches nothing.
+  [[nodiscard]] constexpr bool matches(std::string_view name) const {
+    if (failed()) return false;
+    places even{}, odd{};
+    if (reach(even, 0, name, 0)) return true;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      auto const& before = i % 2 == 0 ? even : odd;
+      auto& here = i % 2 == 0 ? odd : even;
+      here.count = 0;
+      if (before.count == 0) return false;
+      for (int k = 0; k < before.count; ++k)
+        if (accepts(steps_[before.waiting[k]], static_cast<unsigned char>(name[i])) &&
+            reach(here, before.waiting[k] + 1, name, i + 1))
+          return true;
+    }
+    return false;
+  }
+
+ private:
+  enum class step_kind : unsigned char { character, set, fork, jump, begin, end, boundary, no_boundary, match };
+
+  /// A step of the program that a pattern becomes. A fork goes on at both of its places, a jump at the first; they are
+  /// counted from the step itself, so that steps can be copied and moved.
+  struct step {
+    step_kind kind = step_kind::match;
+    unsigned char value = 0;  ///< the character, or the number of the set
+    short first = 0, second = 0;
+  };
+  struct character_set {
+    std::uint64_t bits[4]{};
+
+    [[nodiscard]] constexpr bool holds(unsigned char c) const { return (bits[c / 64] >> (c % 64) & 1) != 0; }
+    constexpr void add(unsigned char c) { bits[c / 64] |= std::uint64_t{1} << (c % 64); }
+    constexpr void add(character_set const& other) {
+      for (int i = 0; i < 4; ++i) bits[i] |= other.bits[i];
+    }
+    constexpr void invert() {
+      for (auto& part : bits) part = ~part;
+    }
+  };
+  /// The places of a program that wait for the next character.
+  struct places {
+    short waiting[capacity];
+    int count;
+    short seen[capacity];  ///< the position in the name, from 1, at which a step was reached last
+  };
+
+  // Reading ----------------------------------------------------------------------------------------------------------
+
+  constexpr void fail(std::string_view what) {
+    if (failed()) return;
+    problem_ = what;
+    problem_at_ = static_cast<int>(at_);
+  }
+  [[nodiscard]] constexpr bool sees(char c) const { return at_ < text_.size() && text_[at_] == c; }
+  constexpr bool takes(char c) { return sees(c) && (++at_, true); }
+  [[nodiscard]] static constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+  constexpr void emit(step_kind kind, unsigned char value = 0) {
+    if (count_ >= capacity - (kind == step_kind::match ? 0 : 1)) return fail("it is too long");
+    steps_[count_++] = {kind, value};
+  }
+  constexpr void emit_set(character_set const& set) {
+    if (set_count_ >= set_capacity) return fail("it has too many sets of characters");
+    sets_[set_count_] = set;
+    emit(step_kind::set, static_cast<unsigned char>(set_count_++));
+  }
+  /// A fork or jump before the steps from `place` on.
+  constexpr void insert(int place, step_kind kind, int first, int second = 0) {
+    emit(kind);
+    if (failed()) return;
+    for (int i = count_ - 1; i > place; --i) steps_[i] = steps_[i - 1];
+    steps_[place] = {kind, 0, static_cast<short>(first), static_cast<short>(second)};
+  }
+
+  constexpr void read_alternatives(int depth) {
+    if (depth > 32) return fail("its groups are nested too deeply");
+    int const begin = count_;
+    while (!failed() && at_ < text_.size() && !sees('|') && !sees(')')) read_repeated(depth);
+    if (failed() || !takes('|')) return;
+    insert(begin, step_kind::fork, 1, count_ - begin + 2);
+    int const jump = count_;
+    emit(step_kind::jump);
+    read_alternatives(depth);
+    if (!failed()) steps_[jump].first = static_cast<short>(count_ - jump);
+  }
+
+  /// How often something is repeated; -1: without end.
+  struct repetition {
+    int least = 1, most = 1;
+  };
+
+  /// Takes `*`, `+`, `?` or `{2,3}`, if it stands here. Other braces are ordinary characters.
+  constexpr bool takes_repetition(repetition& result) {
+    if (takes('*')) return result = {0, -1}, true;
+    if (takes('+')) return result = {1, -1}, true;
+    if (takes('?')) return result = {0, 1}, true;
+    std::size_t const begin = at_;
+    if (!takes('{') || sees('}')) return at_ = begin, false;
+    int const least = read_number();
+    int const most = takes(',') ? read_number() : least < 0 ? -2 : least;
+    if (most == -2 || !takes('}')) return at_ = begin, false;
+    result = {least < 0 ? 0 : least, most};
+    return true;
+  }
+  /// A number, or -1 if there is none.
+  constexpr int read_number() {
+    int number = -1;
+    for (; at_ < text_.size() && is_digit(text_[at_]); ++at_)
+      if (number <= capacity) number = (number < 0 ? 0 : number * 10) + (text_[at_] - '0');
+    return number;
+  }
+
+  constexpr void read_repeated(int depth) {
+    int const begin = count_;
+    bool const is_place = read_atom(depth);
+    std::size_t const sign = at_;
+    repetition times;
+    if (failed() || !takes_repetition(times)) return;
+    if (is_place) return at_ = sign, fail("there is nothing to repeat");
+    if (times.most >= 0 && times.most < times.least) return at_ = sign, fail("it repeats at least more than at most");
+    takes('?');
+    std::size_t const again = at_;
+    repetition more;
+    if (takes_repetition(more)) return at_ = again, fail("a repetition is repeated");
+    repeat(begin, times);
+  }
+
+  constexpr void repeat(int begin, repetition const& times) {
+    int const length = count_ - begin;
+    for (int i = 1; i < times.least; ++i) copy(begin, length);
+    if (times.most < 0 && times.least > 0) {  // the last one again and again
+      emit(step_kind::fork);
+      if (failed()) return;
+      steps_[count_ - 1].first = static_cast<short>(-length);
+      steps_[count_ - 1].second = 1;
+    } else if (times.most < 0) {
+      insert(begin, step_kind::fork, 1, length + 2);
+      emit(step_kind::jump);
+      if (!failed()) steps_[count_ - 1].first = static_cast<short>(-length - 1);
+    } else if (times.most == 0) {
+      count_ = begin;
+    } else {
+      if (times.least == 0) insert(begin, step_kind::fork, 1, length + 1);
+      int const source = times.least == 0 ? begin + 1 : begin;
+      for (int i = times.least == 0 ? 1 : times.least; i < times.most && !failed(); ++i) {
+        int const here = count_;
+        copy(source, length);
+        insert(here, step_kind::fork, 1, length + 1);
+      }
+    }
+  }
+  constexpr void copy(int from, int length) {
+    for (int i = 0; i < length && !failed(); ++i) {
+      auto const source = steps_[from + i];
+      emit(source.kind, source.value);
+      if (!failed()) steps_[count_ - 1] = source;
+    }
+  }
+
+  /// Reads one thing; gives whether it is a place between characters.
+  constexpr bool read_atom(int depth) {
+    std::size_t const begin = at_;
+    if (repetition times; takes_repetition(times)) return at_ = begin, fail("there is nothing to repeat"), false;
+    char const c = text_[at_++];
+    switch (c) {
+      case '^': return emit(step_kind::begin), true;
+      case '$': return emit(step_kind::end), true;
+      case '.': return emit_set(all_but_newline()), false;
+      case '[': return read_set(begin), false;
+      case '\\': return read_escape(begin);
+      case '(':
+        if (takes('?') && !takes(':')) return at_ = begin, fail("groups that begin with '(?' are not supported"), false;
+        read_alternatives(depth + 1);
+        if (!failed() && !takes(')')) at_ = begin, fail("a '(' has no ')'");
+        return false;
+      default: return emit(step_kind::character, static_cast<unsigned char>(c)), false;
+    }
+  }
+
+  static constexpr character_set all_but_newline() {
+    character_set set;
+    set.add('\n');
+    set.invert();
+    return set;
+  }
+  /// The set of `\d`, `\w`, `\s` and their opposites; empty for another letter.
+  static constexpr character_set set_of(char letter) {
+    character_set set;
+    char const lower = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+    if (lower != 'd' && lower != 'w' && lower != 's') return set;
+    for (int c = 0; c < 128; ++c) {
+      bool const digit = c >= '0' && c <= '9', space = c == ' ' || (c >= 9 && c <= 13) || (c >= 28 && c <= 31);
+      if (lower == 'd' ? digit : lower == 's' ? space : is_word(static_cast<unsigned char>(c)))
+        set.add(static_cast<unsigned char>(c));
+    }
+    if (lower != letter) set.invert();
+    return set;
+  }
+  static constexpr bool is_word(unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  }
+  static constexpr bool is_empty(character_set const& set) {
+    return (set.bits[0] | set.bits[1] | set.bits[2] | set.bits[3]) == 0;
+  }
+  /// The character behind a backslash, or -1.
+  static constexpr int escaped(char c) {
+    switch (c) {
+      case 'a': return '\a';
+      case 't': return '\t';
+      case 'n': return '\n';
+      case 'r': return '\r';
+      case 'f': return '\f';
+      case 'v': return '\v';
+      default: return is_word(static_cast<unsigned char>(c)) && c != '_' ? -1 : static_cast<unsigned char>(c);
+    }
+  }
+
+  constexpr bool read_escape(std::size_t begin) {
+    if (at_ == text_.size()) return at_ = begin, fail("it ends with a '\\'"), false;
+    char const c = text_[at_++];
+    if (c == 'A') return emit(step_kind::begin), true;
+    if (c == 'Z') return emit(step_kind::end), true;
+    if (c == 'b') return emit(step_kind::boundary), true;
+    if (c == 'B') return emit(step_kind::no_boundary), true;
+    if (auto const set = set_of(c); !is_empty(set)) return emit_set(set), false;
+    if (escaped(c) < 0) return at_ = begin, fail("this letter or digit has no meaning behind a '\\'"), false;
+    emit(step_kind::character, static_cast<unsigned char>(escaped(c)));
+    return false;
+  }
+
+  /// Reads a set behind its '['.
+  constexpr void read_set(std::size_t begin) {
+    character_set set;
+    bool const inverted = takes('^');
+    for (bool first = true; first || !sees(']'); first = false) {
+      if (at_ >= text_.size()) return at_ = begin, fail("a '[' has no ']'");
+      std::size_t const entry = at_;
+      int const from = read_entry(set);
+      if (failed()) return;
+      if (!sees('-') || at_ + 1 >= text_.size() || text_[at_ + 1] == ']') {
+        if (from >= 0) set.add(static_cast<unsigned char>(from));
+        continue;
+      }
+      ++at_;
+      int const to = read_entry(set);
+      if (failed()) return;
+      if (from < 0 || to < from) return at_ = entry, fail("a range of characters ends before it begins");
+      for (int c = from; c <= to; ++c) set.add(static_cast<unsigned char>(c));
+    }
+    ++at_;
+    if (inverted) set.invert();
+    emit_set(set);
+  }
+  /// A character of a set, or -1 for a set of its own, such as `\d`, which is added.
+  constexpr int read_entry(character_set& set) {
+    std::size_t const begin = at_;
+    char const c = text_[at_++];
+    if (c != '\\') return static_cast<unsigned char>(c);
+    if (at_ == text_.size()) return at_ = begin, fail("it ends with a '\\'"), -1;
+    char const letter = text_[at_++];
+    if (letter == 'b') return '\b';
+    if (auto const named = set_of(letter); !is_empty(named)) return set.add(named), -1;
+    if (escaped(letter) < 0) at_ = begin, fail("this letter or digit has no meaning behind a '\\'");
+    return escaped(letter);
+  }
+
+  // Matching ---------------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] constexpr bool accepts(step const& at, unsigned char c) const {
+    return at.kind == step_kind::character ? at.value == c : sets_[at.value].holds(c);
+  }
+
+  /// Adds the places that are reached from one without a further character; gives whether the end is among them.
+  constexpr bool reach(places& here, int place, std::string_view name, std::size_t position) const {
+    auto const mark = static_cast<short>(position + 1);
+    short forks[capacity];
+    int count = 0;
+    for (;;) {
+      auto const& at = steps_[place];
+      int next = -1;
+      if (here.seen[place] != mark) {
+        here.seen[place] = mark;
+        switch (at.kind) {
+          case step_kind::match: return true;
+          case step_kind::character:
+          case step_kind::set: here.waiting[here.count++] = static_cast<short>(place); break;
+          case step_kind::jump: next = place + at.first; break;
+          case step_kind::fork:
+            next = place + at.first;
+            forks[count++] = static_cast<short>(place + at.second);
+            break;
+          default:
+            if (holds(at.kind, name, position)) next = place + 1;
+        }
+      }
+      if (next < 0 && count == 0) return false;
+      place = next < 0 ? forks[--count] : next;
+    }
+  }
+
+  /// Whether a place between characters is what a step asks for.
+  static constexpr bool holds(step_kind kind, std::string_view name, std::size_t position) {
+    bool const at_begin = position == 0, at_end = position == name.size();
+    if (kind == step_kind::begin) return at_begin;
+    if (kind == step_kind::end) return at_end;
+    bool const before = !at_begin && is_word(static_cast<unsigned char>(name[position - 1]));
+    bool const behind = !at_end && is_word(static_cast<unsigned char>(name[position]));
+    // Python finds no \B in an empty text.
+    return kind == step_kind::boundary ? before != behind : before == behind && !name.empty();
+  }
+
+  step steps_[capacity]{};
+  character_set sets_[set_capacity]{};
+  int count_ = 0, set_count_ = 0;
+  std::string_view problem_;
+  int problem_at_ = 0;
+  std::string_view text_;  ///< while it is read
+  std::size_t at_ = 0;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/manual_pipeline.hpp
+// Stages by regular expressions on the names of layers: the `manual` converter of pipelines in Graphcore's SavedModel
+// tool, with its `manual_pipeline_config` and `device_info`. Level 3.
+
+namespace stagecraft {
+
+/// Several patterns of one stage: a layer belongs to it that any of them matches.
+template <fixed_text... Pattern>
+struct name_pattern_list {};
+
+template <fixed_text... Pattern>
+inline constexpr name_pattern_list<Pattern...> name_patterns{};
+
+namespace detail {
+
+/// An argument of manual_pipeline: a text, name_patterns, a device mapping; or something else, which is an error.
+template <class Value>
+struct stage_argument {
+  using type = Value;
+  Value value;
+
+  template <class Given>
+  constexpr stage_argument(Given const& given) : value(given) {}
+};
+template <std::size_t Length>
+stage_argument(char const (&)[Length]) -> stage_argument<fixed_text<Length - 1>>;
+template <class Value>
+stage_argument(Value const&) -> stage_argument<Value>;
+
+template <class T>
+inline constexpr bool is_device_list = false;
+template <int... Device>
+inline constexpr bool is_device_list<device_list<Device...>> = true;
+
+template <class T>
+inline constexpr bool is_pattern_list = false;
+template <fixed_text... Pattern>
+inline constexpr bool is_pattern_list<name_pattern_list<Pattern...>> = true;
+template <class T>
+inline constexpr bool is_text = false;
+template <std::size_t Length>
+inline constexpr bool is_text<fixed_text<Length>> = true;
+
+/// The patterns of an argument; none of anything else.
+template <stage_argument Argument>
+constexpr auto list_patterns() {
+  using type = typename decltype(Argument)::type;
+  if constexpr (is_text<type>)
+    return name_pattern_list<Argument.value>{};
+  else if constexpr (is_pattern_list<type>)
+    return Argument.value;
+  else
+    return name_pattern_list<>{};
+}
+
+template <fixed_text Pattern>
+inline constexpr name_pattern pattern_of{Pattern.view()};
+
+// Compilers limit the steps of one constant: each is about so many layers.
+inline constexpr std::size_t layers_at_once = 32;
+
+template <class M, fixed_text Pattern, std::size_t First>
+inline constexpr auto some_matched_layers = [] {
+  std::array<bool, layers_at_once> result{};
+  auto const& layers = graph_of<M>.layers;
+  for (std::size_t i = 0; i < result.size() && First + i < layers.size(); ++i)
+    result[i] = pattern_of<Pattern>.matches(layers[First + i].name);
+  return result;
+}();
+
+template <class M, fixed_text Pattern, std::size_t... Part>
+constexpr auto match_layers(std::index_sequence<Part...>) {
+  std::array<bool, sizeof...(Part) * layers_at_once> result{};
+  auto const put = [&](std::size_t part, auto const& matched) {
+    for (std::size_t i = 0; i < layers_at_once; ++i) result[part * layers_at_once + i] = matched[i];
+  };
+  (put(Part, some_matched_layers<M, Pattern, Part * layers_at_once>), ...);
+  return result;
+}
+
+/// Which layers of a model a pattern matches.
+template <class M, fixed_text Pattern>
+inline constexpr auto matched_layers = match_layers<M, Pattern>(
+    std::make_index_sequence<(graph_of<M>.layers.size() + layers_at_once - 1) / layers_at_once>());
+
+/// A pattern that stands for a stage.
+struct stage_pattern {
+  std::string_view text;
+  int stage = 0;
+  name_pattern const* pattern = nullptr;
+  std::span<bool const> matched;  ///< by layer
+
+  [[nodiscard]] constexpr std::string_view shown() const { return text.substr(0, 80); }
+};
+
+template <class M, std::size_t Count>
+struct stage_patterns {
+  std::array<stage_pattern, Count> patterns{};
+  std::size_t count = 0;
+
+  template <fixed_text... Pattern>
+  constexpr void add([[maybe_unused]] int stage, name_pattern_list<Pattern...>) {
+    ((patterns[count++] = {Pattern.view(), stage, &pattern_of<Pattern>, matched_layers<M, Pattern>}), ...);
+  }
+};
+template <fixed_text... Pattern>
+constexpr std::size_t size_of_list(name_pattern_list<Pattern...>) {
+  return sizeof...(Pattern);
+}
+
+/// E2052: a pattern cannot be read. E2051: one matches no layer. E2050: a layer is matched by none.
+constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern const> patterns, int stages,
+                              std::span<int> of_call, diagnostic& problem) {
+  auto const at = [](int index) { return static_cast<std::size_t>(index); };
+  for (auto const& [text, stage, pattern, matched] : patterns)
+    if (pattern->failed())
+      problem.report(2052, "the pattern '", text.substr(0, 80), "' of pipeline stage ", stage,
+                     " cannot be read as a regular expression: ", pattern->problem(), " (character ",
+                     pattern->problem_at() + 1, ")");
+  if (problem.failed()) return;
+  for (auto const& pattern : patterns) {
+    bool matches = false;
+    for (int const call : graph.order) {
+      if (!pattern.matched[at(graph.call(call).layer)]) continue;
+      of_call[at(call)] = pattern.stage;  // the last one counts
+      matches = true;
+    }
+    if (!matches)
+      problem.report(2051, "the pattern '", pattern.shown(), "' of pipeline stage ", pattern.stage,
+                     " matches no layer of model '", graph.name(),
+                     "'; a pattern matches the beginning of a layer's name, and \".*\" may come before");
+  }
+  for (int const call : graph.order)
+    if (of_call[at(call)] == unassigned)
+      problem.report(
+          2050, "layer '", graph.layer_of(call).name,
+          "' is matched by no pattern of manual_pipeline; each layer needs a stage (of several patterns that "
+          "match, the last one counts, so that the first one may be \".*\")");
+  for (int stage = 0; stage < stages; ++stage) {
+    bool used = false;
+    for (int const call : graph.order) used = used || of_call[at(call)] == stage;
+    for (std::size_t i = 0; i < patterns.size() && !used; ++i)
+      for (int const call : graph.order)
+        if (patterns[i].stage == stage && patterns[i].matched[at(graph.call(call).layer)])
+          problem.report(2005, "no layer is left in pipeline stage ", stage, ": what its pattern '",
+                         patterns[i].shown(), "' matches, later patterns match, too, such as layer '",
+                         graph.layer_of(call).name, "', which is in stage ", of_call[at(call)],
+                         "; the last pattern that matches counts");
+  }
+}
+
+/// The assignment that manual_pipeline makes.
+template <stage_argument... Argument>
+struct stages_by_name {
+  static constexpr int arguments = static_cast<int>(sizeof...(Argument));
+  static constexpr std::array<bool, sizeof...(Argument)> is_mapping{
+      is_device_list<typename decltype(Argument)::type>...};
+  static constexpr int stages = [] {
+    int count = arguments;
+    for (int i = 0; i < arguments; ++i)
+      if (i + 1 == arguments && is_mapping[static_cast<std::size_t>(i)]) --count;
+    return count;
+  }();
+
+  template <class M>
+  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+    check_arguments(problem);
+    if (problem.failed()) return;
+    stage_patterns<M, (std::size_t{0} + ... + size_of_list(list_patterns<Argument>()))> all;
+    int stage = 0;
+    (all.add(stage++, list_patterns<Argument>()), ...);
+    assign_by_name(graph_of<M>, all.patterns, stages, of_call, problem);
+  }
+
+ private:
+  /// E2053: an argument that is no pattern.
+  static constexpr void check_arguments(diagnostic& problem) {
+    if (stages == 0)
+      problem.report(2053,
+                     "manual_pipeline is given no patterns; give it one for each stage, such as "
+                     "manual_pipeline<model, \"^conv[1-3]_\", \"^conv4_\">");
+    int index = 0;
+    (check_argument<Argument>(index++, problem), ...);
+  }
+  template <stage_argument One>
+  static constexpr void check_argument(int index, diagnostic& problem) {
+    using type = typename decltype(One)::type;
+    if (is_text<type> || (is_pattern_list<type> && size_of_list(list_patterns<One>()) > 0) || index >= stages) return;
+    if (is_device_list<type>)
+      problem.report(2053, "the device mapping of manual_pipeline stands before the pattern of a stage; it comes last");
+    else if (is_pattern_list<type>)
+      problem.report(2053, "pipeline stage ", index, " of manual_pipeline has an empty list of patterns");
+    else
+      problem.report(2053, "pipeline stage ", index, " of manual_pipeline is given as a value of type '",
+                     type_name<type>(),
+                     "'; give a pattern, \"^conv4_\", or several, sc::name_patterns<\"^conv4_\", \"^conv5_\">");
+  }
+};
+
+/// The device mapping among the arguments: the last one, or that stage i is on device i.
+constexpr device_list<> mapping_among() { return {}; }
+template <class First, class... Rest>
+constexpr auto mapping_among(First const& first, Rest const&... rest) {
+  if constexpr (sizeof...(Rest) > 0)
+    return mapping_among(rest...);
+  else if constexpr (is_device_list<typename First::type>)
+    return first.value;
+  else
+    return device_list<>{};
+}
+
+}  // namespace detail
+
+/// A model whose stages follow from the names of its layers: a pattern for each stage, in their order, and, last, the
+/// device of each stage if it is to be given.
+///
+///     using three_stages = sc::manual_pipeline<resnet50, "^(conv[1-3]|pool1)_", "^conv4_", ".*_block3_|predictions">;
+///     using two_devices = sc::manual_pipeline<resnet50, ".*", sc::name_patterns<"^conv4_", "^conv5_">,
+///                                             "^(avg_pool|predictions)$", sc::device_mapping<0, 1, 0>>;
+///
+/// A pattern is a regular expression that must match the beginning of a name, see name_pattern. Of several patterns
+/// that match a layer, the last one counts, so that `".*"` as the first one takes what all others leave. All calls of a
+/// layer are in its stage; layers of nested models have names of their own. The result is a pipelined model like any
+/// other.
+///
+/// Errors: those of `pipelined`, and E2050 a layer that no pattern matches, E2051 a pattern that matches no layer,
+/// E2052 a pattern that cannot be read, E2053 an argument that is none.
+template <class M, detail::stage_argument... Argument>
+using manual_pipeline = pipelined<M, detail::stages_by_name<Argument...>{}, detail::mapping_among(Argument...)>;
 
 }  // namespace stagecraft
 
@@ -9324,8 +10535,7 @@ namespace stagecraft {
 /// How the gradients of the N micro-batches of one weight update become one, `a`, from micro-batch 0 on:
 /// - `sum`: a + g, the default. The effective learning rate grows with N;
 /// - `mean`: a + g / N, each gradient divided before it is added;
-/// - `running_mean`: a n / (n + 1) + g / (n + 1) with micro-batch n, the mean of those so far, which is never larger
-/// than
+/// - `running_mean`: a n / (n + 1) + g / (n + 1) with micro-batch n, the mean of those so far. It is never larger than
 ///   one gradient: for float16, in which a sum may overflow and g / N be rounded to 0.
 /// Definition: Graphcore's GradientAccumulationReductionMethod.
 enum class gradient_accumulation_reduction_method : unsigned char { sum, mean, running_mean };
@@ -10247,7 +11457,7 @@ struct pass_wait {
 
 namespace detail {
 
-/// A pass in the making: everything in vectors.
+/// Where a pass finds and leaves its tensors: by calls, by edges and by outputs of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pass_places {
   std::array<buffer_place, Calls> value{}, saved{}, gradient{};
@@ -10259,6 +11469,7 @@ struct pass_places {
   long long remote_floats = 0;
 };
 
+/// A pass in the making: everything in vectors.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pass_draft {
   pass_places<Calls, Edges, Outputs> places;
@@ -10306,6 +11517,10 @@ class pass_planner {
       }
     draft_.waits.push_back({pass, lag});
   }
+
+  /// Even if it needs nothing of it: then the last pass of a micro-batch is behind all others, and all know how many
+  /// samples it has.
+  constexpr void wait_for_pass_before(int pass) { wait(pass - 1, 0); }
 
   /// A buffer of this pass alone, alive from one step to another; more uses make it longer.
   constexpr void use(int& slot, int step, long long floats) {
@@ -10541,6 +11756,7 @@ class backward_pass_planner : pass_planner<M, Training, execution_mode::training
   }
 
   constexpr void find_waits() {
+    base::wait_for_pass_before(table.backward_pass(stage_));
     int const forward_of_last = table.forward_pass(base::last_stage);
     for (std::size_t i = 0; i < calls; ++i)
       if (runs_backward(i) && here().gradient[i].exists())
@@ -10679,14 +11895,14 @@ class forward_pass_planner : pass_planner<M, Training, Mode> {
         if (auto const& ring = base::on(device); in_stage(i) && ring.value[i].exists())
           wait(ring.last_reader[i], ring.value[i].depth);
     int const last = table.forward_pass(base::last_stage);
-    // Targets and their scales go from the first stage straight to the last; how many samples there are, to all passes,
-    // of which not each is the last one's predecessor: the first stage's backward pass may have nothing to do.
+    // Targets and their scales go from the first stage straight to the last; how many samples there are, to all passes.
     if (stage_ == 0) {
-      wait(last, table.alive(0, last));
-      for (int pass = 1; pass < table.passes(); ++pass) wait(pass, table.alive(0, table.passes() - 1));
+      if (last != 0) wait(last, table.alive(0, last));
+      if (table.passes() > 1) wait(table.passes() - 1, table.alive(0, table.passes() - 1));
+    } else {
+      base::wait_for_pass_before(table.forward_pass(stage_));
     }
     if (stage_ != base::last_stage) return;
-    if (stage_ != 0) wait(table.forward_pass(0), 0);
     for (std::size_t k = 0; k < outputs; ++k) {
       wait_for_value(graph.outputs_of(0)[k]);
       if (!base::trains || flow.loss_role[k] == gradient_role::none) continue;
@@ -23536,7 +24752,9 @@ class host_pipeline : public session_shape<M, Training> {
   static constexpr int slot_count = Training.optimizer.slots();
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
   /// Devices of one thread.
-  static constexpr std::size_t most_units = (replica_count * devices + threads - 1) / threads;
+  static constexpr std::size_t most_units = threads <= replicas
+                                                ? (replica_count + threads - 1) / threads * devices
+                                                : (devices + threads / replicas - 1) / (threads / replicas);
   static constexpr bool has_penalties = [] {
     for (auto const& parameter : graph.parameters)
       if (!parameter.regularizer.empty()) return true;
@@ -23688,12 +24906,20 @@ class host_pipeline : public session_shape<M, Training> {
 
   bool synchronize() { return team_ == nullptr || team_->synchronize(); }
 
-  /// each(replica, device) for the devices of a thread, which lie beside each other.
+  /// each(replica, device) for the devices of a thread: all of some replicas, or some of one. A thread with parts of
+  /// two replicas could wait in one's `feed` or `results` for the other, which waits for it.
   template <class Each>
   static void for_each_device(int worker, Each const& each) {
-    for (int unit = (worker * replicas * devices + threads - 1) / threads;
-         unit < ((worker + 1) * replicas * devices + threads - 1) / threads; ++unit)
-      each(unit / devices, unit % devices);
+    if constexpr (threads <= replicas) {
+      for (int replica = worker * replicas / threads; replica < (worker + 1) * replicas / threads; ++replica)
+        for (int device = 0; device < devices; ++device) each(replica, device);
+    } else {
+      int replica = 0;
+      while ((replica + 1) * threads / replicas <= worker) ++replica;
+      int const first = replica * threads / replicas, count = (replica + 1) * threads / replicas - first;
+      for (int device = (worker - first) * devices / count; device < (worker - first + 1) * devices / count; ++device)
+        each(replica, device);
+    }
   }
 
   template <execution_mode Mode, std::size_t... Pass>
@@ -24148,7 +25374,8 @@ class host_session : public session_shape<M, Training> {
 
 namespace stagecraft {
 
-/// Whether a model needs devices of its own: it has stages or replicas, or keeps something in remote memory.
+/// Whether a model needs devices of its own: it has stages or replicas, or keeps something in remote memory. A device
+/// is the work of one thread: more threads than devices do not help.
 template <Model M, auto Training, class Machine>
 inline constexpr bool runs_on_devices =
     is_pipelined<M> || replicas_of<M, Training, Machine> > 1 || options_of<M, Training>.offloads_optimizer_state() ||
@@ -24950,7 +26177,8 @@ namespace stagecraft {
 [[nodiscard]] inline int steps_of_replica(char const* argument, char const* option, int asked, int batches,
                                           int replicas) {
   if (asked > 0) {
-    check_steps(option, asked * replicas, batches);
+    // Without overflow: more than there are is too many.
+    check_steps(option, asked > batches ? asked : asked * replicas, batches);
     return asked;
   }
   int const left = batches % replicas;
