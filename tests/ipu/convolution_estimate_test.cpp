@@ -50,6 +50,22 @@ constexpr sc::vertices::conv_partial_1x1 half_depth{.input = dtype::float32, .fi
 static_assert(serial.cycles.compute == 2 * half_depth.cycles(ipu2) && serial.cycles.slice > 0);
 static_assert(serial.temporary_bytes == 4 * (6 * 8 + 8 * 16 + 6 * 16 + 6 * 16));
 
+// Stored as float32, multiplied as float16: a float16 product, and conversions of what is multiplied.
+constexpr auto converted_shape = [] {
+  auto shape = small.shape;
+  shape.multiplies_float16 = true;
+  return shape;
+}();
+constexpr convolution_problem converting{.shape = converted_shape, .target = ipu2};
+constexpr auto converted = converting.plan_of(
+    view_of(converted_shape, convolution_vertex::conv_partial_1x1, {.flatten_field = true}), {}, 1'000'000);
+constexpr sc::vertices::conv_partial_1x1 of_halves{
+    .conv_units = 8, .field_elements = 6, .out_chan_groups = 2, .out_chans_per_group = 8};
+static_assert(converted.cycles.compute == of_halves.cycles(ipu2));
+static_assert(converted.cycles.cast == sc::vertices::cast{.elements = 6 * 16}.cycles(ipu2) +
+                                           sc::vertices::cast{.elements = 16 * 16}.cycles(ipu2));
+static_assert(converted.temporary_bytes == (4 + 2) * (6 * 16 + 16 * 16) + 4 * 6 * 16);
+
 // What a tile's outputs need of the input: 3 rows of a 3 x 3 kernel need 5; at the border no more than there is.
 constexpr auto same = plan_tests::square_convolution(dtype::float16, 1, 8, 16, 16, 3, 1);
 constexpr auto same_view = view_of(same, convolution_vertex::conv_partial_nx1, {});

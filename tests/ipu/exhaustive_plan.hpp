@@ -16,7 +16,7 @@ inline sc::convolution_plan exhaustive_plan(sc::convolution_shape const& shape, 
   using sc::detail::next_split;
   sc::detail::convolution_problem const problem{
       .shape = shape, .target = target, .use_128bit_conv_unit_load = options.use_128bit_conv_unit_load};
-  auto const partials = shape.input == sc::dtype::float16 ? options.partials_type : sc::dtype::float32;
+  auto const partials = shape.operand() == sc::dtype::float16 ? options.partials_type : sc::dtype::float32;
   sc::detail::convolution_views const views(shape, target, partials);
   auto const allowed =
       static_cast<std::int64_t>(static_cast<double>(options.available_memory_proportion) * target.bytes_per_tile);

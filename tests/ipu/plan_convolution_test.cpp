@@ -2,7 +2,9 @@
 #include <stagecraft/ipu/plan_convolution.hpp>
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <cstddef>
 #include <string>
+#include <utility>
 #include "exhaustive_plan.hpp"
 #include "resnet50_shapes.hpp"
 

@@ -6,6 +6,7 @@
 #include <stagecraft/ipu/convolution_reduction.hpp>
 #include <stagecraft/ipu/convolution_view.hpp>
 #include <stagecraft/ipu/cycles/binary_op.hpp>
+#include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/cycles/conv_partial_1x1.hpp>
 #include <stagecraft/ipu/cycles/conv_partial_nx1.hpp>
 #include <stagecraft/ipu/cycles/horizontal_mac.hpp>
@@ -60,7 +61,7 @@ struct convolution_problem {
     int const workers = target.num_worker_contexts;
     switch (view.vertex) {
       case convolution_vertex::conv_partial_1x1:
-        return vertices::conv_partial_1x1{.input = shape.input,
+        return vertices::conv_partial_1x1{.input = shape.operand(),
                                           .partials = view.partials,
                                           .conv_units = view.conv_units,
                                           .field_elements = tile.batch * tile.field.elements(),
@@ -72,7 +73,7 @@ struct convolution_problem {
                                           .use_128bit_conv_unit_load = use_128bit_conv_unit_load}
             .cycles(target);
       case convolution_vertex::conv_partial_nx1: {
-        vertices::conv_partial_nx1 const vertex{.input = shape.input,
+        vertices::conv_partial_nx1 const vertex{.input = shape.operand(),
                                                 .partials = view.partials,
                                                 .conv_units = view.conv_units,
                                                 .field_rows = tile.batch * reached.height,
@@ -96,7 +97,7 @@ struct convolution_problem {
         return cycles;
       }
       case convolution_vertex::horizontal_mac:
-        return vertices::horizontal_mac{.input = shape.input,
+        return vertices::horizontal_mac{.input = shape.operand(),
                                         .partials = view.partials,
                                         .field_rows = tile.batch * reached.height,
                                         .row_elements = reached.width,
@@ -119,7 +120,7 @@ struct convolution_problem {
             .cycles(target);
       default:  // each worker has a part of the field
         return workers * tile.conv_groups *
-               vertices::outer_product{.type = shape.input,
+               vertices::outer_product{.type = shape.operand(),
                                        .width = ceil_div(tile.batch * tile.field.elements(), workers),
                                        .chan_groups = out_groups,
                                        .chans_per_group = view.out_chans_per_group}
@@ -179,8 +180,9 @@ struct convolution_problem {
                      .cycles(target);
 
     // Memory: what is live at the same time.
-    std::int64_t const input_bytes = tile.inputs * size;
-    std::int64_t const others = tile.weights * size + tile.partials * partial_size;
+    std::int64_t const size_in_memory = size + (shape.multiplies_float16 ? size_of(shape.operand()) : 0);
+    std::int64_t const input_bytes = tile.inputs * size_in_memory;
+    std::int64_t const others = tile.weights * size_in_memory + tile.partials * partial_size;
     std::int64_t const weight_layout_bytes = view.rearranges_weights ? 2 * weight_share : 0;
     std::int64_t const output_layout_bytes = view.rearranges_output ? 2 * layout.output_bytes : 0;
     std::int64_t const layout_bytes = larger(weight_layout_bytes, output_layout_bytes);
@@ -210,6 +212,8 @@ struct convolution_problem {
       plan.cycles.reduce = serial * reduction.reduce;
     else
       plan.cycles.cast = serial * reduction.reduce;
+    if (shape.multiplies_float16)
+      plan.cycles.cast += input_times * cast_cycles(tile.inputs) + serial * cast_cycles(tile.weights);
     if (adds)  // after the last
       plan.cycles.cast +=
           vertices::reduce_partials{
@@ -252,6 +256,9 @@ struct convolution_problem {
   [[nodiscard]] constexpr std::int64_t rearrange_cycles(std::int64_t bytes, std::int64_t element_bytes) const noexcept {
     return ceil_div(bytes * 5, 4 * smaller(target.memcpy_bytes_per_cycle, element_bytes)) +
            exchange_cycles(target, bytes);
+  }
+  [[nodiscard]] constexpr std::int64_t cast_cycles(std::int64_t elements) const noexcept {
+    return vertices::cast{.from = shape.input, .to = shape.operand(), .elements = elements}.cycles(target);
   }
   [[nodiscard]] constexpr std::int64_t slice_cycles(dtype type, std::int64_t elements, bool is_update) const noexcept {
     return vertices::multi_slice{.type = type,

@@ -28,8 +28,10 @@ enum class convolution_pass : unsigned char { forward, input_gradient, filter_gr
 /// matrix product are those of its left and right operand.
 /// Sources: poplibs, lib/poplin/ConvParams, getGradientParams and getWeightUpdateParams.
 struct convolution_shape {
-  dtype input = dtype::float32;   ///< of inputs and weights: float32 or float16
+  dtype input = dtype::float32;   ///< of inputs and weights, as they are stored and exchanged: float32 or float16
   dtype output = dtype::float32;  ///< float32 or float16
+  /// float32 inputs and weights are multiplied as float16: tiles convert what they have received.
+  bool multiplies_float16 = false;
   convolution_pass pass = convolution_pass::forward;
   std::int64_t batch_size = 1;
   std::int64_t num_conv_groups = 1;
@@ -86,6 +88,8 @@ struct convolution_shape {
     return result;
   }
 
+  /// The type of what is multiplied.
+  [[nodiscard]] constexpr dtype operand() const noexcept { return multiplies_float16 ? dtype::float16 : input; }
   [[nodiscard]] constexpr std::int64_t inputs() const noexcept {
     return batch_size * num_conv_groups * input_channels_per_conv_group * input_field.elements();
   }

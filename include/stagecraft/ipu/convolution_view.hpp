@@ -69,9 +69,9 @@ struct convolution_view {
         batch * reached(field).elements() * inner / target.tiles_per_ipu * cycles_per_element(target, input);
     std::int64_t const bytes =
         size_of(input) * in_chan_groups * in_chans_per_group * conv_groups * conv_groups_per_group;
-    if (rearranges_inputs) result += bytes * batch * input_field.elements() / target.tiles_per_ipu * 5 / 8;
+    if (rearranges_inputs) result += bytes * batch * input_field.elements() / target.tiles_per_ipu / 2;
     if (rearranges_weights)
-      result += bytes * kernel.elements() * out_chan_groups * out_chans_per_group / target.tiles_per_ipu * 5 / 8;
+      result += bytes * kernel.elements() * out_chan_groups * out_chans_per_group / target.tiles_per_ipu / 2;
     return result;
   }
 };
@@ -167,10 +167,10 @@ struct convolution_views {
   }
 
   constexpr void add_vertices(convolution_view const& view, convolution_shape const& shape, ipu_target const& target) {
-    bool const is_half = shape.input == dtype::float16;
+    bool const is_half = shape.operand() == dtype::float16;
     bool const is_flat = view.transform.flatten_field;
-    int const units = target.conv_units(shape.input, view.partials);
-    int const weights = target.weights_per_conv_unit(shape.input);
+    int const units = target.conv_units(shape.operand(), view.partials);
+    int const weights = target.weights_per_conv_unit(shape.operand());
     // The units for matrix products. Few input channels take several rows of the kernel at once.
     for (int rows = 1; rows <= 4; rows *= 2) {
       if (rows > 1 && (rows >= 2 * view.kernel.height || view.in_chan_groups > weights / rows)) break;
@@ -204,7 +204,7 @@ struct convolution_views {
       }
     if (is_single && is_flat) {
       auto copy = view;
-      copy.partials = shape.input;
+      copy.partials = shape.operand();
       add_grouped(copy, shape, target, convolution_vertex::outer_product, 0, 1,
                   static_cast<int>(smaller(view.out_chan_groups, is_half ? 16 : 8)), 1);
     }
@@ -225,7 +225,7 @@ struct convolution_views {
     view.in_chan_groups = ceil_div(view.in_chan_groups, in_chans);
     view.out_chan_groups = ceil_div(view.out_chan_groups, out_chans);
     view.kernel.height = ceil_div(view.kernel.height, rows);
-    add(view, target, shape.input);
+    add(view, target, shape.operand());
   }
 };
 

@@ -27,7 +27,7 @@ namespace stagecraft {
                                                           poplar_options const& options = {}) {
   detail::convolution_problem const problem{
       .shape = shape, .target = target, .use_128bit_conv_unit_load = options.use_128bit_conv_unit_load};
-  dtype const partials = shape.input == dtype::float16 ? options.partials_type : dtype::float32;
+  dtype const partials = shape.operand() == dtype::float16 ? options.partials_type : dtype::float32;
   detail::convolution_views const views(shape, target, partials);
   std::int64_t const tile = target.bytes_per_tile;
   bool const wants_least_memory = options.available_memory_proportion <= 0;
