@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/ipu/plan_convolution.hpp>
 #include <algorithm>
-#include <doctest/doctest.h>
 #include <cstddef>
+#include <doctest/doctest.h>
 #include <string>
 #include <utility>
 #include "exhaustive_plan.hpp"
@@ -77,6 +77,13 @@ constexpr std::int64_t cycles_of_all(std::index_sequence<Layers...>) {
 }
 constexpr auto resnet50_cycles = cycles_of_all(std::make_index_sequence<resnet50_layers.size()>{});
 static_assert(resnet50_cycles > 60 * 5'000 && resnet50_cycles < 60 * 60'000);
+
+// The most to look at: little memory, or as little as possible.
+constexpr auto kernel_gradient = square_convolution(dtype::float16, 4, 56, 64, 64, 3, 1).filter_gradient();
+static_assert(plan_convolution(kernel_gradient, ipu2, {.available_memory_proportion = 0.02F}).temporary_bytes <
+              0.05 * 624 * 1024);
+static_assert(plan_convolution(kernel_gradient, ipu2, {.available_memory_proportion = 0}).temporary_bytes <
+              0.02 * 624 * 1024);
 
 double ratio_to_exhaustive(convolution_shape const& shape, sc::ipu_target const& target,
                            sc::poplar_options const& options = {}, int most_serial_parts = 1) {
@@ -184,6 +191,7 @@ TEST_CASE("the bound on memory is kept, doubled, given up") {
   auto const doubled = plan_convolution(convolution_shape::matmul(dtype::float32, 4096, 64, 64), tiny,
                                         {.available_memory_proportion = 0.01F});
   CHECK(doubled.memory_bound_percent > 1);
+  CHECK(plan_convolution(shape, ipu2, {.available_memory_proportion = 1e-9F}).memory_bound_percent >= 0);
 }
 
 TEST_CASE("twice the batch takes about twice the cycles") {

@@ -32,7 +32,8 @@ struct convolution_search {
   convolution_partition partitions[convolution_views::capacity] = {};
   std::int64_t cycles_of_view[convolution_views::capacity] = {};
   bool has_plan = false;
-  bool memory_mattered = false;  ///< a division that might have been better did not fit
+  bool memory_mattered = false;          ///< a division that might have been better did not fit
+  std::int64_t least_bytes = INT64_MAX;  ///< of all divisions that were looked at
 
   /// Numbers of parts, but for field and batch.
   struct division {
@@ -109,10 +110,12 @@ struct convolution_search {
     scene const s = scene_of(view, serial_out, serial_in);
     short_list shortlist;
     std::int64_t const tiles = problem.target.tiles_per_ipu;
-    int const step = serial_out * serial_in > 1 ? 60 : 80;
+    // Where there is much to look at, in larger steps.
+    bool const is_serial = serial_out * serial_in > 1;
+    int const step = !is_serial ? 80 : has_plan && !wants_least_memory ? 60 : 40;
     for (std::int64_t g = 1; g <= tiles; g = next_split(view.conv_groups, g, 80))
-      for (std::int64_t h = 1; g * h <= tiles; h = next_split(view.kernel.height, h, 70))
-        for (std::int64_t w = 1; g * h * w <= tiles; w = next_split(view.kernel.width, w, 50))
+      for (std::int64_t h = 1; g * h <= tiles; h = next_split(view.kernel.height, h, step == 40 ? 50 : 70))
+        for (std::int64_t w = 1; g * h * w <= tiles; w = next_split(view.kernel.width, w, step == 40 ? 30 : 50))
           for (std::int64_t o = 1; g * h * w * o <= tiles; o = next_split(s.out_groups, o, step)) {
             row const r = row_of(s, {g, h, w, o});
             for (std::int64_t i = 1; i <= r.tiles; i = next_split(s.in_groups, i, step))
@@ -179,6 +182,7 @@ struct convolution_search {
     return wants_least_memory ? b.bytes < best.temporary_bytes : b.cycles < best.cycles.total();
   }
   constexpr bool fits(bound const& b) noexcept {
+    if (b.bytes < least_bytes) least_bytes = b.bytes;
     if (b.bytes <= bytes_allowed) return true;
     if (may_beat(b)) memory_mattered = true;
     return false;

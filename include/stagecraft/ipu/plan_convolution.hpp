@@ -31,8 +31,9 @@ namespace stagecraft {
   detail::convolution_views const views(shape, target, partials);
   std::int64_t const tile = target.bytes_per_tile;
   bool const wants_least_memory = options.available_memory_proportion <= 0;
-  std::int64_t allowed =
-      static_cast<std::int64_t>(static_cast<double>(options.available_memory_proportion) * static_cast<double>(tile));
+  std::int64_t allowed = detail::larger(
+      1,
+      static_cast<std::int64_t>(static_cast<double>(options.available_memory_proportion) * static_cast<double>(tile)));
   if (wants_least_memory) allowed = INT64_MAX;
   for (;;) {
     detail::convolution_search search{
@@ -46,7 +47,9 @@ namespace stagecraft {
       return search.best;
     }
     if (allowed == INT64_MAX) return {};
-    allowed = allowed >= 2 * tile ? INT64_MAX : detail::smaller(2 * allowed, 2 * tile);
+    // Bounds below what every division takes need not be tried.
+    do allowed = allowed >= 2 * tile ? INT64_MAX : detail::smaller(2 * allowed, 2 * tile);
+    while (allowed < search.least_bytes && allowed < 2 * tile);
   }
 }
 
