@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/first_failure.hpp>
+#include <stagecraft/execution/own_processor.hpp>
 #include <stagecraft/execution/progress.hpp>
 #include <atomic>
 #include <cstddef>
@@ -23,7 +24,7 @@ namespace stagecraft {
 class thread_team {
  public:
   explicit thread_team(int size)
-      : size_(size), patience_(detail::patience_of(size)), asleep_(static_cast<std::size_t>(size)) {
+      : size_(size), patience_(detail::patience_of(size)), processors_(size), asleep_(static_cast<std::size_t>(size)) {
     others_.reserve(static_cast<std::size_t>(size - 1));
     try {
       for (int thread = 1; thread < size; ++thread) others_.emplace_back([this, thread] { serve(thread); });
@@ -58,6 +59,7 @@ class thread_team {
       }
     };
     left_.store(size_ - 1, std::memory_order_relaxed);
+    if (size_ > 1) processors_.find(0);
     signal(begun_);
     call_(*this, 0);
     finish();
@@ -128,6 +130,7 @@ class thread_team {
     for (std::uint32_t seen = 0;; ++seen) {
       wait_for_other(begun_, seen);
       if (call_ == nullptr) return;
+      processors_.find(thread);
       call_(*this, thread);
       if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) signal(ended_);
     }
@@ -148,6 +151,7 @@ class thread_team {
 
   int size_;
   int patience_;
+  own_processor processors_;
   void* work_ = nullptr;
   void const* when_failed_ = nullptr;
   void (*call_)(thread_team&, int) noexcept = nullptr;
