@@ -8,7 +8,7 @@ template <bool Checkpoints>
 struct model : sc::functional<model<Checkpoints>> {
   static constexpr auto build(auto& builder) {
     recomputation_checkpoint kept;
-    auto const checkpoint = [&kept](auto x) {
+    auto const checkpoint = [&](auto x) {
       if constexpr (Checkpoints)
         return kept(x);
       else
