@@ -93,3 +93,12 @@ void check_methods() {
 }  // namespace
 
 TEST_CASE("accumulated gradients of a model without stages") { check_methods<network>(); }
+TEST_CASE("of one with stages") {
+  using staged = sc::pipelined<network, sc::stages<0, 0, 1, 1>>;
+  check_optimizers<staged, run{.how = method::sum}>();
+  check_optimizers<staged, run{.how = method::mean}>();
+}
+TEST_CASE("of two replicas") {
+  check_optimizers<network, run{.how = method::sum, .replicas = 2}>();
+  check_optimizers<network, run{.how = method::running_mean, .replicas = 2, .between = across::mean}>();
+}
