@@ -2,6 +2,7 @@
 // The weights and the learning rate of a model in training, as its user and its callbacks see them. Level 6.
 #pragma once
 
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/trainable.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <atomic>
