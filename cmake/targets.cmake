@@ -3,10 +3,12 @@
 #   stagecraft::pipeline    models, stages and their checks (levels 0 to 3 of the house); depends on nothing
 #   stagecraft::stagecraft  all of the library; needs xtensor, xsimd and threads
 #   stagecraft::zlib        gzipped data files (datasets/gzip.hpp); needs zlib
+#   stagecraft::json        profiles as JSON (report/profile_json.hpp); needs nlohmann's JSON library
 
 set(stagecraft_pipeline_rooms diagnostics graph layers activations initializers regularizers losses metrics optimizers
                               models pipeline ipu)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
+set(stagecraft_json_headers report/profile_json.hpp report/detail/profile_json_fields.hpp)
 
 set(stagecraft_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
 file(GLOB_RECURSE stagecraft_headers RELATIVE ${stagecraft_include}/stagecraft CONFIGURE_DEPENDS
@@ -14,10 +16,13 @@ file(GLOB_RECURSE stagecraft_headers RELATIVE ${stagecraft_include}/stagecraft C
 set(stagecraft_headers_pipeline)
 set(stagecraft_headers_stagecraft)
 set(stagecraft_headers_zlib)
+set(stagecraft_headers_json)
 foreach(header IN LISTS stagecraft_headers)
   string(REGEX MATCH "^[^/]+" room ${header})
   if(header IN_LIST stagecraft_zlib_headers)
     list(APPEND stagecraft_headers_zlib ${stagecraft_include}/stagecraft/${header})
+  elseif(header IN_LIST stagecraft_json_headers)
+    list(APPEND stagecraft_headers_json ${stagecraft_include}/stagecraft/${header})
   elseif(room IN_LIST stagecraft_pipeline_rooms OR room STREQUAL "pipeline.hpp" OR room STREQUAL "version.hpp")
     list(APPEND stagecraft_headers_pipeline ${stagecraft_include}/stagecraft/${header})
   else()
@@ -47,6 +52,11 @@ if(xtensor_FOUND AND xsimd_FOUND)
   if(ZLIB_FOUND)
     stagecraft_interface_target(stagecraft_zlib zlib "${stagecraft_headers_zlib}")
     target_link_libraries(stagecraft_zlib INTERFACE stagecraft ZLIB::ZLIB)
+  endif()
+  find_package(nlohmann_json QUIET)
+  if(nlohmann_json_FOUND)
+    stagecraft_interface_target(stagecraft_json json "${stagecraft_headers_json}")
+    target_link_libraries(stagecraft_json INTERFACE stagecraft nlohmann_json::nlohmann_json)
   endif()
 else()
   message(STATUS "stagecraft: xtensor or xsimd not found, so that only stagecraft::pipeline is available")

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole library: models, their checks, training on the host, data sets.
+// The whole library: models, their checks, training on the host and on emulated IPUs, data sets.
 #pragma once
 
 #include <stagecraft/datasets/digits.hpp>
 #include <stagecraft/datasets/mnist.hpp>
 #include <stagecraft/execution/host.hpp>
+#include <stagecraft/execution/ipu.hpp>
 #include <stagecraft/pipeline.hpp>
+#include <stagecraft/program/auto_pipeline.hpp>
 #include <stagecraft/program/device_memory.hpp>
+#include <stagecraft/program/profile.hpp>
 #include <stagecraft/program/timetable_of.hpp>
 #include <stagecraft/program/training.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>

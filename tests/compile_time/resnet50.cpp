@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ResNet-50 traced, assigned by the edit of the guide, and its stages checked: to compile in at most twice the time of
 // `#include <xtensor/xtensor.hpp>` alone.
-#include "resnet50.hpp"
+#include "../../examples/models/resnet50.hpp"
 
 namespace sc = stagecraft;
 

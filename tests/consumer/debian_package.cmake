@@ -15,6 +15,7 @@ foreach(expected IN ITEMS "Package: libstagecraft-dev" "Architecture: all" "Sect
 endforeach()
 foreach(expected IN ITEMS usr/include/stagecraft/stagecraft.hpp usr/include/stagecraft/pipeline.hpp
                           usr/include/stagecraft/graph/shape.hpp usr/include/stagecraft/datasets/gzip.hpp
+                          usr/include/stagecraft/report/profile_json.hpp
                           usr/share/cmake/stagecraft/stagecraftConfig.cmake usr/share/pkgconfig/stagecraft.pc)
   if(NOT contents MATCHES "\\./${expected}\n")
     message(FATAL_ERROR "the package lacks ${expected}:\n${contents}")

@@ -11,15 +11,15 @@ constexpr int code_of(sc::ipu_config const& config) { return sc::ipu_config_prob
 
 // Defaults are IPUConfig's, with one IPU.
 static_assert(code_of({}) == 0);
-static_assert(sc::ipu_devices<>::devices == 1 && sc::ipu_devices<>::compute_tiles == 1472);
+static_assert(sc::ipu_devices<>::devices == 1 && sc::ipu_devices<>::target.tiles_per_ipu == 1472);
 static_assert(sc::ipu_devices<>::target == sc::ipu_targets::ipu2);
 
 // What a configuration makes of a kind of IPU.
 using small = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2,
                                              .ipu_model = {.version = sc::ipu_targets::bow, .tiles_per_ipu = 64},
                                              .io_tiles = {.num_io_tiles = 8}}>;
-static_assert(small::devices == 2 && small::target.tiles_per_ipu == 64);
-static_assert(small::compute_tiles == 56 && small::io_tiles == 8);
+static_assert(small::devices == 2 && small::config.target().tiles_per_ipu == 64);
+static_assert(small::target.tiles_per_ipu == 56 && small::io_tiles == 8);
 static_assert(small::target.tile_clock_frequency == sc::ipu_targets::bow.tile_clock_frequency);
 
 static_assert(code_of({.auto_select_ipus = 0}) == 3001 && code_of({.auto_select_ipus = -2}) == 3001);

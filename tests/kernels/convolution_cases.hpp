@@ -5,6 +5,7 @@
 #include <stagecraft/kernels/convolution_shape.hpp>
 #include <stagecraft/kernels/share.hpp>
 
+#include <functional>
 #include <vector>
 
 #include "matmul_cases.hpp"
@@ -28,6 +29,27 @@ void pack_filter(float const* row_major, float* packed) {
   }
 }
 
+/// A batch size, a shape and an instruction set. The checks get to know these at run time only, and kernels as
+/// pointers, so that a shape costs no more compile time than its kernels.
+struct convolution_case {
+  int batch;
+  convolution_shape shape;
+  int lanes;
+  /// Floats of the packed filter.
+  int packed;
+  /// From (kernel_height, kernel_width, channels / groups, filters), row by row.
+  void (*pack)(float const* row_major, float* packed);
+
+  [[nodiscard]] int inputs() const { return batch * shape.input_size(); }
+  [[nodiscard]] int outputs() const { return batch * shape.output_size(); }
+  [[nodiscard]] int weights() const { return shape.steps() * shape.filters; }
+};
+
+template <int Batch, convolution_shape Shape, class Arch>
+inline constexpr convolution_case case_of = {Batch, Shape, kernels::lanes<Arch>,
+                                             static_cast<int>(kernels::filter_floats<Shape, Arch>),
+                                             &pack_filter<Shape, Arch>};
+
 /// Fractions from -1 to 1, whose sums depend on the order.
 inline void fill_with_fractions(buffer& values, unsigned seed) {
   for (int i = 0; i < values.size(); ++i) {
@@ -37,8 +59,7 @@ inline void fill_with_fractions(buffer& values, unsigned seed) {
 }
 
 /// Runs kernel(part) for every part of 1, 2, 3 and 7 and checks that what it leaves in `result` is always the same.
-template <class Kernel>
-void check_shares(buffer& result, Kernel const& kernel) {
+inline void check_shares(buffer& result, std::function<void(kernels::share)> const& kernel) {
   std::vector<float> const before(result.data(), result.data() + result.size());
   kernel(kernels::share{});
   std::vector<float> const whole(result.data(), result.data() + result.size());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Convolutions against plain loops, and the bits of several threads. convolution_epilogue_test.cpp has their epilogues.
 #include <stagecraft/kernels/convolution.hpp>
 #include <stagecraft/kernels/reference_convolution.hpp>
 #include <doctest/doctest.h>
@@ -9,77 +10,71 @@ using namespace convolution_cases;
 
 namespace {
 
-/// Adds the bias and twice the place in the result, to see that epilogues are told the right columns and elements.
-struct add_place {
-  float const* bias;
-
-  template <class Batch>
-  Batch operator()(Batch const& sum, int column, std::int64_t element) const {
-    alignas(64) float place[Batch::size];
-    for (std::size_t lane = 0; lane < Batch::size; ++lane)
-      place[lane] = 2.0F * static_cast<float>(element + static_cast<std::int64_t>(lane));
-    return sum + Batch::load_unaligned(bias + column) + Batch::load_aligned(place);
-  }
+struct forward_kernel {
+  convolution_case about;
+  int workspace;
+  void (*run)(float const* x, float const* w, float* workspace, float* y, kernels::share part);
 };
 
 template <int Batch, convolution_shape Shape, class Arch>
-void check_convolution() {
-  CAPTURE(Shape.height);
-  CAPTURE(Shape.width);
-  CAPTURE(Shape.channels);
-  CAPTURE(Shape.filters);
-  CAPTURE(kernels::lanes<Arch>);
-  constexpr int outputs = Batch * Shape.output_size();
-  buffer x(Batch * Shape.input_size());
-  buffer w(Shape.steps() * Shape.filters);
-  buffer packed(static_cast<int>(kernels::filter_floats<Shape, Arch>));
-  buffer bias((Shape.filters + 127) / 64 * 64);
-  buffer workspace(static_cast<int>(kernels::convolution_workspace<Shape, Arch>));
+constexpr forward_kernel forward_of = {
+    case_of<Batch, Shape, Arch>, static_cast<int>(kernels::convolution_workspace<Shape, Arch>),
+    [](float const* x, float const* w, float* workspace, float* y, kernels::share part) {
+      kernels::convolution<Batch, Shape, Arch>(x, w, workspace, y, kernels::no_epilogue{}, part);
+    }};
+
+void check_convolution(forward_kernel const& tested) {
+  CAPTURE(tested.about.shape.height);
+  CAPTURE(tested.about.shape.width);
+  CAPTURE(tested.about.shape.channels);
+  CAPTURE(tested.about.shape.filters);
+  CAPTURE(tested.about.lanes);
+  auto const& about = tested.about;
+  int const outputs = about.outputs();
+  buffer x(about.inputs());
+  buffer w(about.weights());
+  buffer packed(about.packed);
+  buffer workspace(tested.workspace);
   buffer y(outputs, -1.0F);
   buffer expected(outputs);
   x.fill(1);
   w.fill(2);
-  bias.fill(3);
-  pack_filter<Shape, Arch>(w.data(), packed.data());
-  kernels::reference::convolution(Batch, Shape, x.data(), w.data(), expected.data());
+  about.pack(w.data(), packed.data());
+  kernels::reference::convolution(about.batch, about.shape, x.data(), w.data(), expected.data());
 
-  kernels::convolution<Batch, Shape, Arch>(x.data(), packed.data(), workspace.data(), y.data());
-  CHECK(first_difference(y.data(), expected.data(), outputs) == -1);
-  CHECK(y.guard_is_intact());
-
-  for (int i = 0; i < outputs; ++i) expected.data()[i] += bias.data()[i % Shape.filters] + 2.0F * static_cast<float>(i);
-  kernels::convolution<Batch, Shape, Arch>(x.data(), packed.data(), workspace.data(), y.data(), add_place{bias.data()});
+  tested.run(x.data(), packed.data(), workspace.data(), y.data(), {});
   CHECK(first_difference(y.data(), expected.data(), outputs) == -1);
   CHECK(y.guard_is_intact());
   CHECK(workspace.guard_is_intact());
 }
 
-template <int Batch, convolution_shape Shape>
-void check_bits() {
-  buffer x(Batch * Shape.input_size());
-  buffer packed(static_cast<int>(kernels::filter_floats<Shape>));
-  buffer workspace(static_cast<int>(kernels::convolution_workspace<Shape>));
-  buffer y(Batch * Shape.output_size(), -1.0F);
+void check_bits(forward_kernel const& tested) {
+  CAPTURE(tested.about.shape.height);
+  CAPTURE(tested.about.shape.width);
+  CAPTURE(tested.about.shape.channels);
+  CAPTURE(tested.about.shape.filters);
+  CAPTURE(tested.about.lanes);
+  buffer x(tested.about.inputs());
+  buffer packed(tested.about.packed);
+  buffer workspace(tested.workspace);
+  buffer y(tested.about.outputs(), -1.0F);
   fill_with_fractions(x, 1);
   fill_with_fractions(packed, 2);
-  check_shares(y, [&](kernels::share part) {
-    kernels::convolution<Batch, Shape>(x.data(), packed.data(), workspace.data(), y.data(), kernels::no_epilogue{},
-                                       part);
-  });
+  check_shares(y, [&](kernels::share part) { tested.run(x.data(), packed.data(), workspace.data(), y.data(), part); });
 }
 
 template <int Batch, convolution_shape Shape, class... Arch>
-void check_convolutions() {
-  (check_convolution<Batch, Shape, Arch>(), ...);
+void on_architectures(void (*check)(forward_kernel const&)) {
+  (check(forward_of<Batch, Shape, Arch>), ...);
+}
+
+void on_all(void (*check)(forward_kernel const&)) {
+  for_each_convolution(
+      [&]<int Batch, convolution_shape Shape>() { on_architectures<Batch, Shape, MATMUL_ARCHITECTURES>(check); });
 }
 
 }  // namespace
 
-TEST_CASE("the convolution, its bias and its activation are exact for whole numbers") {
-  for_each_convolution(
-      []<int Batch, convolution_shape Shape>() { check_convolutions<Batch, Shape, MATMUL_ARCHITECTURES>(); });
-}
+TEST_CASE("the convolution is exact for whole numbers") { on_all(&check_convolution); }
 
-TEST_CASE("a convolution's bits do not depend on the number of threads") {
-  for_each_convolution([]<int Batch, convolution_shape Shape>() { check_bits<Batch, Shape>(); });
-}
+TEST_CASE("a convolution's bits do not depend on the number of threads") { on_all(&check_bits); }

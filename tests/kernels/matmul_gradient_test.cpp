@@ -10,30 +10,6 @@ using kernels::packed_matrix;
 
 namespace {
 
-template <int M, int K, int N, class Arch>
-void check_input_gradient() {
-  buffer dy(M * N);
-  buffer w(K * N);
-  buffer packed(packed_matrix<K, N, Arch>::size);
-  buffer workspace(kernels::input_gradient_workspace<K, N, Arch>);
-  buffer dx(M * K, -1.0F);
-  buffer expected(M * K);
-  dy.fill(1);
-  w.fill(2);
-  packed_matrix<K, N, Arch>::pack(w.data(), packed.data());
-  kernels::reference::matmul_input_gradient(M, K, N, dy.data(), w.data(), expected.data());
-
-  kernels::matmul_input_gradient<M, K, N, false, Arch>(dy.data(), packed.data(), workspace.data(), dx.data());
-  CHECK(first_difference(dx.data(), expected.data(), M * K) == -1);
-  CHECK(dx.guard_is_intact());
-  CHECK(workspace.guard_is_intact());
-
-  for (int i = 0; i < M * K; ++i) expected.data()[i] *= 2;
-  kernels::matmul_input_gradient<M, K, N, true, Arch>(dy.data(), packed.data(), workspace.data(), dx.data());
-  CHECK(first_difference(dx.data(), expected.data(), M * K) == -1);
-  CHECK(dx.guard_is_intact());
-}
-
 /// A slow update of the weights, w -= g, as far as the kernel knows.
 template <class Arch>
 struct subtract_slowly {
@@ -45,72 +21,139 @@ struct subtract_slowly {
   }
 };
 
+/// The kernels of one shape and instruction set. The checks get to know these at run time only, so that a shape costs
+/// no more compile time than its kernels.
+struct gradient_kernels {
+  int m, k, n;
+  int lanes;
+  int packed;
+  int workspace;
+  void (*pack)(float const* row_major, float* packed);
+  void (*input)(bool accumulate, float const* dy, float const* w, float* workspace, float* dx);
+  void (*weights)(bool accumulate, float const* x, float const* dy, float* dw);
+  void (*update)(bool slowly, float const* x, float const* dy, float* w);
+  void (*bias)(bool accumulate, float const* dy, float* db);
+};
+
 template <int M, int K, int N, class Arch>
-void check_weight_gradient() {
-  using layout = packed_matrix<K, N, Arch>;
-  buffer x(M * K);
-  buffer dy(M * N);
-  buffer dw(layout::size);
-  buffer row_major(K * N);
-  buffer expected(K * N);
-  buffer expected_packed(layout::size);
-  x.fill(1);
-  dy.fill(2);
-  kernels::reference::matmul_weight_gradient(M, K, N, x.data(), dy.data(), expected.data());
-  layout::pack(expected.data(), expected_packed.data());
+constexpr gradient_kernels gradients_of = {
+    M,
+    K,
+    N,
+    kernels::lanes<Arch>,
+    packed_matrix<K, N, Arch>::size,
+    static_cast<int>(kernels::input_gradient_workspace<K, N, Arch>),
+    &packed_matrix<K, N, Arch>::pack,
+    [](bool accumulate, float const* dy, float const* w, float* workspace, float* dx) {
+      if (accumulate)
+        kernels::matmul_input_gradient<M, K, N, true, Arch>(dy, w, workspace, dx);
+      else
+        kernels::matmul_input_gradient<M, K, N, false, Arch>(dy, w, workspace, dx);
+    },
+    [](bool accumulate, float const* x, float const* dy, float* dw) {
+      if (accumulate)
+        kernels::matmul_weight_gradient<M, K, N, true, Arch>(x, dy, dw);
+      else
+        kernels::matmul_weight_gradient<M, K, N, false, Arch>(x, dy, dw);
+    },
+    [](bool slowly, float const* x, float const* dy, float* w) {
+      subtract_slowly<Arch> const subtract{w};
+      if (slowly)
+        kernels::matmul_weight_gradient<M, K, N, false, Arch>(x, dy, nullptr, subtract);
+      else
+        kernels::matmul_weight_gradient<M, K, N, false, Arch>(
+            x, dy, nullptr, [&](kernels::batch<Arch> const& gradient, int offset) { subtract(gradient, offset); });
+    },
+    [](bool accumulate, float const* dy, float* db) {
+      if (accumulate)
+        kernels::bias_gradient<M, N, true, Arch>(dy, db);
+      else
+        kernels::bias_gradient<M, N, false, Arch>(dy, db);
+    },
+};
 
-  kernels::matmul_weight_gradient<M, K, N, false, Arch>(x.data(), dy.data(), dw.data());
-  CHECK(first_difference(dw.data(), expected_packed.data(), layout::size) == -1);
-  CHECK(dw.guard_is_intact());
+void check_input_gradient(gradient_kernels const& tested) {
+  int const m = tested.m, k = tested.k, n = tested.n;
+  buffer dy(m * n);
+  buffer w(k * n);
+  buffer packed(tested.packed);
+  buffer workspace(tested.workspace);
+  buffer dx(m * k, -1.0F);
+  buffer expected(m * k);
+  dy.fill(1);
+  w.fill(2);
+  tested.pack(w.data(), packed.data());
+  kernels::reference::matmul_input_gradient(m, k, n, dy.data(), w.data(), expected.data());
 
-  for (int i = 0; i < layout::size; ++i) expected_packed.data()[i] *= 2;
-  kernels::matmul_weight_gradient<M, K, N, true, Arch>(x.data(), dy.data(), dw.data());
-  CHECK(first_difference(dw.data(), expected_packed.data(), layout::size) == -1);
+  tested.input(false, dy.data(), packed.data(), workspace.data(), dx.data());
+  CHECK(first_difference(dx.data(), expected.data(), m * k) == -1);
+  CHECK(dx.guard_is_intact());
+  CHECK(workspace.guard_is_intact());
 
-  // An update of the weights instead of a stored gradient: every register once, padding registers left alone.
-  buffer w(layout::size);
-  layout::pack(expected.data(), w.data());
-  kernels::matmul_weight_gradient<M, K, N, false, Arch>(
-      x.data(), dy.data(), nullptr, [&](kernels::batch<Arch> const& gradient, int offset) {
-        (kernels::batch<Arch>::load_aligned(w.data() + offset) - gradient).store_aligned(w.data() + offset);
-      });
-  buffer zero(layout::size);
-  CHECK(first_difference(w.data(), zero.data(), layout::size) == -1);
-
-  layout::pack(expected.data(), w.data());
-  kernels::matmul_weight_gradient<M, K, N, false, Arch>(x.data(), dy.data(), nullptr, subtract_slowly<Arch>{w.data()});
-  CHECK(first_difference(w.data(), zero.data(), layout::size) == -1);
+  for (int i = 0; i < m * k; ++i) expected.data()[i] *= 2;
+  tested.input(true, dy.data(), packed.data(), workspace.data(), dx.data());
+  CHECK(first_difference(dx.data(), expected.data(), m * k) == -1);
+  CHECK(dx.guard_is_intact());
 }
 
-template <int M, int N, class Arch>
-void check_bias_gradient() {
-  buffer dy(M * N);
-  buffer db((N + 63) / 64 * 64);
-  buffer expected((N + 63) / 64 * 64);
+void check_weight_gradient(gradient_kernels const& tested) {
+  int const m = tested.m, k = tested.k, n = tested.n;
+  buffer x(m * k);
+  buffer dy(m * n);
+  buffer dw(tested.packed);
+  buffer expected(k * n);
+  buffer expected_packed(tested.packed);
+  x.fill(1);
+  dy.fill(2);
+  kernels::reference::matmul_weight_gradient(m, k, n, x.data(), dy.data(), expected.data());
+  tested.pack(expected.data(), expected_packed.data());
+
+  tested.weights(false, x.data(), dy.data(), dw.data());
+  CHECK(first_difference(dw.data(), expected_packed.data(), tested.packed) == -1);
+  CHECK(dw.guard_is_intact());
+
+  for (int i = 0; i < tested.packed; ++i) expected_packed.data()[i] *= 2;
+  tested.weights(true, x.data(), dy.data(), dw.data());
+  CHECK(first_difference(dw.data(), expected_packed.data(), tested.packed) == -1);
+
+  // An update of the weights instead of a stored gradient: every register once, padding registers left alone.
+  buffer w(tested.packed);
+  buffer zero(tested.packed);
+  for (bool const slowly : {false, true}) {
+    tested.pack(expected.data(), w.data());
+    tested.update(slowly, x.data(), dy.data(), w.data());
+    CHECK(first_difference(w.data(), zero.data(), tested.packed) == -1);
+  }
+}
+
+void check_bias_gradient(gradient_kernels const& tested) {
+  int const n = tested.n;
+  buffer dy(tested.m * n);
+  buffer db((n + 63) / 64 * 64);
+  buffer expected((n + 63) / 64 * 64);
   dy.fill(1);
-  kernels::reference::bias_gradient(M, N, dy.data(), expected.data());
-  kernels::bias_gradient<M, N, false, Arch>(dy.data(), db.data());
+  kernels::reference::bias_gradient(tested.m, n, dy.data(), expected.data());
+  tested.bias(false, dy.data(), db.data());
   CHECK(first_difference(db.data(), expected.data(), db.size()) == -1);
-  for (int i = 0; i < N; ++i) expected.data()[i] *= 2;
-  kernels::bias_gradient<M, N, true, Arch>(dy.data(), db.data());
+  for (int i = 0; i < n; ++i) expected.data()[i] *= 2;
+  tested.bias(true, dy.data(), db.data());
   CHECK(first_difference(db.data(), expected.data(), db.size()) == -1);
   CHECK(db.guard_is_intact());
 }
 
-template <int M, int K, int N, class Arch>
-void check_gradients() {
-  CAPTURE(M);
-  CAPTURE(K);
-  CAPTURE(N);
-  CAPTURE(kernels::lanes<Arch>);
-  check_input_gradient<M, K, N, Arch>();
-  check_weight_gradient<M, K, N, Arch>();
-  check_bias_gradient<M, N, Arch>();
+void check_gradients(gradient_kernels const& tested) {
+  CAPTURE(tested.m);
+  CAPTURE(tested.k);
+  CAPTURE(tested.n);
+  CAPTURE(tested.lanes);
+  check_input_gradient(tested);
+  check_weight_gradient(tested);
+  check_bias_gradient(tested);
 }
 
 template <int M, int K, int N, class... Arch>
 void check_all_gradients() {
-  (check_gradients<M, K, N, Arch>(), ...);
+  (check_gradients(gradients_of<M, K, N, Arch>), ...);
 }
 
 template <class Arch>

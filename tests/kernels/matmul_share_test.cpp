@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <functional>
 
 #include "matmul_cases.hpp"
 
@@ -21,8 +22,7 @@ void fill_inexactly(buffer& values, unsigned seed) {
 }
 
 /// run(result, part) on the whole and on every part of two to four threads, in the reverse order of the threads.
-template <class Run>
-void check_shares(int size, Run const& run) {
+void check_shares(int size, std::function<void(float* result, share part)> const& run) {
   buffer whole(size, 0.5F);
   run(whole.data(), share{});
   for (int count = 2; count <= 4; ++count) {

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 
 namespace normalization_cases {
 
@@ -31,8 +32,8 @@ inline void note(double& worst, float found, double expected) {
 }
 
 /// Runs `work(share, workspace)` for each share of `count`, as threads would, each with a workspace of its own.
-template <class Work>
-void for_each_share(int count, int workspace_floats, Work const& work) {
+inline void for_each_share(int count, int workspace_floats,
+                           std::function<void(kernels::share, float* workspace)> const& work) {
   for (int index = 0; index < count; ++index) {
     buffer workspace(workspace_floats);
     work(kernels::share{index, count}, workspace.data());

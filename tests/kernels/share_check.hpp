@@ -9,6 +9,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <type_traits>
+#include <vector>
 
 namespace share_check {
 
@@ -33,9 +36,12 @@ inline double deviation(float const* found, std::vector<double> const& expected)
   return worst;
 }
 
+/// A kernel as a function whose type says nothing of its shape: the checks are compiled once for all kernels, and a
+/// kernel once, however often it is called.
+using kernel = std::function<void(kernels::share)>;
+
 /// `work(part)` writes all of `result`, with the same bits for any number of threads.
-template <class Work>
-void check_shares(buffer& result, Work const& work) {
+inline void check_shares(buffer& result, kernel const& work) {
   for (int i = 0; i < result.size(); ++i) result.data()[i] = -77.0F;
   work(kernels::share{});
   std::vector<float> const whole(result.data(), result.data() + result.size());
@@ -47,16 +53,24 @@ void check_shares(buffer& result, Work const& work) {
   }
 }
 
-/// The same for a kernel that writes when it does not accumulate: run(accumulate, part). `expected` is what it adds.
-template <class Run>
-void check_gradient(buffer& result, std::vector<double> expected, double tolerance, Run const& run) {
-  check_shares(result, [&](kernels::share part) { run(std::false_type{}, part); });
+/// The same for a kernel that writes, and one that adds. `expected` is what it adds.
+inline void check_gradient(buffer& result, std::vector<double> expected, double tolerance, kernel const& write,
+                           kernel const& add) {
+  check_shares(result, write);
   CHECK(deviation(result.data(), expected) <= tolerance);
   for (int i = 0; i < result.size(); ++i) result.data()[i] = static_cast<float>(i % 5);
-  run(std::true_type{}, kernels::share{});
+  add(kernels::share{});
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += static_cast<double>(i % 5);
   CHECK(deviation(result.data(), expected) <= 4 * tolerance);
   CHECK(result.guard_is_intact());
+}
+
+/// The same for both in one: run(accumulate, part).
+template <class Run>
+void check_gradient(buffer& result, std::vector<double> const& expected, double tolerance, Run const& run) {
+  check_gradient(
+      result, expected, tolerance, [&](kernels::share part) { run(std::false_type{}, part); },
+      [&](kernels::share part) { run(std::true_type{}, part); });
 }
 
 }  // namespace share_check

@@ -5,8 +5,9 @@
 #include <cstdio>
 #include <string>
 
-#include "../compile_time/resnet50.hpp"
+#include "../../examples/models/resnet50.hpp"
 #include "../models/golden_models.hpp"
+#include "../report/profile_example.hpp"
 
 using namespace golden_models;
 
@@ -67,6 +68,18 @@ void write_traces(std::string const& folder) {
   sc::write_chrome_trace(sc::trace(), folder + "empty.json");
 }
 
+void write_profiles(std::string const& folder) {
+  using namespace profile_example;
+  int number = 0;
+  for (auto const& data : {small(), with_odd_names(), sc::profile_data{}, large(1, 20, 1), large(4, 107, 64),
+                           large(2, 107, 8, sc::interleaved, true), large(3, 60, 9, sc::schedule::sequential),
+                           large(8, 107, 32, sc::grouped, true, 128 * 1024)}) {
+    auto const name = folder + "profile_" + std::to_string(number++);
+    sc::write_profile_html(data, name + ".html", {.json = "{}"});
+    sc::write_profile_trace(data, name + ".trace.json");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,4 +94,5 @@ int main(int argc, char** argv) {
   plot<resnet::two_stages>(folder + "resnet50");
   plot_timetables(folder);
   write_traces(folder);
+  write_profiles(folder);
 }

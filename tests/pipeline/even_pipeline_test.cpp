@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages of equal work: against all cuts there are and against equal numbers of layers; what crosses a cut; errors.
-#include "../compile_time/resnet50.hpp"
+#include "../../examples/models/resnet50.hpp"
 
 #include <stagecraft/pipeline/even_pipeline.hpp>
 #include <algorithm>

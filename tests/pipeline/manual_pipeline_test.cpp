@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages by patterns of names: which pattern counts, devices, several patterns, what is done with the result; errors.
-#include "../compile_time/resnet50.hpp"
+#include "../../examples/models/resnet50.hpp"
 
 #include <stagecraft/pipeline/manual_pipeline.hpp>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Assignments as lists, functions and values: get, edit, set, reset; device mappings.
-#include "../compile_time/resnet50.hpp"
+#include "../../examples/models/resnet50.hpp"
 
 #include <stagecraft/pipeline.hpp>
 #include <array>

@@ -62,8 +62,14 @@ inline constexpr auto training_with =
                  .num_replicas = Row.replicas(),
                  .cross_replica_reduction = Row.cross_replica_reduction()};
 
+/// The machine that carries out the stages, with so many threads.
+template <int Threads>
+struct on_host {
+  using type = sc::host<Threads>;
+};
+
 /// A model, one row of options, and stages, with a seed for what the row does not say.
-template <class M, unsigned RowSeed>
+template <class M, unsigned RowSeed, template <int> class Machine = on_host>
 struct equality {
   static constexpr option_row row{RowSeed};
   static constexpr int accumulation = accumulation_of(row, RowSeed / 3);
@@ -87,7 +93,8 @@ struct equality {
 
   using staged_model = typename with_random_stages<M, row.stages(), RowSeed, row.devices()>::type;
   using plain = sc::session_of<M, training_with<M, row, plain_options>, sc::host<>>;
-  using staged = sc::session_of<staged_model, training_with<M, row, staged_options>, sc::host<row.threads()>>;
+  using staged =
+      sc::session_of<staged_model, training_with<M, row, staged_options>, typename Machine<row.threads()>::type>;
 
   static void run() {
     CAPTURE(RowSeed);

@@ -35,4 +35,17 @@ class file_error : public error {
   using error::error;
 };
 
+/// A vertex of an emulated IPU that reaches for another tile's memory, or beyond its own (E4101, E4102).
+class tile_access_error : public error {
+ public:
+  using error::error;
+};
+
+/// What ipu_config::floating_point_behaviour stops a program for: an invalid operation, a division by zero or an
+/// overflow (E4103 to E4105).
+class floating_point_error : public error {
+ public:
+  using error::error;
+};
+
 }  // namespace stagecraft

@@ -41,6 +41,9 @@ class aligned_block {
   float* data_;
 };
 
+struct operation_cost;
+class tile_machine;
+
 /// What a step finds at run time, on one thread. All else is constant.
 struct host_memory {
   float* block = nullptr;  ///< the program's tensors
@@ -58,6 +61,10 @@ struct host_memory {
   int valid_samples = 0;        ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};    ///< which of the threads this is
   thread_team* team = nullptr;  ///< null if there is one thread only
+  // Of emulated IPUs.
+  operation_cost* counted = nullptr;  ///< of the pass or the weight update
+  tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
+  float* held_gradients = nullptr;    ///< room of the device, where gradients are rounded before they are added
 };
 
 }  // namespace stagecraft

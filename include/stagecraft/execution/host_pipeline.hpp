@@ -10,6 +10,7 @@
 #include <stagecraft/execution/pipeline_memory.hpp>
 #include <stagecraft/execution/pipeline_pass.hpp>
 #include <stagecraft/execution/pipeline_update.hpp>
+#include <stagecraft/execution/tiles/counted_work.hpp>
 #include <stagecraft/execution/trace.hpp>
 #include <stagecraft/execution/weight_layout.hpp>
 #include <stagecraft/kernels/flush_denormals.hpp>
@@ -86,6 +87,7 @@ class host_pipeline : public session_shape<M, Training> {
 
   /// All replicas get the weights of the first one. Called before the first execution of a run.
   void begin_run() {
+    if constexpr (is_ipu<Machine>) ipu_arithmetic<first_plan>::given_weights(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
   }
@@ -115,6 +117,20 @@ class host_pipeline : public session_shape<M, Training> {
   static constexpr bool is_packed = weight_layout<M, architecture>::template is_packed<Parameter>;
   template <std::size_t Parameter>
   using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
+
+  /// What the emulated IPUs of a replica have done.
+  [[nodiscard]] counted_work const& counted(int replica = 0) const
+    requires is_ipu<Machine>
+  {
+    return replicas_[static_cast<std::size_t>(replica)]->emulated.counted;
+  }
+
+  /// The tiles of a device, where steps run tile by tile.
+  [[nodiscard]] tile_machine const& tiles(int device, int replica = 0) const
+    requires is_ipu<Machine> && (Machine::checked)
+  {
+    return *replicas_[static_cast<std::size_t>(replica)]->emulated.devices[static_cast<std::size_t>(device)];
+  }
 
   /// From now on, what each thread does is recorded there; null: no more.
   void record(trace* to) {
@@ -263,7 +279,7 @@ class host_pipeline : public session_shape<M, Training> {
       if (!synchronize()) return false;
     }
     for_each_device(worker, [&](int replica, int device) {
-      update::apply(pointers_, replica, device, learning_rate_, updates_ + 1 + number);
+      update::apply(pointers_, replica, device, learning_rate_, updates_ + 1 + number, seed_);
     });
     if (trace_ != nullptr)
       for_each_device(worker, [&](int replica, int device) {

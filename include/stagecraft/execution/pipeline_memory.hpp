@@ -3,6 +3,7 @@
 // and what the plan puts into remote memory. Level 5.
 #pragma once
 
+#include <stagecraft/execution/emulation.hpp>
 #include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/pipeline_plan.hpp>
 #include <stagecraft/execution/progress.hpp>
@@ -21,7 +22,10 @@ namespace stagecraft {
 template <Model M, auto Training, class Machine, int Replicas>
 struct pipeline_sizes : session_shape<M, Training> {
   using shape = session_shape<M, Training>;
+  using model = M;
+  using machine = Machine;
   using architecture = typename Machine::architecture;
+  static constexpr auto training = Training;
   template <execution_mode Mode>
   [[nodiscard]] static constexpr timetable const& table() {
     return detail::planning_timetable<M, Training, Mode>;
@@ -39,7 +43,8 @@ struct pipeline_sizes : session_shape<M, Training> {
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   static constexpr bool shards_state = Replicas > 1 && options.replicated_optimizer_state_sharding;
   static constexpr bool shards_weights = Replicas > 1 && options.replicated_weight_sharding;
-  static constexpr bool fetches_weights = options.offloads_weights();
+  /// Passes work on copies of weights: of what is in remote memory, or rounded ones.
+  static constexpr bool fetches_weights = options.offloads_weights() || rounds_copies_of_weights<Training.dtype_policy>;
   static constexpr bool fetches_gradients = options.offload_gradient_accumulation_buffers == offload::remote;
   static constexpr bool fetches_state = options.offloads_optimizer_state();
 
@@ -143,6 +148,7 @@ struct pipeline_memory {
   std::vector<aligned_block> remote;                                   ///< activations of each stage
   std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
   std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
+  [[no_unique_address]] emulation<Sizes> emulated;
 };
 
 namespace detail {

@@ -3,9 +3,11 @@
 // other passes wait for. Level 5.
 #pragma once
 
+#include <stagecraft/execution/emulation.hpp>
 #include <stagecraft/execution/loss_step.hpp>
 #include <stagecraft/execution/operations/operations.hpp>
 #include <stagecraft/execution/parameter_update.hpp>
+#include <stagecraft/execution/pipeline_execution.hpp>
 #include <stagecraft/execution/pipeline_memory.hpp>
 #include <stagecraft/execution/step_view.hpp>
 #include <stagecraft/execution/thread_team.hpp>
@@ -17,48 +19,6 @@
 #include <utility>
 
 namespace stagecraft {
-
-/// Where the first stage's infeed puts a micro-batch.
-template <class Session>
-class pipeline_feed {
- public:
-  pipeline_feed(std::array<float*, static_cast<std::size_t>(Session::input_count())> const& inputs,
-                std::array<float*, Session::output_count> const& targets,
-                std::array<float*, Session::output_count> const& scales, int& samples)
-      : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples) {}
-
-  /// (batch, shape...) of an input.
-  [[nodiscard]] float* input(int index) const { return inputs_[static_cast<std::size_t>(index)]; }
-  template <std::size_t Output>
-  [[nodiscard]] auto* target() const {
-    return reinterpret_cast<typename Session::template target_type<Output>*>(targets_[Output]);
-  }
-  /// The weight of each row of an output in the loss.
-  [[nodiscard]] float* scale(std::size_t output) const { return scales_[output]; }
-  /// How many samples the micro-batch has, from the first row on.
-  void set_valid_samples(int count) const { samples_ = count; }
-
- private:
-  std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs_;
-  std::array<float*, Session::output_count> targets_, scales_;
-  int& samples_;
-};
-
-/// What all passes of an execution share.
-template <class Session>
-struct pipeline_execution {
-  void const* feed = nullptr;
-  void (*call_feed)(void const*, pipeline_feed<Session> const&, int replica, int step) = nullptr;
-  void const* results = nullptr;
-  void (*call_results)(void const*, step_view<Session> const&) = nullptr;
-  void (*cancel)(pipeline_execution const&) noexcept = nullptr;  ///< ends every wait in `feed` and `results`
-  bool has_targets = false;
-  thread_team* team = nullptr;
-  std::uint64_t seed = 1;
-  std::uint64_t first_step = 0;           ///< of training, counted over all replicas
-  float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
-  trace* record = nullptr;
-};
 
 /// The pass number `Pass` in training or inference.
 template <class Session, execution_mode Mode, int Pass>
@@ -100,12 +60,14 @@ class pipeline_pass {
     auto begin = record.now();
     if constexpr (Pass == 0) {
       feed(all, own, memory, samples);
+      if constexpr (is_ipu<typename plan::machine>) ipu_arithmetic<plan>::inputs(memory);
       begin = record.add(pass_kind::infeed, begin);
     }
     memory.valid_samples = samples;
     for (auto const& fetch : pass.fetches)
       copy(own.remote[stage].data(), fetch.from, memory.block, fetch.to, fetch.floats, micro_batch);
-    if constexpr (sizes::fetches_weights) fetch_weights(all, own, std::make_index_sequence<plan::weights.count>{});
+    if constexpr (sizes::fetches_weights)
+      fetch_weights(all, own, memory, std::make_index_sequence<plan::weights.count>{});
     if constexpr (backward) begin_gradients(own, memory);
     if constexpr (recomputed_first > 0) {
       run_steps<0, recomputed_first>(memory);
@@ -159,7 +121,7 @@ class pipeline_pass {
   };
 
   static host_memory memory_of(memory_type& own, execution const& all, std::int64_t micro_batch) {
-    return {
+    host_memory memory{
         .block = own.blocks[device].data(),
         .weights = (sizes::fetches_weights ? own.local_weights : own.weights).data(),
         .gradients = (sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
@@ -169,6 +131,14 @@ class pipeline_pass {
         .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),
         .micro_batch = micro_batch,
         .accumulated = static_cast<int>(micro_batch % accumulation_steps)};
+    if constexpr (is_ipu<typename plan::machine>) {
+      auto& passes = trains ? own.emulated.counted.training : own.emulated.counted.inference;
+      memory.counted = &passes[Pass].cost;
+      ++passes[Pass].runs;
+      if constexpr (plan::machine::checked) memory.tiles = own.emulated.devices[device].get();
+      memory.held_gradients = own.emulated.held_gradients[device].data();
+    }
+    return memory;
   }
 
   static void copy(float const* from_block, buffer_place const& from, float* to_block, buffer_place const& to,
@@ -206,13 +176,27 @@ class pipeline_pass {
   // Steps.
   template <int Call, bool Backward>
   static void step(host_memory const& memory) {
+    if constexpr (is_ipu<typename plan::machine>)
+      ipu_arithmetic<plan>::template step<Call, Backward>(
+          memory, [&] { ipu_step<plan, Call, Backward>::run(memory, [&] { host_step<Call, Backward>(memory); }); });
+    else
+      host_step<Call, Backward>(memory);
+  }
+  static constexpr bool accumulates_halves = [] {
+    if constexpr (is_ipu<typename plan::machine>)
+      return plan::accumulates_halves && !ipu_arithmetic<plan>::accumulates_at_random;
+    else
+      return plan::accumulates_halves;
+  }();
+  template <int Call, bool Backward>
+  static void host_step(host_memory const& memory) {
     using steps = operation<layer_t<typename plan::model, Call>>;
     using call = host_call<plan, Call>;
     if constexpr (!Backward) {
       steps::forward(call{memory});
     } else {
       steps::backward(call{memory});
-      if constexpr (plan::accumulates_halves)
+      if constexpr (accumulates_halves)
         for_each_parameter<Call>([&]<std::size_t Parameter>() {
           detail::parameter_update<plan, Parameter>::accumulate(memory, plan::gradients.shift[Call],
                                                                 {0, plan::weights.size[Parameter]});
@@ -236,8 +220,16 @@ class pipeline_pass {
     auto const add_before = [&](int step) {
       for (; added < pass.additions.size() && pass.additions[added].step <= step; ++added) {
         auto const& addition = pass.additions[added];
-        kernels::scaled_add<true, architecture>(1.0F, plan::address(memory, addition.from),
-                                                plan::address(memory, addition.to), addition.floats);
+        auto const add = [&] {
+          kernels::scaled_add<true, architecture>(1.0F, plan::address(memory, addition.from),
+                                                  plan::address(memory, addition.to), addition.floats);
+        };
+        if constexpr (is_ipu<typename plan::machine>) {
+          count_addition<plan>(memory, addition.floats);
+          ipu_arithmetic<plan>::addition(memory, addition, static_cast<int>(added), add);
+        } else {
+          add();
+        }
       }
     };
     for (std::size_t i = First; i < Last; ++i) {
@@ -286,8 +278,18 @@ class pipeline_pass {
       if constexpr (role == detail::gradient_role::add) gradient.scratch = plan::address(memory, places.loss_scratch);
       factor *= detail::gradient_factor<plan>(memory.accumulated);
     }
-    return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
-        plan::address(memory, plan::value(call)), targets, scales, gradient, factor);
+    auto const host_loss = [&] {
+      return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
+          plan::address(memory, plan::value(call)), targets, scales, gradient, factor);
+    };
+    if constexpr (is_ipu<typename plan::machine>)
+      return ipu_arithmetic<plan>::template loss<Output>(
+          memory, plan::address(memory, plan::value(call)), targets, gradient, [&] {
+            return ipu_loss<plan, Output>::run(memory, plan::address(memory, plan::value(call)), targets, scales,
+                                               gradient, host_loss);
+          });
+    else
+      return host_loss();
   }
 
   // Weights and gradients.
@@ -314,6 +316,7 @@ class pipeline_pass {
   static void begin_gradients(memory_type& own, host_memory const& memory) {
     if constexpr (sizes::fetches_gradients)
       if (memory.accumulated > 0) move_gradients<true>(own);
+    if constexpr (runs_on_tiles<plan>) return;  // accumulating operations begin
     for_each_accumulator([&]<int Call, std::size_t Parameter>() {
       detail::parameter_update<plan, Parameter>::begin(memory, plan::gradients.shift[Call],
                                                        {0, plan::weights.size[Parameter]});
@@ -337,18 +340,22 @@ class pipeline_pass {
     return false;
   }
   template <std::size_t... Parameter>
-  static void fetch_weights(execution const& all, memory_type& own, std::index_sequence<Parameter...>) {
-    [[maybe_unused]] int const done[]{0, (fetch_weight<Parameter>(all, own), 0)...};
+  static void fetch_weights(execution const& all, memory_type& own, host_memory const& memory,
+                            std::index_sequence<Parameter...>) {
+    [[maybe_unused]] int const done[]{0, (fetch_weight<Parameter>(all, own, memory), 0)...};
   }
   // From the parts of all replicas, if they share their weights.
   template <std::size_t Parameter>
-  static void fetch_weight([[maybe_unused]] execution const& all, memory_type& own) {
+  static void fetch_weight([[maybe_unused]] execution const& all, memory_type& own,
+                           [[maybe_unused]] host_memory const& memory) {
     if constexpr (uses_weight(Parameter)) {
       constexpr auto offset = plan::weights.offset[Parameter];
       float const* from = own.weights.data();
       if constexpr (sizes::shards_weights && graph.parameters[Parameter].trainable) from = all.shared_weights;
       std::memcpy(own.local_weights.data() + offset, from + offset,
                   static_cast<std::size_t>(plan::weights.size[Parameter]) * sizeof(float));
+      if constexpr (is_ipu<typename plan::machine>)
+        ipu_arithmetic<plan>::template copied_weight<Parameter>(memory, own.local_weights.data() + offset);
     }
   }
   // What forward steps change: moving means and the like.

@@ -17,6 +17,9 @@ inline constexpr gradient_storage<M, Arch> pipeline_gradients{
 template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
 struct pipeline_plan : host_plan_base<M, Training, Mode, typename Machine::architecture> {
   using base = host_plan_base<M, Training, Mode, typename Machine::architecture>;
+  using machine = Machine;
+  static constexpr execution_mode mode = Mode;
+  static constexpr int pass_number = Pass;
   static constexpr int threads = 1;
   static constexpr bool accumulates_steps = true;
   static constexpr bool adds_parameter_gradients = !base::accumulates_halves;

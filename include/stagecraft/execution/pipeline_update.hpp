@@ -3,6 +3,8 @@
 // Level 5.
 #pragma once
 
+#include <stagecraft/execution/emulation.hpp>
+#include <stagecraft/execution/ipu_arithmetic.hpp>
 #include <stagecraft/execution/parameter_update.hpp>
 #include <stagecraft/execution/pipeline_memory.hpp>
 #include <stagecraft/kernels/collectives.hpp>
@@ -32,10 +34,14 @@ class pipeline_update {
 
   /// The gradients of all calls of a layer become one.
   static void sum_calls(memory_type& own, int device) {
-    auto const memory = memory_of(own);
+    auto const memory = memory_behind(own);
     for_each_weight(device, [&]<std::size_t Parameter>() {
       if constexpr (Sizes::fetches_gradients) fetch_accumulators<Parameter>(own);
-      update<Parameter>::sum_calls(memory, {0, Plan::weights.size[Parameter]});
+      auto const sum = [&] { update<Parameter>::sum_calls(memory, {0, Plan::weights.size[Parameter]}); };
+      if constexpr (is_ipu<typename Sizes::machine>)
+        ipu_arithmetic<Plan>::template sum_of_calls<Parameter>(memory, sum);
+      else
+        sum();
     });
   }
 
@@ -48,20 +54,36 @@ class pipeline_update {
       std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
       for (std::size_t i = 0; i < gradients.size(); ++i)
         gradients[i] = memory_of(*all[i]).gradients + Plan::weights.offset[Parameter];
-      if constexpr (shards)
-        kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
-                                                    gradients[static_cast<std::size_t>(replica)], shard);
+      auto const sum = [&] {
+        if constexpr (shards)
+          kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
+                                                      gradients[static_cast<std::size_t>(replica)], shard);
+        else
+          kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
+      };
+      if constexpr (is_ipu<typename Sizes::machine>)
+        ipu_arithmetic<Plan>::template sum_of_replicas<Parameter>(
+            memory_behind(*all[static_cast<std::size_t>(replica)]), gradients, replica, shard, sum);
       else
-        kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
+        sum();
     });
   }
 
   /// The optimizer's step: on all weights of the device, or on this replica's shard of them.
-  static void apply(all_replicas const& all, int replica, int device, float learning_rate, std::int64_t number) {
+  static void apply(all_replicas const& all, int replica, int device, float learning_rate, std::int64_t number,
+                    std::uint64_t seed) {
     auto& own = *all[static_cast<std::size_t>(replica)];
     auto memory = memory_of(own);
+    if constexpr (is_ipu<typename Sizes::machine>) {
+      auto& update = own.emulated.counted.updates[static_cast<std::size_t>(device)];
+      memory.counted = &update.cost;
+      ++update.runs;
+      if constexpr (Sizes::machine::checked)
+        memory.tiles = own.emulated.devices[static_cast<std::size_t>(device)].get();
+    }
     memory.learning_rate = learning_rate;
     memory.update = number;
+    memory.seed = seed;
     for_each_weight(device, [&]<std::size_t Parameter>() {
       auto elements = range{0, Plan::weights.size[Parameter]};
       if constexpr (shards) elements = kernels::shard_of(elements.last, replica, replicas);
@@ -88,6 +110,13 @@ class pipeline_update {
         .weights = own.weights.data(),
         .gradients = (Sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
         .halves = reinterpret_cast<std::uint16_t*>((Sizes::fetches_gradients ? own.local_halves : own.halves).data())};
+  }
+
+  /// That of the last micro-batch.
+  static host_memory memory_behind(memory_type& own) {
+    auto memory = memory_of(own);
+    memory.micro_batch = own.done[0].value() - 1;
+    return memory;
   }
 
   /// The device of the layer that a weight belongs to.
@@ -134,11 +163,20 @@ class pipeline_update {
       float* const local = own.local_state.data() + device * Sizes::largest_state * slots;
       auto const count = elements.last - elements.first;
       for (int i = 0; i < slots; ++i) std::copy_n(state + i * Sizes::all_state_floats, count, local + i * floats);
-      update<Parameter>::apply(memory, {local, floats}, elements);
+      change<Parameter>(memory, {local, floats}, elements);
       for (int i = 0; i < slots; ++i) std::copy_n(local + i * floats, count, state + i * Sizes::all_state_floats);
     } else {
-      update<Parameter>::apply(memory, {state, Sizes::all_state_floats}, elements);
+      change<Parameter>(memory, {state, Sizes::all_state_floats}, elements);
     }
+  }
+  template <std::size_t Parameter>
+  static void change(host_memory const& memory, typename update<Parameter>::state const& optimizer, range elements) {
+    auto const on_host = [&] { update<Parameter>::apply(memory, optimizer, elements); };
+    if constexpr (is_ipu<typename Sizes::machine>)
+      ipu_arithmetic<Plan>::template update<Parameter>(
+          memory, optimizer, elements, [&] { ipu_update<Plan, Parameter>::run(memory, optimizer, elements, on_host); });
+    else
+      on_host();
   }
 
   /// All-gather: the other replicas get this one's shard, which none of them reads or writes meanwhile.

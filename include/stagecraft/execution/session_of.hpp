@@ -4,22 +4,24 @@
 
 #include <stagecraft/execution/host_pipeline.hpp>
 #include <stagecraft/execution/host_session.hpp>
+#include <stagecraft/program/training_on.hpp>
 #include <type_traits>
 
 namespace stagecraft {
 
-/// Whether a model needs devices of its own: it has stages or replicas, or keeps something in remote memory. A device
-/// is the work of one thread: more threads than devices do not help.
+/// Whether a model needs devices of its own: the machine consists of IPUs, or the model has stages or replicas, or
+/// keeps something in remote memory. A device is the work of one thread: more threads than devices do not help.
 template <Model M, auto Training, class Machine>
 inline constexpr bool runs_on_devices =
-    is_pipelined<M> || replicas_of<M, Training, Machine> > 1 || options_of<M, Training>.offloads_optimizer_state() ||
-    options_of<M, Training>.offloads_weights() ||
+    is_ipu<Machine> || is_pipelined<M> || replicas_of<M, Training, Machine> > 1 ||
+    options_of<M, Training>.offloads_optimizer_state() || options_of<M, Training>.offloads_weights() ||
     options_of<M, Training>.offload_gradient_accumulation_buffers == offload::remote;
 
 /// The session of a model: host_session, whose threads divide each step, or host_pipeline, whose threads carry out the
 /// work of devices. They are used in the same way.
 template <Model M, auto Training, class Machine>
-using session_of = std::conditional_t<runs_on_devices<M, Training, Machine>, host_pipeline<M, Training, Machine>,
-                                      host_session<M, Training, Machine>>;
+using session_of =
+    std::conditional_t<runs_on_devices<M, Training, Machine>, host_pipeline<M, training_on<Training, Machine>, Machine>,
+                       host_session<M, Training, Machine>>;
 
 }  // namespace stagecraft

@@ -25,21 +25,28 @@ struct weight_layout {
   using packed = kernels::packed_groups<graph.parameters[Parameter].rows(), graph.parameters[Parameter].columns(),
                                         graph.parameters[Parameter].groups, Arch>;
 
+  /// One parameter from and to its own, row-major shape.
+  template <std::size_t Parameter>
+  static void unpack(float const* stored, float* row_major) {
+    if constexpr (is_packed<Parameter>)
+      packed<Parameter>::unpack(stored, row_major);
+    else
+      std::copy_n(stored, graph.parameters[Parameter].size(), row_major);
+  }
+  template <std::size_t Parameter>
+  static void pack(float const* row_major, float* stored) {
+    if constexpr (is_packed<Parameter>)
+      packed<Parameter>::pack(row_major, stored);
+    else
+      std::copy_n(row_major, graph.parameters[Parameter].size(), stored);
+  }
   template <std::size_t Parameter>
   static void read(float const* weights, float* row_major) {
-    float const* const from = weights + storage.offset[Parameter];
-    if constexpr (is_packed<Parameter>)
-      packed<Parameter>::unpack(from, row_major);
-    else
-      std::copy_n(from, graph.parameters[Parameter].size(), row_major);
+    unpack<Parameter>(weights + storage.offset[Parameter], row_major);
   }
   template <std::size_t Parameter>
   static void write(float const* row_major, float* weights) {
-    float* const to = weights + storage.offset[Parameter];
-    if constexpr (is_packed<Parameter>)
-      packed<Parameter>::pack(row_major, to);
-    else
-      std::copy_n(row_major, graph.parameters[Parameter].size(), to);
+    pack<Parameter>(row_major, weights + storage.offset[Parameter]);
   }
 
   /// Initial values for all weights. `scratch` has the size of `weights`, and is left with zeros.

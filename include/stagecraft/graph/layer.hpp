@@ -66,6 +66,7 @@ constexpr diagnostic check_layer() {
 ///         weights.add({.name = "factor", .shape = {in[0].back()}, .initializer = sc::initializers::ones{}});
 ///       }
 ///       // what it computes: `forward` and `backward`, see execution/operation.hpp
+///       // what it costs on an IPU, if it says so: `forward_cycles`, `backward_cycles`, see ipu/operations/custom.hpp
 ///     };
 ///
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,

@@ -252,10 +252,12 @@ struct convolution_problem {
     return result;
   }
   /// Copies element by element on a tile, slower than one by one since many have odd sizes, and an exchange.
-  /// Source: poplibs, lib/poplin/ConvModel.cpp, getScaleFactorForTransform: 5 / 4.
   [[nodiscard]] constexpr std::int64_t rearrange_cycles(std::int64_t bytes, std::int64_t element_bytes) const noexcept {
-    return ceil_div(bytes * 5, 4 * smaller(target.memcpy_bytes_per_cycle, element_bytes)) +
-           exchange_cycles(target, bytes);
+    return copy_cycles(bytes, element_bytes) + exchange_cycles(target, bytes);
+  }
+  /// Source: poplibs, lib/poplin/ConvModel.cpp, getScaleFactorForTransform: 5 / 4.
+  [[nodiscard]] constexpr std::int64_t copy_cycles(std::int64_t bytes, std::int64_t element_bytes) const noexcept {
+    return ceil_div(bytes * 5, 4 * smaller(target.memcpy_bytes_per_cycle, element_bytes));
   }
   [[nodiscard]] constexpr std::int64_t cast_cycles(std::int64_t elements) const noexcept {
     return vertices::cast{.from = shape.input, .to = shape.operand(), .elements = elements}.cycles(target);

@@ -66,9 +66,7 @@ struct convolution_reduction {
   [[nodiscard]] static constexpr int stages_of(std::int64_t depth) noexcept {
     return depth >= 125 ? 3 : depth >= 16 ? 2 : depth >= 2 ? 1 : 0;
   }
-
- private:
-  /// The smallest number whose power is not below.
+  /// The smallest number whose power is not below: how many tiles a stage adds up at once.
   [[nodiscard]] static constexpr std::int64_t root(std::int64_t number, int power) noexcept {
     std::int64_t result = 1;
     while ((power == 2 ? result * result : result * result * result) < number) ++result;

@@ -36,6 +36,81 @@ struct convolution_view {
   bool rearranges_weights = false;
   bool rearranges_output = false;
 
+  /// A convolution after a transform, before a vertex is chosen.
+  [[nodiscard]] static constexpr convolution_view transformed(convolution_shape const& shape, dtype partials,
+                                                              convolution_transform transform) noexcept {
+    convolution_view view{.transform = transform,
+                          .partials = partials,
+                          .batch = shape.batch_size,
+                          .conv_groups = shape.num_conv_groups,
+                          .in_chan_groups = shape.input_channels_per_conv_group,
+                          .out_chan_groups = shape.output_channels_per_conv_group,
+                          .field = shape.output_field,
+                          .kernel = shape.kernel,
+                          .input_field = shape.input_field,
+                          .stride = shape.stride,
+                          .kernel_dilation = shape.kernel_dilation,
+                          .input_dilation = shape.input_dilation};
+    if (transform.expand_width) {
+      view.in_chan_groups *= view.kernel.width;
+      view.kernel.width = view.stride.width = view.kernel_dilation.width = 1;
+      view.input_field.width = view.field.width;
+    }
+    if (transform.expand_height) {
+      view.in_chan_groups *= view.kernel.height;
+      view.kernel.height = view.stride.height = view.kernel_dilation.height = 1;
+      view.input_field.height = view.field.height;
+    }
+    if (transform.flatten_field) {
+      view.field = view.input_field = {.height = 1, .width = view.batch * view.field.elements()};
+      view.batch = 1;
+    }
+    if (transform.swap_operands) {
+      auto const field = view.field.width;
+      view.field.width = view.input_field.width = view.out_chan_groups;
+      view.out_chan_groups = field;
+    }
+    view.rearranges_inputs = shape.pass == convolution_pass::filter_gradient || transform.expand_width ||
+                             transform.expand_height || transform.swap_operands;
+    view.rearranges_weights = view.rearranges_inputs || shape.pass == convolution_pass::input_gradient;
+    view.rearranges_output = transform.swap_operands;
+    return view;
+  }
+  /// With so many groups of the convolution at once.
+  [[nodiscard]] constexpr convolution_view with_conv_groups(int groups) const noexcept {
+    auto view = *this;
+    view.conv_groups_per_group = groups;
+    view.conv_groups = ceil_div(conv_groups, groups);
+    return view;
+  }
+  /// With a vertex, and its groups of channels.
+  [[nodiscard]] constexpr convolution_view with_vertex(convolution_vertex of, int units, int in_chans, int out_chans,
+                                                       int rows) const noexcept {
+    auto view = *this;
+    view.vertex = of;
+    view.conv_units = units;
+    view.in_chans_per_group = in_chans;
+    view.out_chans_per_group = out_chans;
+    view.filter_height = rows;
+    bool const pads_inputs = in_chan_groups % in_chans != 0;
+    bool const pads_outputs = out_chan_groups % out_chans != 0;
+    view.rearranges_inputs = rearranges_inputs || pads_inputs;
+    view.rearranges_weights = rearranges_weights || pads_inputs || pads_outputs;
+    view.rearranges_output = rearranges_output || pads_outputs;
+    view.in_chan_groups = ceil_div(in_chan_groups, in_chans);
+    view.out_chan_groups = ceil_div(out_chan_groups, out_chans);
+    view.kernel.height = ceil_div(kernel.height, rows);
+    return view;
+  }
+  /// That of a plan.
+  [[nodiscard]] static constexpr convolution_view of(convolution_shape const& shape,
+                                                     convolution_plan const& plan) noexcept {
+    auto const view = transformed(shape, plan.partials, plan.transform);
+    return (plan.conv_groups_per_group > 1 ? view.with_conv_groups(plan.conv_groups_per_group) : view)
+        .with_vertex(plan.vertex, plan.conv_units, plan.in_chans_per_group, plan.out_chans_per_group,
+                     plan.filter_height);
+  }
+
   /// Outputs that one kernel element reaches: where inputs are dilated, others meet zeros only.
   [[nodiscard]] constexpr field_size reached(field_size of) const noexcept {
     return {.height = ceil_div(of.height, input_dilation.height), .width = ceil_div(of.width, input_dilation.width)};
@@ -128,41 +203,7 @@ struct convolution_views {
   /// All vertices and groups of channels for one transform.
   constexpr void add_all(convolution_shape const& shape, ipu_target const& target, dtype partials,
                          convolution_transform transform) {
-    convolution_view view{.transform = transform,
-                          .partials = partials,
-                          .batch = shape.batch_size,
-                          .conv_groups = shape.num_conv_groups,
-                          .in_chan_groups = shape.input_channels_per_conv_group,
-                          .out_chan_groups = shape.output_channels_per_conv_group,
-                          .field = shape.output_field,
-                          .kernel = shape.kernel,
-                          .input_field = shape.input_field,
-                          .stride = shape.stride,
-                          .kernel_dilation = shape.kernel_dilation,
-                          .input_dilation = shape.input_dilation};
-    if (transform.expand_width) {
-      view.in_chan_groups *= view.kernel.width;
-      view.kernel.width = view.stride.width = view.kernel_dilation.width = 1;
-      view.input_field.width = view.field.width;
-    }
-    if (transform.expand_height) {
-      view.in_chan_groups *= view.kernel.height;
-      view.kernel.height = view.stride.height = view.kernel_dilation.height = 1;
-      view.input_field.height = view.field.height;
-    }
-    if (transform.flatten_field) {
-      view.field = view.input_field = {.height = 1, .width = view.batch * view.field.elements()};
-      view.batch = 1;
-    }
-    if (transform.swap_operands) {
-      auto const field = view.field.width;
-      view.field.width = view.input_field.width = view.out_chan_groups;
-      view.out_chan_groups = field;
-    }
-    view.rearranges_inputs = shape.pass == convolution_pass::filter_gradient || transform.expand_width ||
-                             transform.expand_height || transform.swap_operands;
-    view.rearranges_weights = view.rearranges_inputs || shape.pass == convolution_pass::input_gradient;
-    view.rearranges_output = transform.swap_operands;
+    auto const view = convolution_view::transformed(shape, partials, transform);
     add_vertices(view, shape, target);
   }
 
@@ -197,10 +238,7 @@ struct convolution_views {
     bool const is_single = view.in_chan_groups == 1;
     if (is_single && view.out_chan_groups == 1 && is_half && view.conv_groups > 1)
       for (int channels = 4; channels <= (view.partials == dtype::float16 ? 16 : 4); channels *= 2) {
-        auto copy = view;
-        copy.conv_groups_per_group = channels;
-        copy.conv_groups = ceil_div(view.conv_groups, channels);
-        add_grouped(copy, shape, target, convolution_vertex::vertical_mac, 0, 1, 1, 1);
+        add_grouped(view.with_conv_groups(channels), shape, target, convolution_vertex::vertical_mac, 0, 1, 1, 1);
       }
     if (is_single && is_flat) {
       auto copy = view;
@@ -210,22 +248,9 @@ struct convolution_views {
     }
   }
 
-  constexpr void add_grouped(convolution_view view, convolution_shape const& shape, ipu_target const& target,
+  constexpr void add_grouped(convolution_view const& view, convolution_shape const& shape, ipu_target const& target,
                              convolution_vertex vertex, int units, int in_chans, int out_chans, int rows) {
-    view.vertex = vertex;
-    view.conv_units = units;
-    view.in_chans_per_group = in_chans;
-    view.out_chans_per_group = out_chans;
-    view.filter_height = rows;
-    bool const pads_inputs = view.in_chan_groups % in_chans != 0;
-    bool const pads_outputs = view.out_chan_groups % out_chans != 0;
-    view.rearranges_inputs = view.rearranges_inputs || pads_inputs;
-    view.rearranges_weights = view.rearranges_weights || pads_inputs || pads_outputs;
-    view.rearranges_output = view.rearranges_output || pads_outputs;
-    view.in_chan_groups = ceil_div(view.in_chan_groups, in_chans);
-    view.out_chan_groups = ceil_div(view.out_chan_groups, out_chans);
-    view.kernel.height = ceil_div(view.kernel.height, rows);
-    add(view, target, shape.operand());
+    add(view.with_vertex(vertex, units, in_chans, out_chans, rows), target, shape.operand());
   }
 };
 

@@ -16,6 +16,9 @@ struct ipu_model_options {
   ipu_version version = ipu_targets::ipu2;
   /// 0: all tiles of the version. Fewer make a smaller machine (E3003).
   int tiles_per_ipu = 0;
+  /// Whether programs run tile by tile, each with a memory of its own, and every access of a vertex is checked: slow,
+  /// for small machines and models. Otherwise the work of all tiles is done by kernels for the host.
+  bool checked = false;
 
   friend constexpr bool operator==(ipu_model_options const&, ipu_model_options const&) = default;
 };
@@ -54,7 +57,7 @@ struct floating_point_behaviour_options {
 /// IPUConfig.io_tiles: tiles that only talk to the host and to streaming memory, while the others compute.
 struct io_tiles_options {
   int num_io_tiles = 0;                ///< of each IPU; at least one tile is left to compute (E3007)
-  bool place_ops_on_io_tiles = false;  ///< needs I/O tiles (E3006)
+  bool place_ops_on_io_tiles = false;  ///< needs I/O tiles (E3006); no operation is placed there, so it has no effect
   /// The part of the I/O tiles' memory that operations placed there may take. From 0 to 1 (E3004).
   float available_memory_proportion = 0.9F;
 
@@ -96,8 +99,12 @@ struct ipu_config {
     if (ipu_model.tiles_per_ipu > 0) result.tiles_per_ipu = ipu_model.tiles_per_ipu;
     return result;
   }
-  /// Tiles of each IPU that compute.
-  [[nodiscard]] constexpr int compute_tiles() const { return target().tiles_per_ipu - io_tiles.num_io_tiles; }
+  /// The kind of IPU, with as many tiles as compute: those that are no I/O tiles.
+  [[nodiscard]] constexpr ipu_target compute_target() const {
+    ipu_target result = target();
+    result.tiles_per_ipu -= io_tiles.num_io_tiles;
+    return result;
+  }
 };
 
 }  // namespace stagecraft

@@ -17,9 +17,8 @@ struct buffer_request {
 };
 
 /// First fit in the order of the first steps; memory is free again after a buffer's last step. Offsets are multiples of
-/// 16 floats. Returns the floats needed in all.
-constexpr long long place(std::span<buffer_request> requests) {
-  constexpr long long alignment = 16;
+/// `alignment`, 16 floats if nothing else is asked for. Returns the floats needed in all.
+constexpr long long place(std::span<buffer_request> requests, long long alignment = 16) {
   // Plain pointers: this is a constant evaluation for hundreds of buffers, in which each call of a function counts.
   buffer_request* const buffers = requests.data();
   int const count = static_cast<int>(requests.size());

@@ -30,6 +30,10 @@ class backward_pass_planner : pass_planner<M, Training, execution_mode::training
     find_values();
     find_gradients();
     base::place_scratch();
+    base::list_scratch(scratch_kind::value, value_);
+    base::list_scratch(scratch_kind::saved, saved_);
+    base::list_scratch(scratch_kind::gradient, gradient_);
+    base::list_scratch(scratch_kind::input_gradient, own_);
     place_values();
     place_gradients();
     find_additions();
@@ -157,7 +161,7 @@ class backward_pass_planner : pass_planner<M, Training, execution_mode::training
 
   constexpr void add(int step, buffer_place const& from, std::size_t to) {
     auto& all = draft_.additions;
-    all.push_back({step, from, draft_.places.gradient[to], floats_of(to)});
+    all.push_back({step, from, draft_.places.gradient[to], floats_of(to), static_cast<int>(to)});
     for (std::size_t k = all.size() - 1; k > 0 && all[k - 1].step > all[k].step; --k) {
       auto const later = all[k - 1];
       all[k - 1] = all[k];

@@ -27,6 +27,10 @@ class forward_pass_planner : pass_planner<M, Training, Mode> {
     find_values();
     if (base::trains && stage_ == base::last_stage) find_loss_gradients();
     base::place_scratch();
+    base::list_scratch(scratch_kind::value, value_);
+    base::list_scratch(scratch_kind::saved, saved_);
+    base::list_scratch(scratch_kind::loss_gradient, loss_);
+    base::list_scratch(scratch_kind::loss_scratch, std::array{loss_scratch_});
     auto& places = draft_.places;
     for (std::size_t i = 0; i < calls; ++i) {
       places.value[i] = here().value[i].exists() ? here().value[i] : base::scratch(value_[i]);

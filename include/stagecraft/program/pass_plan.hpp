@@ -32,6 +32,7 @@ struct pass_addition {
   buffer_place from;
   buffer_place to;
   long long floats = 0;
+  int call = 0;  ///< whose result has this gradient
 };
 
 /// A pass waits until another pass has finished with micro-batch m - lag, before it works on micro-batch m: with lag 0
@@ -39,6 +40,25 @@ struct pass_addition {
 struct pass_wait {
   int pass = 0;
   int lag = 0;
+};
+
+/// What a pass needs memory for while it runs, and what the number of such a tensor counts.
+enum class scratch_kind : unsigned char {
+  value,           ///< by calls
+  saved,           ///< by calls
+  gradient,        ///< by calls
+  input_gradient,  ///< by edges: to be added to others, or sent
+  loss_gradient,   ///< by calls
+  loss_scratch     ///< a loss's gradient that is to be added to another
+};
+
+/// A tensor of one pass alone, alive from one of its steps to another, both included: step -1 is before them all, the
+/// number of steps behind them.
+struct pass_scratch {
+  scratch_kind kind = scratch_kind::value;
+  int index = 0;
+  int first = 0;
+  int last = 0;
 };
 
 namespace detail {
@@ -63,6 +83,7 @@ struct pass_draft {
   std::vector<pass_transfer> fetches, transfers;
   std::vector<pass_addition> additions;
   std::vector<pass_wait> waits;
+  std::vector<pass_scratch> scratch;
 };
 
 template <class M, auto Training, execution_mode Mode>
@@ -120,6 +141,14 @@ class pass_planner {
     if (request.last < step) request.last = step;
   }
   constexpr void place_scratch() { draft_.places.scratch_floats = place(requests_); }
+  /// Says what the buffers with these slots are for.
+  template <std::size_t Count>
+  constexpr void list_scratch(scratch_kind kind, std::array<int, Count> const& slots) {
+    for (std::size_t i = 0; i < Count; ++i)
+      if (slots[i] >= 0)
+        draft_.scratch.push_back(
+            {kind, static_cast<int>(i), requests_[at(slots[i])].first, requests_[at(slots[i])].last});
+  }
   constexpr buffer_place scratch(int slot) const {
     return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[at(slot)].offset};
   }

@@ -13,7 +13,7 @@ namespace stagecraft {
 
 /// One pass; `places` says where each tensor lies in this pass, by calls and edges of the graph.
 template <class Places, std::size_t Steps, std::size_t Fetches, std::size_t Transfers, std::size_t Additions,
-          std::size_t Waits>
+          std::size_t Waits, std::size_t Scratch>
 struct pass_plan {
   Places places;
   std::array<pass_step, Steps> steps{};
@@ -21,6 +21,7 @@ struct pass_plan {
   std::array<pass_transfer, Transfers> transfers{};  ///< behind the steps
   std::array<pass_addition, Additions> additions{};  ///< in the order of their steps
   std::array<pass_wait, Waits> waits{};
+  std::array<pass_scratch, Scratch> scratch{};
 };
 
 namespace detail {
@@ -44,27 +45,30 @@ constexpr auto draft_pass() {
 }
 
 struct pass_sizes {
-  std::size_t steps, fetches, transfers, additions, waits;
+  std::size_t steps, fetches, transfers, additions, waits, scratch;
 };
 
 template <class M, auto Training, execution_mode Mode, int Pass>
 inline constexpr pass_sizes sizes_of_pass = [] {
   auto const draft = draft_pass<M, Training, Mode, Pass>();
-  return pass_sizes{draft.steps.size(), draft.fetches.size(), draft.transfers.size(), draft.additions.size(),
-                    draft.waits.size()};
+  return pass_sizes{draft.steps.size(),     draft.fetches.size(), draft.transfers.size(),
+                    draft.additions.size(), draft.waits.size(),   draft.scratch.size()};
 }();
 
 template <class M, auto Training, execution_mode Mode, int Pass>
 constexpr auto plan_pass() {
   constexpr auto sizes = sizes_of_pass<M, Training, Mode, Pass>;
   auto const draft = draft_pass<M, Training, Mode, Pass>();
-  pass_plan<decltype(draft.places), sizes.steps, sizes.fetches, sizes.transfers, sizes.additions, sizes.waits> plan;
+  pass_plan<decltype(draft.places), sizes.steps, sizes.fetches, sizes.transfers, sizes.additions, sizes.waits,
+            sizes.scratch>
+      plan;
   plan.places = draft.places;
   for (std::size_t i = 0; i < sizes.steps; ++i) plan.steps[i] = draft.steps[i];
   for (std::size_t i = 0; i < sizes.fetches; ++i) plan.fetches[i] = draft.fetches[i];
   for (std::size_t i = 0; i < sizes.transfers; ++i) plan.transfers[i] = draft.transfers[i];
   for (std::size_t i = 0; i < sizes.additions; ++i) plan.additions[i] = draft.additions[i];
   for (std::size_t i = 0; i < sizes.waits; ++i) plan.waits[i] = draft.waits[i];
+  for (std::size_t i = 0; i < sizes.scratch; ++i) plan.scratch[i] = draft.scratch[i];
   return plan;
 }
 

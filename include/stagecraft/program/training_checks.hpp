@@ -3,12 +3,19 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/graph/dtype.hpp>
+#include <stagecraft/ipu/ipu_devices.hpp>
+#include <stagecraft/ipu/operations/known_functions.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/program/dtype_policy.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/pipeline_checks.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/training.hpp>
 #include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace stagecraft::detail {
 
@@ -74,11 +81,43 @@ template <Model M, auto Training>
 inline constexpr diagnostic training_problem =
     find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
 
+/// E2061: the types that values and weights may have on a machine.
+constexpr void check_dtype_policy(dtype_policy const& policy, bool has_float16, diagnostic& problem) {
+  auto const check = [&](dtype type, std::string_view which) {
+    if (type != dtype::float32 && type != dtype::float16)
+      problem.report(2061, "the training's dtype_policy has the ", which, ' ', name(type),
+                     "; it must be float32 or float16");
+    else if (type == dtype::float16 && !has_float16)
+      problem.report(
+          2061, "the training's dtype_policy has the ", which,
+          " float16, but the machine is the host, which has float32 only; choose dtype_policies::float32, or "
+          "sc::ipu<...> as the machine");
+  };
+  check(policy.compute_dtype, "compute_dtype");
+  check(policy.variable_dtype, "variable_dtype");
+}
+
+/// E2062, E2063: what has kernels for the host alone.
+template <auto Training, std::size_t... Output>
+constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
+  if (!(LossOnTiles<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
+    problem.report(2062,
+                   "the training has a loss of its own, which emulated IPUs cannot compute; choose one of this "
+                   "library, or the host as the machine");
+  if (!OptimizerOnTiles<std::remove_cvref_t<decltype(Training.optimizer)>>)
+    problem.report(2063,
+                   "the training has an optimizer of its own, which emulated IPUs cannot carry out; choose sgd, "
+                   "rmsprop or adam, or the host as the machine");
+}
+
 /// The first rule that a training description breaks with a machine.
 template <Model M, auto Training, class Machine>
 inline constexpr diagnostic machine_problem = [] {
   diagnostic problem;
   check_devices_of_machine(graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
+  check_dtype_policy(Training.dtype_policy, is_ipu<Machine>, problem);
+  if constexpr (is_ipu<Machine>)
+    check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
   return problem;
 }();
 

@@ -5,8 +5,7 @@
 
 #include <stagecraft/execution/trace.hpp>
 #include <stagecraft/report/detail/text_file.hpp>
-#include <stagecraft/report/detail/text_writer.hpp>
-#include <cstdint>
+#include <stagecraft/report/detail/trace_writer.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,25 +14,23 @@ namespace stagecraft {
 
 namespace detail {
 
-/// Writes trace events, one per line.
+/// Writes what was recorded.
 class chrome_trace_writer {
  public:
-  explicit chrome_trace_writer(trace const& record) : events_(record.events()), dropped_(record.dropped()) {}
+  explicit chrome_trace_writer(trace const& record)
+      : events_(record.events()), text_("\"dropped\": " + std::to_string(record.dropped())) {}
 
   [[nodiscard]] std::string write() {
-    text_ << "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"dropped\": " << static_cast<long long>(dropped_)
-          << "}, \"traceEvents\": [";
     std::vector<std::pair<int, int>> rows;
     for (auto const& event : events_) {
       name_row(event, rows);
       write_event(event);
     }
-    text_ << "\n]}\n";
-    return text_.take();
+    return text_.end();
   }
 
  private:
-  /// A process per replica, a thread per device. The first event of each tells their names.
+  /// A process per replica, a row per device. The first event of each tells their names.
   void name_row(trace_event const& event, std::vector<std::pair<int, int>>& rows) {
     bool replica_known = false;
     for (auto const& [replica, device] : rows) {
@@ -41,31 +38,20 @@ class chrome_trace_writer {
       if (replica == event.replica && device == event.device) return;
     }
     rows.push_back({event.replica, event.device});
-    if (!replica_known) name("process_name", event, "replica " + std::to_string(event.replica));
-    name("thread_name", event, event.device < 0 ? "host" : "device " + std::to_string(event.device));
-    begin(event, "thread_sort_index", "M") << ", \"args\": {\"sort_index\": " << row_of(event) << "}}";
-  }
-  void name(char const* what, trace_event const& event, std::string const& value) {
-    begin(event, what, "M") << ", \"args\": {\"name\": ";
-    text_.quoted(value) << "}}";
+    if (!replica_known) text_.name_process(event.replica, row_of(event), "replica " + std::to_string(event.replica));
+    text_.name_row(event.replica, row_of(event), event.device < 0 ? "host" : "device " + std::to_string(event.device));
   }
 
   void write_event(trace_event const& event) {
-    begin(event, label(event), "X") << ", \"cat\": ";
-    text_.quoted(to_string(event.kind)) << ", \"ts\": ";
-    microseconds(event.begin_ns - events_.front().begin_ns) << ", \"dur\": ";
-    microseconds(event.end_ns - event.begin_ns) << ", \"args\": {";
-    if (event.stage >= 0) text_ << "\"stage\": " << event.stage << ", ";
-    if (event.micro_batch >= 0) text_ << "\"micro_batch\": " << event.micro_batch << ", ";
-    text_ << "\"worker\": " << event.worker << "}}";
+    auto& text =
+        text_.event(event.replica, row_of(event), label(event), to_string(event.kind),
+                    1000 * (event.begin_ns - events_.front().begin_ns), 1000 * (event.end_ns - event.begin_ns));
+    text << ", \"args\": {";
+    if (event.stage >= 0) text << "\"stage\": " << event.stage << ", ";
+    if (event.micro_batch >= 0) text << "\"micro_batch\": " << event.micro_batch << ", ";
+    text << "\"worker\": " << event.worker << "}}";
   }
 
-  text_writer& begin(trace_event const& event, std::string const& name, char const* phase) {
-    text_ << (first_ ? "\n" : ",\n") << "{\"name\": ";
-    first_ = false;
-    return text_.quoted(name) << ", \"ph\": \"" << phase << "\", \"pid\": " << event.replica
-                              << ", \"tid\": " << row_of(event);
-  }
   /// The host's row is the first one.
   static int row_of(trace_event const& event) { return event.device + 1; }
 
@@ -81,18 +67,8 @@ class chrome_trace_writer {
     }
   }
 
-  /// The format's unit, with the nanoseconds behind the point.
-  text_writer& microseconds(std::int64_t nanoseconds) {
-    if (nanoseconds < 0) nanoseconds = 0;
-    auto const rest = nanoseconds % 1000;
-    return text_ << static_cast<long long>(nanoseconds / 1000) << '.' << static_cast<int>(rest / 100)
-                 << static_cast<int>(rest / 10 % 10) << static_cast<int>(rest % 10);
-  }
-
   std::vector<trace_event> events_;
-  std::size_t dropped_;
-  text_writer text_;
-  bool first_ = true;
+  trace_writer text_;
 };
 
 }  // namespace detail

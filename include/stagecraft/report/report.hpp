@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pictures: of a model's graph, of a pipeline's timetable, of a real run. Level 7.
+// Pictures: of a model's graph, of a pipeline's timetable, of a real run, of a profile; and a profile's reports. What
+// needs another library is not here: report/profile_json.hpp. Level 7.
 #pragma once
 
 #include <stagecraft/report/chrome_trace.hpp>
 #include <stagecraft/report/plot_model.hpp>
+#include <stagecraft/report/plot_profile.hpp>
 #include <stagecraft/report/plot_timetable.hpp>
+#include <stagecraft/report/profile_html.hpp>
+#include <stagecraft/report/profile_text.hpp>
+#include <stagecraft/report/profile_trace.hpp>

@@ -29,13 +29,13 @@ namespace stagecraft {
 
 namespace detail {
 
-/// The session of a trainer. Models that differ in stages that they do not have share one: that of the model itself,
-/// unless its own code gives it stages.
+/// The model of a trainer's session. Models that differ in stages that they do not have share one: that of the model
+/// itself, unless its own code gives it stages.
+template <class M>
+using model_of_session = std::conditional_t<is_pipelined<M> || is_pipelined<typename traced_model<M>::type>, M,
+                                            typename traced_model<M>::type>;
 template <class M, auto Training, class Machine>
-using session_of_trainer =
-    session_of<std::conditional_t<is_pipelined<M> || is_pipelined<typename traced_model<M>::type>, M,
-                                  typename traced_model<M>::type>,
-               Training, Machine>;
+using session_of_trainer = session_of<model_of_session<M>, Training, Machine>;
 
 /// E2060: a single batch of a model whose weights are updated from several, in whole executions.
 template <class M, auto Training, class Machine>
@@ -310,8 +310,10 @@ constexpr diagnostic const& trainer_problem() {
     return stage_problem<M>;
   else if constexpr (training_problem<M, Training>.failed())
     return training_problem<M, Training>;
-  else
+  else if constexpr (machine_problem<M, Training, Machine>.failed())
     return machine_problem<M, Training, Machine>;
+  else
+    return memory_problem_on<model_of_session<M>, training_on<Training, Machine>, Machine>;
 }
 
 template <class M, auto Training, class Machine>
@@ -328,7 +330,7 @@ using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training, Mach
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
-/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049.
+/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061 to E2063.
 template <Model M, auto Training, class Machine = host<>>
 using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training, Machine>()>::template model<
     detail::trainer_or_stand_in<M, Training, Machine>>;

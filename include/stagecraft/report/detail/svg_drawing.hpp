@@ -86,6 +86,17 @@ class svg_drawing {
     if (width != 1) body_ << " stroke-width=\"" << width << '"';
     body_ << "/>\n";
   }
+  /// A text that the reader's pointer finds on what is drawn from here to `end_hint`.
+  void begin_hint(std::string_view text) {
+    body_ << "<g><title>";
+    body_.xml(text) << "</title>\n";
+  }
+  void end_hint() { body_ << "</g>\n"; }
+  /// A box that is not seen, for a hint.
+  void hidden_box(double x, double y, double width, double height) {
+    body_ << "<rect x=\"" << x << "\" y=\"" << y << "\" width=\"" << width << "\" height=\"" << height
+          << "\" fill-opacity=\"0\"/>\n";
+  }
   /// The area within `d`.
   void area(std::string_view d, std::string_view color) {
     body_ << "<path d=\"" << d << "\" class=\"" << color << "\"/>\n";

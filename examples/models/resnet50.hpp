@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ResNet-50 as tf.keras.applications builds it (177 layers, the input included): what a real graph costs to trace,
-// check and assign.
+// ResNet-50 as tf.keras.applications builds it: 177 layers, the input included.
 #pragma once
 
 #include <stagecraft/pipeline.hpp>

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Elementwise operations, carried out tile by tile. Level 5.
+#pragma once
+
+#include <stagecraft/execution/tiles/codelets/activation_value.hpp>
+#include <stagecraft/execution/tiles/tile_machine.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/kernels/random.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The function of an operation, element by element.
+class map_values {
+ public:
+  map_values(tile_operation const& operation, step_values const& values)
+      : operation_(operation),
+        function_(static_cast<map_function>(operation.function)),
+        activation_(activation_of(operation)),
+        key_(key_of(operation, values)),
+        first_micro_batch_(values.accumulated == 0),
+        kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
+
+  /// `in` has an element of each operand; `element` is the number of the result's.
+  [[nodiscard]] float operator()(float const* in, std::int64_t element) const {
+    float const s = operation_.scalars[0];
+    int const count = operation_.input_count;
+    switch (function_) {
+      case map_function::fill: return s;
+      case map_function::add: return merged(in, [](float a, float b) { return a + b; });
+      case map_function::average:
+        return merged(in, [](float a, float b) { return a + b; }) * (1.0F / static_cast<float>(count));
+      case map_function::multiply: return merged(in, [](float a, float b) { return a * b; });
+      case map_function::maximum: return merged(in, [](float a, float b) { return std::isnan(b) || b > a ? b : a; });
+      case map_function::minimum: return merged(in, [](float a, float b) { return std::isnan(b) || b < a ? b : a; });
+      case map_function::subtract: return in[0] - in[1];
+      case map_function::divide: return in[0] / in[1];
+      case map_function::scaled_add: return in[0] + s * in[1];
+      case map_function::scale: return s * in[0];
+      case map_function::offset: return in[0] + s;
+      case map_function::multiply_add: return in[0] * in[1] + in[2];
+      case map_function::square: return in[0] * in[0];
+      case map_function::square_difference: return (in[0] - in[1]) * (in[0] - in[1]);
+      case map_function::sqrt: return std::sqrt(in[0]);
+      case map_function::rsqrt: return 1.0F / std::sqrt(in[0] + s);
+      case map_function::exponent: return std::exp(in[0]);
+      case map_function::logarithm: return std::log(in[0]);
+      case map_function::accumulate: return accumulated(in[0], in[1]);
+      case map_function::activation: return activation_value(activation_, in[0]);
+      case map_function::activation_gradient: return activation_gradient_value(activation_, in[1], in[0]);
+      case map_function::dropout:
+      case map_function::dropout_gradient:
+        return kernels::random_uniform(key_, counter(element)) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
+      case map_function::maximum_gradient: return wins(in + 1, count - 1, static_cast<int>(s)) ? in[0] : 0.0F;
+      case map_function::prelu: return in[0] > 0 ? in[0] : in[1] * in[0];
+      case map_function::prelu_gradient: return in[0] > 0 ? in[2] : in[0] < 0 ? in[1] * in[2] : 0.0F;
+      case map_function::prelu_slope_gradient: return in[0] < 0 ? in[0] * in[1] : 0.0F;
+      default: return in[0];
+    }
+  }
+
+ private:
+  // Each call of each step draws from a sequence of its own, as on the host.
+  static kernels::random_key key_of(tile_operation const& operation, step_values const& values) {
+    auto const own = static_cast<std::uint64_t>(operation.sizes[map_dropout_seed]);
+    return {own != 0 ? own : values.seed, ~((values.step << 16U) + static_cast<std::uint64_t>(values.call))};
+  }
+  [[nodiscard]] std::uint64_t counter(std::int64_t element) const {
+    std::int64_t const channels = operation_.sizes[map_dropout_channels];
+    if (channels == 0) return static_cast<std::uint64_t>(element);
+    std::int64_t const sample = element / (channels * operation_.sizes[map_dropout_positions]);
+    return static_cast<std::uint64_t>(sample * channels + element % channels);
+  }
+  template <class Combine>
+  [[nodiscard]] float merged(float const* in, Combine const& combine) const {
+    float result = in[0];
+    for (int i = 1; i < operation_.input_count; ++i) result = combine(result, in[i]);
+    return result;
+  }
+  /// The product is rounded before it is added to.
+  [[nodiscard]] float accumulated(float sum, float gradient) const {
+    if (first_micro_batch_) return 0.0F + gradient;
+    if (operation_.scalars[0] == 0) return sum + gradient;
+    // Rounded as the host rounds it, which scales and adds in two steps: no compiler makes one of them of this.
+    return std::fma(sum, kept_, 0.0F) + gradient;
+  }
+  [[nodiscard]] static bool wins(float const* in, int count, int which) {
+    bool result = true;
+    for (int i = 0; i < count; ++i) {
+      if (i < which) result = result && !(in[i] >= in[which]);
+      if (i > which) result = result && in[which] >= in[i];
+    }
+    return result;
+  }
+
+  tile_operation const& operation_;
+  map_function function_;
+  stagecraft::activation activation_;
+  kernels::random_key key_;
+  bool first_micro_batch_;
+  float kept_;  ///< of an accumulator, in a running mean
+};
+
+}  // namespace detail
+
+/// Operands that lie elsewhere are received, in the order in which the tile's elements read them; then each tile has a
+/// vertex.
+inline void run_map(tile_machine& machine, tile_operation const& operation) {
+  auto const& step = machine.step();
+  auto const mapping = machine.mapping(operation.outputs[0]);
+  constexpr auto most = static_cast<std::size_t>(tile_operation::most_inputs);
+  struct operand {
+    detail::map_read read;
+    tile_view view;
+    std::int64_t begin = 0;  ///< run of the tile's first element
+  };
+  auto const inputs = static_cast<std::size_t>(operation.input_count);
+  std::vector<operand> operands(inputs * static_cast<std::size_t>(mapping.tiles_used()));
+  for (int tile = 0; tile < mapping.tiles_used(); ++tile)
+    for (std::size_t i = 0; i < inputs; ++i) {
+      operand& here = operands[static_cast<std::size_t>(tile) * inputs + i];
+      int const tensor = operation.inputs[i];
+      here.read = detail::read_of(step, operation, static_cast<int>(i), machine.target());
+      if (here.read.is_local) {
+        here.view = machine.home(tensor, tile);
+        continue;
+      }
+      std::int64_t const elements = here.read.received(mapping.elements_of(tile));
+      here.view = machine.allocate(tile, elements, here.read.type);
+      if (here.read.count == 0) {
+        machine.receive(here.view, 0, tensor, mapping.first(tile), elements);
+        continue;
+      }
+      here.begin = mapping.first(tile) / here.read.inner;
+      std::int64_t const first = here.begin % here.read.count;
+      std::int64_t const before_end = detail::smaller(elements, here.read.count - first);
+      machine.receive(here.view, 0, tensor, first, before_end);
+      machine.receive(here.view, before_end, tensor, 0, elements - before_end);
+    }
+  machine.end_exchange();
+
+  detail::map_values const function(operation, machine.values());
+  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
+    auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
+    machine.count_flops(work.flops);
+    machine.vertex("map", tile, work.cycles, [&] {
+      auto const result = machine.home(operation.outputs[0], tile);
+      operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
+      for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
+        std::int64_t const element = mapping.first(tile) + e;
+        float in[most]{};
+        for (std::size_t i = 0; i < inputs; ++i) {
+          auto const& read = own[i].read;
+          in[i] = own[i].view[read.count == 0 ? e : (element / read.inner - own[i].begin) % read.count];
+        }
+        result.set(e, function(in, element));
+      }
+    });
+  }
+  machine.end_compute_set();
+}
+
+}  // namespace stagecraft

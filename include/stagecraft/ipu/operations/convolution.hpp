@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Convolutions and matrix products on many tiles, by the plan that is best for them: poplin's convolution and matMul.
+// Level 3.
+#pragma once
+
+#include <stagecraft/ipu/convolution_plan.hpp>
+#include <stagecraft/ipu/convolution_shape.hpp>
+#include <stagecraft/ipu/ipu_config.hpp>
+#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/operations/convolution_cost.hpp>
+#include <stagecraft/ipu/operations/convolution_strides.hpp>
+#include <stagecraft/ipu/plan_convolution.hpp>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// Found once for all convolutions that are alike.
+template <convolution_shape Shape, ipu_target Target, poplar_options Options>
+inline constexpr convolution_plan best_plan = plan_convolution(Shape, Target, Options);
+
+/// Options without those that do not matter for a shape.
+[[nodiscard]] constexpr poplar_options options_for(convolution_shape const& shape, poplar_options options) {
+  if (shape.operand() != dtype::float16) options.partials_type = dtype::float32;
+  return options;
+}
+/// A target without the parts that no plan asks for.
+[[nodiscard]] constexpr ipu_target target_for_plans(ipu_target target) {
+  ipu_target const any;
+  target.name = any.name;
+  target.tile_clock_frequency = any.tile_clock_frequency;
+  target.ipu_link_bits_per_second = any.ipu_link_bits_per_second;
+  target.ipu_link_efficiency_percent = any.ipu_link_efficiency_percent;
+  target.links_within_pair = any.links_within_pair;
+  target.links_across_ladder = any.links_across_ladder;
+  target.links_along_ladder = any.links_along_ladder;
+  target.sync_hop_nanoseconds = any.sync_hop_nanoseconds;
+  target.global_sync_cycles = any.global_sync_cycles;
+  target.host_bytes_per_second = any.host_bytes_per_second;
+  target.host_latency_cycles = any.host_latency_cycles;
+  target.streaming_memory_bytes = any.streaming_memory_bytes;
+  target.streaming_memory_bytes_per_second = any.streaming_memory_bytes_per_second;
+  target.streaming_memory_latency_cycles = any.streaming_memory_latency_cycles;
+  return target;
+}
+
+}  // namespace detail
+
+/// The plan of a convolution or matrix product.
+template <convolution_shape Shape, ipu_target Target, poplar_options Options>
+inline constexpr convolution_plan const& plan_of =
+    detail::best_plan<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options)>;
+
+namespace detail {
+
+constexpr void append_planned(lowered_step& step, convolution_shape const& shape, convolution_plan const& plan,
+                              poplar_options const& options, convolution_strides const& strides, int inputs,
+                              int weights, int result) {
+  tile_operation& operation =
+      step.add(operation_kind::convolution, static_cast<int>(shape.pass), {inputs, weights}, {result});
+  operation.plan = step.add_plan(shape, plan);
+  strides.write(operation);
+  operation.sizes[convolution_strides::count] = options.use_128bit_conv_unit_load ? 1 : 0;
+}
+
+}  // namespace detail
+
+/// result = input * kernel. `Shape` is that of the forward pass. The input is (batch, rows, columns, channels), the
+/// kernel (rows, columns, input channels of a group, output channels), the result as the input. A matrix product is
+/// one with a single place: input (batch, input channels), kernel (input channels, output channels).
+template <convolution_shape Shape, ipu_target Target, poplar_options Options>
+constexpr void append_convolution(lowered_step& step, int input, int kernel, int result) {
+  detail::append_planned(step, Shape, plan_of<Shape, Target, Options>, Options,
+                         detail::convolution_strides::forward(Shape), input, kernel, result);
+}
+
+/// The gradient of the input, from that of the result and the kernel: all as in the forward pass, whose shape is
+/// `Shape`. It is also the forward pass of a transposed convolution.
+template <convolution_shape Shape, ipu_target Target, poplar_options Options>
+constexpr void append_convolution_input_gradient(lowered_step& step, int result_gradient, int kernel,
+                                                 int input_gradient) {
+  constexpr convolution_shape shape = Shape.input_gradient();
+  detail::append_planned(step, shape, plan_of<shape, Target, Options>, Options,
+                         detail::convolution_strides::input_gradient(Shape), result_gradient, kernel, input_gradient);
+}
+
+/// The gradient of the kernel, from the input and the gradient of the result.
+template <convolution_shape Shape, ipu_target Target, poplar_options Options>
+constexpr void append_convolution_filter_gradient(lowered_step& step, int input, int result_gradient,
+                                                  int kernel_gradient) {
+  constexpr convolution_shape shape = Shape.filter_gradient();
+  detail::append_planned(step, shape, plan_of<shape, Target, Options>, Options,
+                         detail::convolution_strides::filter_gradient(Shape), input, result_gradient, kernel_gradient);
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of a layer of the user's own: one vertex on tile 0, which gets whole tensors. Level 3.
+#pragma once
+
+#include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/layer_inputs.hpp>
+#include <stagecraft/ipu/cycles/cast.hpp>
+#include <stagecraft/ipu/integers.hpp>
+#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/step_layout.hpp>
+#include <stagecraft/ipu/tile_mapping.hpp>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// Which step of the layer. Sizes of the operation: cycles of the worker, floating point operations, the number of the
+/// first operation that names its tensors.
+enum class custom_function : int {
+  forward,      ///< inputs, weights -> output, what is saved
+  backward,     ///< inputs, weights, output, what is saved, output gradient -> gradients of inputs and weights
+  more_tensors  ///< does nothing: names tensors that the operation behind it works on, too
+};
+
+namespace detail {
+
+/// The tensors of a custom operation. There may be more than one operation can name: those before it name the rest.
+struct custom_tensors {
+  static constexpr int most = lowered_step::most_tensors;
+  int inputs[most]{}, outputs[most]{};
+  int input_count = 0, output_count = 0;
+
+  constexpr custom_tensors() = default;
+  constexpr custom_tensors(lowered_step const& step, tile_operation const& operation) {
+    add(operation);
+    for (auto i = operation.sizes[2]; step.operations[i].kind == operation_kind::custom &&
+                                      step.operations[i].function == static_cast<int>(custom_function::more_tensors);
+         ++i)
+      add(step.operations[i]);
+  }
+
+  constexpr void add_input(int tensor) { inputs[input_count++] = tensor; }
+  constexpr void add_output(int tensor) { outputs[output_count++] = tensor; }
+
+ private:
+  constexpr void add(tile_operation const& operation) {
+    for (int i = 0; i < operation.input_count; ++i) add_input(operation.inputs[i]);
+    for (int i = 0; i < operation.output_count; ++i) add_output(operation.outputs[i]);
+  }
+};
+
+constexpr void append_custom(lowered_step& step, custom_function function, custom_tensors const& tensors,
+                             std::int64_t cycles, std::int64_t flops) {
+  int const first = step.operation_count;
+  int input = 0, output = 0;
+  auto const name_some = [&](tile_operation& operation) {
+    while (input < tensors.input_count && operation.input_count < tile_operation::most_inputs)
+      operation.inputs[operation.input_count++] = tensors.inputs[input++];
+    while (output < tensors.output_count && operation.output_count < tile_operation::most_outputs)
+      operation.outputs[operation.output_count++] = tensors.outputs[output++];
+  };
+  while (tensors.input_count - input > tile_operation::most_inputs ||
+         tensors.output_count - output > tile_operation::most_outputs)
+    name_some(step.add(operation_kind::custom, static_cast<int>(custom_function::more_tensors), {}, {}));
+  auto& operation = step.add(operation_kind::custom, static_cast<int>(function), {}, {});
+  name_some(operation);
+  operation.sizes[0] = cycles;
+  operation.sizes[1] = flops;
+  operation.sizes[2] = first;
+}
+
+/// What the worker takes for a step of the layer. The layer may say so itself, for a whole batch of inputs `in`:
+///
+///     constexpr std::int64_t forward_cycles(sc::layer_inputs const& in, int batch) const;
+///     constexpr std::int64_t backward_cycles(sc::layer_inputs const& in, int batch) const;
+///
+/// counts instructions of one worker, which issues one in every sixth cycle of the tile. Otherwise this is assumed:
+/// scalar code with two loads and the operation, 3 instructions, for each multiply-add that `flops` tells of, or, where
+/// these are more, for each element of inputs, weights and output; one more to store each element of the output.
+/// Backward twice as much, for the gradients of inputs and weights.
+template <class Call>
+constexpr std::int64_t custom_cycles(bool backward) {
+  shape shapes[Call::input_count]{};
+  std::int64_t elements = Call::output_elements();
+  for (int i = 0; i < Call::input_count; ++i) {
+    shapes[i] = Call::input_shape(i);
+    elements += Call::input_elements(i);
+  }
+  for (int i = 0; i < Call::parameter_count; ++i) elements += Call::parameter_info(i).size();
+  diagnostic problem;
+  layer_inputs const in(shapes, Call::input_count, {}, problem);
+  if constexpr (requires { Call::layer.forward_cycles(in, Call::batch); })
+    if (!backward) return Call::layer.forward_cycles(in, Call::batch);
+  if constexpr (requires { Call::layer.backward_cycles(in, Call::batch); })
+    if (backward) return Call::layer.backward_cycles(in, Call::batch);
+  std::int64_t const products = ceil_div(Call::batch * Call::graph.call(Call::call).flops, 2);
+  return (3 * larger(products, elements) + Call::output_elements()) * (backward ? 2 : 1);
+}
+template <class Call>
+constexpr std::int64_t custom_flops(bool backward) {
+  return Call::batch * Call::graph.call(Call::call).flops * (backward ? 2 : 1);
+}
+
+}  // namespace detail
+
+/// A layer's forward step. `Call` is a lowered_call.
+template <class Call>
+constexpr void append_custom_forward(lowered_step& step) {
+  detail::custom_tensors tensors;
+  for (int i = 0; i < Call::input_count; ++i) tensors.add_input(Call::input(step, i));
+  for (int i = 0; i < Call::parameter_count; ++i) tensors.add_input(Call::stored_weight(step, i));
+  tensors.add_output(Call::output(step));
+  if (Call::trains && Call::planned.needs.saved > 0)
+    tensors.add_output(Call::saved(step, 0, Call::planned.needs.saved, dtype::float32));
+  detail::append_custom(step, custom_function::forward, tensors, detail::custom_cycles<Call>(false),
+                        detail::custom_flops<Call>(false));
+}
+
+/// A layer's backward step: it writes the gradients of all inputs that are wanted, and of all trained weights.
+template <class Call>
+constexpr void append_custom_backward(lowered_step& step) {
+  auto const& needs = Call::planned.needs;
+  detail::custom_tensors tensors;
+  for (int i = 0; i < Call::input_count; ++i)
+    if (needs.input) tensors.add_input(Call::input(step, i));
+  for (int i = 0; i < Call::parameter_count; ++i) tensors.add_input(Call::stored_weight(step, i));
+  if (needs.output) tensors.add_input(Call::output(step));
+  if (needs.saved > 0) tensors.add_input(Call::saved(step, 0, needs.saved, dtype::float32));
+  tensors.add_input(Call::output_gradient(step));
+  for (int i = 0; i < Call::input_count; ++i)
+    if (Call::wants_input_gradient(i)) tensors.add_output(Call::input_gradient(step, i));
+  for (int i = 0; i < Call::parameter_count; ++i)
+    if (Call::parameter_info(i).trainable) tensors.add_output(Call::weight_gradient(step, i));
+  detail::append_custom(step, custom_function::backward, tensors, detail::custom_cycles<Call>(true),
+                        detail::custom_flops<Call>(true));
+}
+
+namespace detail {
+
+/// The user's code computes with float32 in any case: tensors of float16 are converted before and after it, by all
+/// workers of the tile.
+constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operation const& operation,
+                                          ipu_target const& target) {
+  custom_tensors const tensors(step, operation);
+  std::int64_t cycles = target.num_worker_contexts * operation.sizes[0];
+  for (int i = 0; i < tensors.input_count; ++i)
+    if (auto const& tensor = step.tensors[tensors.inputs[i]]; tensor.type == dtype::float16)
+      cycles += vertices::cast{dtype::float16, dtype::float32, tensor.elements}.cycles(target);
+  for (int i = 0; i < tensors.output_count; ++i)
+    if (auto const& tensor = step.tensors[tensors.outputs[i]]; tensor.type == dtype::float16)
+      cycles += vertices::cast{dtype::float32, dtype::float16, tensor.elements}.cycles(target);
+  return cycles;
+}
+
+}  // namespace detail
+
+/// Tile 0 receives all inputs, and has room for them and for the results, of float16 in both types.
+[[nodiscard]] constexpr operation_cost cost_of_custom(lowered_step const& step, tile_operation const& operation,
+                                                      ipu_target const& target) {
+  operation_cost cost;
+  if (static_cast<custom_function>(operation.function) == custom_function::more_tensors) return cost;
+  detail::custom_tensors const tensors(step, operation);
+  auto const add_memory = [&](tile_tensor const& tensor) {
+    cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(tensor.type));
+    if (tensor.type == dtype::float16) cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(dtype::float32));
+  };
+  std::int64_t received = 0, sent = 0;
+  for (int i = 0; i < tensors.input_count; ++i) {
+    auto const& tensor = step.tensors[tensors.inputs[i]];
+    received += tensor.elements * size_of(tensor.type);
+    add_memory(tensor);
+  }
+  for (int i = 0; i < tensors.output_count; ++i) {
+    auto const& tensor = step.tensors[tensors.outputs[i]];
+    sent += tile_mapping(tensor.elements, tensor.type, target).elements_of(0) * size_of(tensor.type);
+    add_memory(tensor);
+  }
+  cost.add_exchange(target, received);
+  cost.add_compute_set(detail::custom_tile_cycles(step, operation, target));
+  cost.add_exchange(target, sent);
+  cost.flops = operation.sizes[1];
+  return cost;
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Elementwise operations on the tiles where their results lie: popops' maps, popnn's non-linearities, poprand's
+// dropout. Level 3.
+#pragma once
+
+#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/operations/map_cost.hpp>
+#include <stagecraft/ipu/operations/map_function.hpp>
+#include <cstdint>
+#include <initializer_list>
+
+namespace stagecraft {
+
+/// What element e of the result reads of an operand: element (e / inner) % count. With a count of 0, element e itself,
+/// which lies on the same tile if both are mapped alike, and is received otherwise, as is all that has a count.
+struct map_operand {
+  int tensor = 0;
+  std::int64_t inner = 1;
+  std::int64_t count = 0;
+};
+
+/// `result` may be one of the operands whose count is 0. Operands of another type than the result's are converted.
+constexpr tile_operation& append_map(lowered_step& step, map_function function, int result,
+                                     std::initializer_list<map_operand> operands,
+                                     std::initializer_list<float> scalars = {}) {
+  tile_operation& operation = step.add(operation_kind::map, static_cast<int>(function), {}, {result});
+  for (map_operand const& operand : operands) {
+    operation.sizes[2 * operation.input_count] = operand.inner;
+    operation.sizes[2 * operation.input_count + 1] = operand.count;
+    operation.inputs[operation.input_count++] = operand.tensor;
+  }
+  int count = 0;
+  for (float const scalar : scalars) operation.scalars[count++] = scalar;
+  return operation;
+}
+
+/// The sum, product, maximum or minimum of any number of operands, which may be the result only if they come first.
+constexpr void append_merge(lowered_step& step, map_function function, int result, int const* operands, int count) {
+  for (int next = 0; next < count;) {
+    tile_operation& operation = append_map(step, function, result, {});
+    if (next > 0) operation.inputs[operation.input_count++] = result;
+    while (next < count && operation.input_count < tile_operation::most_inputs)
+      operation.inputs[operation.input_count++] = operands[next++];
+    for (int i = 0; i < operation.input_count; ++i) operation.sizes[2 * i] = 1;
+  }
+}
+
+namespace detail {
+
+constexpr void set_activation(tile_operation& operation, activation const& function) {
+  operation.sizes[map_activation_kind] = static_cast<std::int64_t>(function.kind);
+  operation.scalars[0] = function.alpha;
+  operation.scalars[1] = function.max_value;
+  operation.scalars[2] = function.threshold;
+}
+
+}  // namespace detail
+
+/// y = f(x) for an elementwise activation; y may be x.
+constexpr void append_activation_map(lowered_step& step, activation const& function, int x, int y) {
+  detail::set_activation(append_map(step, map_function::activation, y, {{x}}), function);
+}
+/// dx = f' dy, where f' follows from the input of f if function.gradient_needs_input(), else from its output. dx may be
+/// dy.
+constexpr void append_activation_gradient_map(lowered_step& step, activation const& function, int dy, int x_or_y,
+                                              int dx) {
+  detail::set_activation(append_map(step, map_function::activation_gradient, dx, {{dy}, {x_or_y}}), function);
+}
+
+/// y = x / (1 - rate) or 0, at random: the same numbers as the host draws. With `channels`, one number decides about
+/// all `positions` of a channel in a sample. A seed of 0 is the trainer's.
+constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std::uint64_t seed, bool gradient = false,
+                              std::int64_t positions = 0, std::int64_t channels = 0) {
+  auto const function = gradient ? map_function::dropout_gradient : map_function::dropout;
+  tile_operation& operation = append_map(step, function, y, {{x}}, {rate});
+  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
+  operation.sizes[detail::map_dropout_positions] = positions;
+  operation.sizes[detail::map_dropout_channels] = channels;
+}
+
+/// Adds a micro-batch's gradient to an accumulator, which counts as 0 before the first of a weight update. As a running
+/// mean, the accumulator is scaled to n / (n + 1) first, where n is the number of micro-batches before.
+constexpr void append_accumulate(lowered_step& step, int accumulator, int gradient, bool running_mean = false) {
+  append_map(step, map_function::accumulate, accumulator, {{accumulator}, {gradient}}, {running_mean ? 1.0F : 0.0F});
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What elementwise operations cost: one exchange for the operands that lie elsewhere, one compute set. Level 3.
+#pragma once
+
+#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/operations/map_activation_cost.hpp>
+#include <stagecraft/ipu/operations/map_function.hpp>
+#include <stagecraft/ipu/operations/map_work.hpp>
+#include <stagecraft/ipu/operations/vertex_work.hpp>
+#include <stagecraft/ipu/step_layout.hpp>
+#include <stagecraft/ipu/tile_mapping.hpp>
+#include <cstdint>
+
+namespace stagecraft {
+
+namespace detail {
+
+[[nodiscard]] constexpr activation activation_of(tile_operation const& operation) noexcept {
+  return {static_cast<activation_kind>(operation.sizes[map_activation_kind]), operation.scalars[0],
+          operation.scalars[1], operation.scalars[2]};
+}
+
+/// Several operands become one, one after the other.
+constexpr void add_merge(map_work& work, map_read const* reads, int count, vertices::binary_operation operation,
+                         bool in_place) noexcept {
+  work.expand(reads[0]);
+  if (count == 1) work.copy(work.type);
+  for (int i = 1; i < count; ++i) work.binary(operation, reads[i], in_place || i > 1 || reads[0].count != 0);
+}
+
+/// A channel's random numbers and the products with them, or an element's.
+constexpr void add_dropout(map_work& work, tile_operation const& operation, bool in_place) noexcept {
+  std::int64_t const channels = operation.sizes[map_dropout_channels];
+  if (channels == 0) {
+    work.random(work.elements);
+    return work.scalar(vertices::binary_operation::multiply, in_place);
+  }
+  map_read const mask{work.type, 1, channels, 1, false};
+  std::int64_t const samples = 1 + ceil_div(work.elements - 1, channels * operation.sizes[map_dropout_positions]);
+  work.random(smaller(work.elements, samples * channels));
+  work.binary(vertices::binary_operation::multiply, mask, in_place);
+}
+
+/// The vertices of a tile with `elements` elements of the result.
+[[nodiscard]] constexpr map_work map_work_of(lowered_step const& step, tile_operation const& operation,
+                                             ipu_target const& target, std::int64_t elements) {
+  using enum vertices::binary_operation;
+  using unary = vertices::unary_operation;
+  map_work work{target, step.output_of(operation).type, elements};
+  map_read reads[tile_operation::most_inputs]{};
+  int const count = operation.input_count;
+  for (int i = 0; i < count; ++i) reads[i] = read_of(step, operation, i, target);
+  bool const in_place = count > 0 && operation.inputs[0] == operation.outputs[0];
+  auto const function = static_cast<map_function>(operation.function);
+  // The first operand as it is needed by functions that take the others in their own ways.
+  auto const first = [&] {
+    work.expand(reads[0]);
+    return in_place || reads[0].count != 0 || reads[0].type != work.type;
+  };
+  switch (function) {
+    case map_function::copy: work.copy(reads[0].type); break;
+    case map_function::fill: work.fill(); break;
+    case map_function::add: add_merge(work, reads, count, add, in_place); break;
+    case map_function::multiply: add_merge(work, reads, count, multiply, in_place); break;
+    case map_function::maximum: add_merge(work, reads, count, maximum, in_place); break;
+    case map_function::minimum: add_merge(work, reads, count, minimum, in_place); break;
+    case map_function::average:
+      add_merge(work, reads, count, add, in_place);
+      work.scalar(multiply);
+      break;
+    case map_function::subtract: work.binary(subtract, reads[1], first()); break;
+    case map_function::divide: work.binary(divide, reads[1], first()); break;
+    case map_function::scaled_add:
+      if (!first()) work.copy(work.type);
+      if (reads[1].count != 0) work.expand(reads[1]);
+      work.scaled_add(vertices::scaled_operation::add, reads[1].count != 0 ? work.type : reads[1].type);
+      break;
+    case map_function::scale: work.scalar(multiply, first()); break;
+    case map_function::offset: work.scalar(add, first()); break;
+    case map_function::multiply_add:
+      work.binary(multiply, reads[1], first());
+      work.binary(add, reads[2], true);
+      break;
+    case map_function::square: work.unary(unary::square, first()); break;
+    case map_function::square_difference:
+      work.binary(subtract, reads[1], first());
+      work.unary(unary::square);
+      break;
+    case map_function::sqrt: work.unary(unary::sqrt, first()); break;
+    case map_function::rsqrt:
+      if (operation.scalars[0] == 0)
+        work.unary(unary::rsqrt, first());
+      else
+        work.scalar(variance_to_inv_std_dev, first());
+      break;
+    case map_function::exponent: work.unary(unary::exponent, first()); break;
+    case map_function::logarithm: work.unary(unary::logarithm, first()); break;
+    case map_function::accumulate:
+      work.scaled_add(
+          operation.scalars[0] != 0 ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
+          reads[1].type);
+      break;
+    case map_function::activation: add_activation(work, activation_of(operation), first()); break;
+    case map_function::activation_gradient:
+      work.convert(reads[1]);
+      add_activation_gradient(work, activation_of(operation), first());
+      break;
+    case map_function::dropout:
+    case map_function::dropout_gradient: add_dropout(work, operation, first()); break;
+    case map_function::maximum_gradient:
+      for (int i = 1; i + 1 < count; ++i) {  // a product with each comparison
+        work.binary(greater_than, false);
+        work.binary(multiply, first() || i > 1);
+      }
+      break;
+    case map_function::prelu:  // max(x, 0) + slope min(x, 0)
+      work.scalar(minimum, false);
+      work.binary(multiply, reads[1], true);
+      work.scalar(maximum, first());
+      work.binary(add);
+      break;
+    case map_function::prelu_gradient:  // both comparisons, one times the slope, their sum times the gradient
+      work.scalar(greater_than, false);
+      work.binary(multiply, reads[1], true);
+      work.scalar(greater_than, first());
+      work.binary(add);
+      work.binary(multiply);
+      break;
+    case map_function::prelu_slope_gradient:
+      work.scalar(minimum, first());
+      work.binary(multiply, reads[1], true);
+      break;
+  }
+  return work;
+}
+
+}  // namespace detail
+
+/// Tile 0 receives most.
+[[nodiscard]] constexpr operation_cost cost_of_map(lowered_step const& step, tile_operation const& operation,
+                                                   ipu_target const& target) {
+  auto const& result = step.output_of(operation);
+  tile_mapping const mapping{result.elements, result.type, target};
+  operation_cost cost;
+  if (result.elements == 0) return cost;
+  std::int64_t bytes = 0;
+  for (int i = 0; i < operation.input_count; ++i) {
+    auto const received = detail::read_of(step, operation, i, target).received_bytes(mapping.elements_of(0));
+    bytes += received;
+    cost.temporary_bytes += rounded_bytes(received);
+  }
+  cost.add_exchange(target, bytes);
+  detail::add_compute_set(cost, {mapping.elements, mapping.elements_per_tile}, [&](std::int64_t elements) {
+    auto const work = detail::map_work_of(step, operation, target, elements);
+    return vertex_work{work.cycles, work.flops};
+  });
+  return cost;
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies of elements to other places of a tensor: slices, borders, parts of a concatenation, repetitions and
+// transpositions. What popops and poputil do by views and copies. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/integers.hpp>
+#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/operations/rearranged_box.hpp>
+#include <stagecraft/ipu/operations/repeated_field.hpp>
+#include <stagecraft/ipu/step_layout.hpp>
+#include <cstdint>
+#include <initializer_list>
+
+namespace stagecraft {
+
+/// Copies into a box of the result; what becomes of its elements outside the box.
+enum class rearrange_function : int {
+  copy,            ///< they stay as they are
+  copy_and_clear,  ///< they become 0
+  repeat           ///< there is no box: pixels of images are repeated
+};
+
+/// A box of the result becomes copies of the input's elements.
+///
+/// Each tile receives one element of the input for each of its elements of the result that are in the box, then copies
+/// them into place. As in ipu_target::memcpy_bytes_per_cycle, 8 bytes are copied (or cleared) in a cycle, however short
+/// the pieces are: no vertex is published for it.
+constexpr void append_rearrange(lowered_step& step, rearrange_function function, int input, int result,
+                                rearranged_box const& box) {
+  tile_operation& operation = step.add(operation_kind::rearrange, static_cast<int>(function), {input}, {result});
+  for (int axis = 0; axis < box_axes::count; ++axis) {
+    std::int64_t* const sizes = operation.sizes + 4 * axis;
+    sizes[0] = box.extents[axis];
+    sizes[1] = box.first[axis];
+    sizes[2] = box.counts[axis];
+    sizes[3] = box.source_stride[axis];
+  }
+  operation.sizes[4 * box_axes::count] = box.source_first;
+}
+
+/// The result is the part of the input that begins at `first`. Axes of the input and the result, the outermost first.
+constexpr void append_slice(lowered_step& step, int input, int result, box_axes const& input_axes,
+                            box_axes const& first, box_axes const& result_axes) {
+  rearranged_box box{.extents = result_axes, .counts = result_axes};
+  for (int axis = 0; axis < box_axes::count; ++axis) {
+    box.source_stride.of[axis] = input_axes.stride(axis);
+    box.source_first += first[axis] * input_axes.stride(axis);
+  }
+  append_rearrange(step, rearrange_function::copy, input, result, box);
+}
+
+namespace detail {
+
+constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const& first, box_axes const& result_axes) {
+  rearranged_box box{.extents = result_axes, .first = first, .counts = input_axes};
+  for (int axis = 0; axis < box_axes::count; ++axis) box.source_stride.of[axis] = input_axes.stride(axis);
+  return box;
+}
+
+}  // namespace detail
+
+/// The part of the result that begins at `first` becomes the input: one operation for each input of a concatenation.
+constexpr void append_part(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
+                           box_axes const& result_axes) {
+  append_rearrange(step, rearrange_function::copy, input, result, detail::box_of_part(input_axes, first, result_axes));
+}
+
+/// The same, with zeros around it.
+constexpr void append_pad(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
+                          box_axes const& result_axes) {
+  append_rearrange(step, rearrange_function::copy_and_clear, input, result,
+                   detail::box_of_part(input_axes, first, result_axes));
+}
+
+/// Pixels of images are repeated. As above, but a tile receives what is repeated in a row, or in whole rows, only once.
+constexpr void append_repeat(lowered_step& step, int input, int result, repeated_field const& field) {
+  tile_operation& operation =
+      step.add(operation_kind::rearrange, static_cast<int>(rearrange_function::repeat), {input}, {result});
+  std::int64_t* size = operation.sizes;
+  for (std::int64_t const number : {field.images, field.rows, field.columns, field.channels, field.down, field.across})
+    *size++ = number;
+}
+
+/// Axis i of the result is axis order[i] of the input.
+constexpr void append_transpose(lowered_step& step, int input, int result, box_axes const& input_axes,
+                                box_axes const& order) {
+  rearranged_box box;
+  for (int axis = 0; axis < box_axes::count; ++axis) {
+    int const from = static_cast<int>(order[axis]);
+    box.extents.of[axis] = box.counts.of[axis] = input_axes[from];
+    box.source_stride.of[axis] = input_axes.stride(from);
+  }
+  append_rearrange(step, rearrange_function::copy, input, result, box);
+}
+
+namespace detail {
+
+[[nodiscard]] constexpr rearranged_box box_of(tile_operation const& operation) noexcept {
+  rearranged_box box;
+  for (int axis = 0; axis < box_axes::count; ++axis) {
+    std::int64_t const* const sizes = operation.sizes + 4 * axis;
+    box.extents.of[axis] = sizes[0];
+    box.first.of[axis] = sizes[1];
+    box.counts.of[axis] = sizes[2];
+    box.source_stride.of[axis] = sizes[3];
+  }
+  box.source_first = operation.sizes[4 * box_axes::count];
+  return box;
+}
+
+[[nodiscard]] constexpr repeated_field field_of(tile_operation const& operation) noexcept {
+  auto const& sizes = operation.sizes;
+  return {sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]};
+}
+
+/// Cycles in which a tile writes `elements` elements of the result.
+[[nodiscard]] constexpr std::int64_t rearrange_cycles(ipu_target const& target, dtype type, std::int64_t elements) {
+  return ceil_div(elements * size_of(type), target.memcpy_bytes_per_cycle);
+}
+
+}  // namespace detail
+
+[[nodiscard]] constexpr operation_cost cost_of_rearrange(lowered_step const& step, tile_operation const& operation,
+                                                         ipu_target const& target) {
+  auto const& result = step.output_of(operation);
+  tile_mapping const mapping(result.elements, result.type, target);
+  auto const function = static_cast<rearrange_function>(operation.function);
+  std::int64_t const received = function == rearrange_function::repeat
+                                    ? detail::field_of(operation).most_received(mapping)
+                                    : detail::box_of(operation).most_on_a_tile(mapping);
+  std::int64_t const written = function == rearrange_function::copy ? received : mapping.elements_of(0);
+  operation_cost cost;
+  cost.add_exchange(target, received * size_of(result.type));
+  cost.add_compute_set(detail::rearrange_cycles(target, result.type, written));
+  cost.temporary_bytes = rounded_bytes(received * size_of(result.type));
+  return cost;
+}
+
+}  // namespace stagecraft

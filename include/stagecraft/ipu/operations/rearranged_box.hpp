@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which element of its input each element of a rearranged tensor is. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/integers.hpp>
+#include <stagecraft/ipu/tile_mapping.hpp>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// Numbers for each of up to four axes, the outermost first; shorter tensors have leading axes of length 1.
+struct box_axes {
+  static constexpr int count = 4;
+
+  std::int64_t of[count]{1, 1, 1, 1};
+
+  constexpr box_axes(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) noexcept : of{a, b, c, d} {}
+
+  [[nodiscard]] constexpr std::int64_t operator[](int axis) const noexcept { return of[axis]; }
+  [[nodiscard]] constexpr std::int64_t elements() const noexcept { return of[0] * of[1] * of[2] * of[3]; }
+  /// From an element to the next along an axis, in row-major order.
+  [[nodiscard]] constexpr std::int64_t stride(int axis) const noexcept {
+    std::int64_t result = 1;
+    for (int i = axis + 1; i < count; ++i) result *= of[i];
+    return result;
+  }
+};
+
+/// A box of a row-major result: element x of it, counted from `first` in each axis, is element
+/// source_first + the sum of x * source_stride of the input.
+struct rearranged_box {
+  box_axes extents{1, 1, 1, 1};  ///< of the whole result
+  box_axes first{0, 0, 0, 0};
+  box_axes counts{1, 1, 1, 1};
+  box_axes source_stride{0, 0, 0, 0};
+  std::int64_t source_first = 0;
+
+  /// Whether all elements of the result are in the box.
+  [[nodiscard]] constexpr bool is_whole() const noexcept { return counts.elements() == extents.elements(); }
+
+  /// The element of the input that an element of the result is; -1 outside the box.
+  [[nodiscard]] constexpr std::int64_t source_of(std::int64_t element) const noexcept {
+    std::int64_t source = source_first, rest = element, stride = extents.elements();
+    for (int axis = 0; axis < box_axes::count; ++axis) {
+      stride /= extents[axis];
+      std::int64_t const x = rest / stride - first[axis];
+      rest %= stride;
+      if (x < 0 || x >= counts[axis]) return -1;
+      source += x * source_stride[axis];
+    }
+    return source;
+  }
+
+  /// How many of the result's elements below `element` are in the box.
+  [[nodiscard]] constexpr std::int64_t elements_before(std::int64_t element) const noexcept {
+    std::int64_t result = 0, rest = element, stride = extents.elements(), inside = counts.elements();
+    for (int axis = 0; axis < box_axes::count && rest > 0; ++axis) {
+      stride /= extents[axis];
+      inside /= counts[axis];
+      std::int64_t const x = rest / stride - first[axis];
+      rest %= stride;
+      if (x < 0) return result;
+      if (x >= counts[axis]) return result + counts[axis] * inside;
+      result += x * inside;
+    }
+    return result;
+  }
+
+  /// How many of the elements of the tile with most of them are in the box. That need not be tile 0, if the box does
+  /// not begin there.
+  [[nodiscard]] constexpr std::int64_t most_on_a_tile(tile_mapping const& mapping) const noexcept {
+    if (is_whole()) return mapping.elements_of(0);
+    std::int64_t const bound = most_of_run(mapping.elements_per_tile);
+    // Behind axes of which all is in the box, the pieces of tiles that begin at the same place are alike.
+    std::int64_t period = extents.elements();
+    for (int axis = 0; counts[axis] == extents[axis]; ++axis) period /= extents[axis];
+    std::int64_t const tiles = detail::smaller(
+        mapping.tiles_used(), period / detail::greatest_common_divisor(mapping.elements_per_tile, period));
+    std::int64_t most = 0, before = 0;
+    for (int tile = 0; tile < tiles && most < bound; ++tile) {
+      std::int64_t const upto = elements_before(mapping.last(tile));
+      most = detail::larger(most, upto - before);
+      before = upto;
+    }
+    return most;
+  }
+
+ private:
+  /// At most so many of `length` elements that lie behind each other are in the box.
+  [[nodiscard]] constexpr std::int64_t most_of_run(std::int64_t length) const noexcept {
+    std::int64_t result = 0, rest = length, stride = extents.elements(), inside = counts.elements();
+    std::int64_t most = inside;
+    for (int axis = 0; axis < box_axes::count; ++axis) {
+      stride /= extents[axis];
+      inside /= counts[axis];
+      std::int64_t const whole = rest / stride;
+      rest %= stride;
+      // A run of whole periods has so many of the box, and no more if it is longer than the box.
+      if (whole >= counts[axis]) return detail::smaller(most, result + counts[axis] * inside);
+      result += whole * inside;
+    }
+    return detail::smaller(most, result);
+  }
+};
+
+}  // namespace stagecraft

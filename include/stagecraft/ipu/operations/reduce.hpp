@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions over an axis, on many tiles: popops::reduceMany. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/operations/reduce_cost.hpp>
+#include <stagecraft/ipu/operations/reduce_function.hpp>
+#include <cstdint>
+#include <initializer_list>
+
+namespace stagecraft {
+
+/// (outer, reduced, inner) -> (outer, inner): reduces the middle one of three axes, and multiplies the result with
+/// `scale`. Partial results are float32.
+/// With `samples`, which is possible for an outer of 1, the middle axis is a batch of so many samples, each of several
+/// rows: those of samples that only fill the batch do not count, and a scale for all of them becomes one for the rest.
+constexpr void append_reduce(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
+                             int result, std::int64_t outer, std::int64_t reduced, std::int64_t inner, float scale = 1,
+                             std::int64_t samples = 0) {
+  tile_operation& operation = step.add(operation_kind::reduce, static_cast<int>(function), inputs, {result});
+  operation.sizes[0] = outer;
+  operation.sizes[1] = reduced;
+  operation.sizes[2] = inner;
+  operation.sizes[3] = samples;
+  operation.scalars[0] = scale;
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What reductions make of the elements along an axis. Level 3.
+#pragma once
+
+namespace stagecraft {
+
+enum class reduce_function : int {
+  sum,
+  mean,
+  sum_of_squares,
+  sum_of_products,  ///< of two inputs, element by element
+  maximum
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The losses of the library as operations on rows know them, and what they cost. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/cycles/binary_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast_op.hpp>
+#include <stagecraft/ipu/cycles/fill.hpp>
+#include <stagecraft/ipu/cycles/loss_transform.hpp>
+#include <stagecraft/ipu/cycles/non_linearity.hpp>
+#include <stagecraft/ipu/cycles/scaled_add.hpp>
+#include <stagecraft/ipu/cycles/unary_op.hpp>
+#include <stagecraft/ipu/operations/vertex_work.hpp>
+#include <stagecraft/ipu/tile_operation.hpp>
+#include <stagecraft/losses/losses.hpp>
+#include <cstdint>
+
+namespace stagecraft {
+
+enum class loss_kind : int {
+  sparse_categorical_crossentropy,
+  categorical_crossentropy,
+  binary_crossentropy,
+  mean_squared_error,
+  mean_absolute_error,
+  huber
+};
+
+/// A loss's definition, as an operation carries it: sizes[3] the kind, sizes[4] whether predictions are logits,
+/// scalars[0] the option. (sizes[6] and scalars[1] are those of append_loss.)
+struct loss_rule {
+  loss_kind kind = loss_kind::mean_squared_error;
+  bool from_logits = false;
+  float option = 0;  ///< label_smoothing, or huber's delta
+
+  constexpr loss_rule() = default;
+  constexpr explicit loss_rule(losses::sparse_categorical_crossentropy const& loss) noexcept
+      : kind(loss_kind::sparse_categorical_crossentropy), from_logits(loss.from_logits) {}
+  constexpr explicit loss_rule(losses::categorical_crossentropy const& loss) noexcept
+      : kind(loss_kind::categorical_crossentropy), from_logits(loss.from_logits), option(loss.label_smoothing) {}
+  constexpr explicit loss_rule(losses::binary_crossentropy const& loss) noexcept
+      : kind(loss_kind::binary_crossentropy), from_logits(loss.from_logits), option(loss.label_smoothing) {}
+  constexpr explicit loss_rule(losses::mean_squared_error const&) noexcept {}
+  constexpr explicit loss_rule(losses::mean_absolute_error const&) noexcept : kind(loss_kind::mean_absolute_error) {}
+  constexpr explicit loss_rule(losses::huber const& loss) noexcept : kind(loss_kind::huber), option(loss.delta) {}
+
+  [[nodiscard]] static constexpr loss_rule of(tile_operation const& operation) noexcept {
+    loss_rule rule;
+    rule.kind = static_cast<loss_kind>(operation.sizes[3]);
+    rule.from_logits = operation.sizes[4] != 0;
+    rule.option = operation.scalars[0];
+    return rule;
+  }
+  constexpr void write_to(tile_operation& operation) const noexcept {
+    operation.sizes[3] = static_cast<int>(kind);
+    operation.sizes[4] = from_logits ? 1 : 0;
+    operation.scalars[0] = option;
+  }
+
+  [[nodiscard]] constexpr bool is_categorical() const noexcept {
+    return kind == loss_kind::sparse_categorical_crossentropy || kind == loss_kind::categorical_crossentropy;
+  }
+  /// Whether probabilities have to be computed from the predictions first.
+  [[nodiscard]] constexpr bool needs_softmax() const noexcept { return is_categorical() && from_logits; }
+};
+
+namespace detail {
+
+/// popnn has a vertex for cross entropy behind softmax and one for squared differences, which give losses and
+/// gradients: loss_transform. What else the definitions ask for is put together from popops' operations:
+/// - probabilities: two for clipping them; categorical: sums, their inverses and products with these;
+/// - class numbers: a matrix of ones and zeros is filled;
+/// - smoothed targets: a product and a sum;
+/// - binary: cross entropy for both answers, whose probabilities and targets are differences from 1, and the sum;
+///   logits: sigmoid;
+/// - mean absolute error: difference, absolute value, sign;
+/// - huber: difference, absolute value, the smaller of it and delta: m (|e| - m / 2); two for clipping the gradient;
+/// - then sums over rows, times the rows' scales, as is the gradient, and over the tile.
+constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t rows, std::int64_t columns,
+                                bool with_gradient, ipu_target const& target) {
+  using vertices::binary_operation, vertices::unary_operation;
+  int const workers = target.num_worker_contexts;
+  auto const elements = rows * columns;
+  vertex_work work;
+  auto const scalar = [&](binary_operation operation, int times = 1) {
+    for (int i = 0; i < times; ++i) work.add(vertices::broadcast_op{operation, type, elements, true}, target);
+  };
+  auto const binary = [&](binary_operation operation) {
+    work.add(vertices::binary_op{operation, type, elements, true}, target);
+  };
+  auto const unary = [&](unary_operation operation) {
+    work.add(vertices::unary_op{operation, type, elements, true}, target);
+  };
+  auto const times_number_of_row = [&] {
+    work += combined_rows(binary_operation::multiply, type, rows, columns, target);
+  };
+  // Workers share out the rows or, where that is faster, the elements of one row after the other.
+  auto const transform = [&](bool is_cross_entropy) {
+    vertices::loss_transform const of_row{is_cross_entropy, type, columns};
+    vertices::loss_transform const of_worker{is_cross_entropy, type, ceil_div(columns, workers)};
+    work += {workers * smaller(ceil_div(rows, workers) * of_row.worker_cycles(), rows * of_worker.worker_cycles()),
+             rows * of_row.flops()};
+  };
+  auto const clip = [&] {
+    scalar(binary_operation::maximum);
+    scalar(binary_operation::minimum);
+  };
+  if ((rule.kind == loss_kind::categorical_crossentropy || rule.kind == loss_kind::binary_crossentropy) &&
+      rule.option != 0) {
+    scalar(binary_operation::multiply);
+    scalar(binary_operation::add);
+  }
+  switch (rule.kind) {
+    case loss_kind::sparse_categorical_crossentropy:
+    case loss_kind::categorical_crossentropy:
+      if (!rule.from_logits) {
+        clip();
+        work += reduced_rows(vertices::reduce_operation::add, type, dtype::float32, rows, columns, target);
+        work.add(vertices::unary_op{unary_operation::inverse, dtype::float32, rows, true}, target);
+        times_number_of_row();
+      }
+      if (rule.kind == loss_kind::sparse_categorical_crossentropy)
+        work.cycles += workers * vertices::fill{type, ceil_div(elements, workers)}.worker_cycles(target);
+      transform(true);
+      break;
+    case loss_kind::binary_crossentropy:
+      if (rule.from_logits)
+        work.add(vertices::non_linearity{vertices::non_linearity_type::sigmoid, type, elements, true}, target);
+      else
+        clip();
+      scalar(binary_operation::subtract, 2);
+      transform(true);
+      transform(true);
+      if (with_gradient) binary(binary_operation::add);
+      break;
+    case loss_kind::mean_squared_error: transform(false); break;
+    case loss_kind::mean_absolute_error:
+      binary(binary_operation::subtract);
+      if (with_gradient) unary(unary_operation::signum);
+      unary(unary_operation::absolute);
+      break;
+    case loss_kind::huber:
+      binary(binary_operation::subtract);
+      if (with_gradient) clip();
+      unary(unary_operation::absolute);
+      scalar(binary_operation::minimum);
+      work.add(vertices::scaled_add{vertices::scaled_operation::subtract, type, type, elements}, target);
+      binary(binary_operation::multiply);
+      break;
+  }
+  work += reduced_rows(vertices::reduce_operation::add, type, dtype::float32, rows, columns, target);
+  work.add(vertices::binary_op{binary_operation::multiply, dtype::float32, rows, true}, target);
+  if (with_gradient) times_number_of_row();
+  work += reduced_elements(vertices::reduce_operation::add, dtype::float32, rows, target);
+  return work;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft

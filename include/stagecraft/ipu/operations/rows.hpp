@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions of whole rows: softmax and its gradient, losses and theirs. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/cycles/binary_op.hpp>
+#include <stagecraft/ipu/cycles/cast.hpp>
+#include <stagecraft/ipu/cycles/unary_op.hpp>
+#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/operations/row_losses.hpp>
+#include <stagecraft/ipu/operations/vertex_work.hpp>
+#include <stagecraft/ipu/step_layout.hpp>
+#include <stagecraft/ipu/tile_mapping.hpp>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// What is done with each row. Sizes of an operation: outer, columns, inner, and of a loss what `loss_rule` keeps
+/// there. Rows go to the tiles in equal shares: a tile receives its rows, works on them without asking others, and the
+/// results are sent to the tiles where they belong.
+enum class rows_function : int {
+  softmax_of_rows,   ///< x -> y
+  softmax_gradient,  ///< dy, y -> dx
+  loss,              ///< prediction, targets, scales -> loss
+  loss_gradient      ///< prediction, targets, scales -> loss, gradient
+};
+
+/// y = softmax(x) along the middle one of (outer, columns, inner).
+constexpr void append_softmax(lowered_step& step, int x, int y, std::int64_t outer, std::int64_t columns,
+                              std::int64_t inner) {
+  auto& operation = step.add(operation_kind::rows, static_cast<int>(rows_function::softmax_of_rows), {x}, {y});
+  operation.sizes[0] = outer;
+  operation.sizes[1] = columns;
+  operation.sizes[2] = inner;
+}
+
+/// dx = y * (dy - sum(y * dy)) along the middle one of (outer, columns, inner). dx may be dy.
+constexpr void append_softmax_gradient(lowered_step& step, int dy, int y, int dx, std::int64_t outer,
+                                       std::int64_t columns, std::int64_t inner) {
+  auto& operation = step.add(operation_kind::rows, static_cast<int>(rows_function::softmax_gradient), {dy, y}, {dx});
+  operation.sizes[0] = outer;
+  operation.sizes[1] = columns;
+  operation.sizes[2] = inner;
+}
+
+/// How a loss's gradient is scaled, besides by the rows' scales.
+struct loss_scale {
+  float factor = 1;
+  bool running_mean = false;  ///< and divided by the number of micro-batches of this weight update so far
+};
+
+/// loss = the sum over rows of scale * loss(row), one number, and, unless `gradient` is -1, the gradient of that by the
+/// prediction. prediction (rows, columns); targets (rows) class numbers for sparse losses, else (rows, columns);
+/// scales (rows), where 0 makes a row count for nothing. Definitions as in kernels/loss.hpp.
+template <class Loss>
+constexpr void append_loss(lowered_step& step, Loss const& loss, int prediction, int targets, int scales, int result,
+                           int gradient, std::int64_t rows, std::int64_t columns, loss_scale const& scale = {}) {
+  auto& operation = gradient < 0 ? step.add(operation_kind::rows, static_cast<int>(rows_function::loss),
+                                            {prediction, targets, scales}, {result})
+                                 : step.add(operation_kind::rows, static_cast<int>(rows_function::loss_gradient),
+                                            {prediction, targets, scales}, {result, gradient});
+  operation.sizes[0] = rows;
+  operation.sizes[1] = columns;
+  operation.sizes[2] = 1;
+  operation.sizes[6] = scale.running_mean ? 1 : 0;
+  operation.scalars[1] = scale.factor;
+  loss_rule(loss).write_to(operation);
+}
+
+namespace detail {
+
+/// Softmax as popnn makes it of popops' operations: differences from each row's maximum, exponents, and products with
+/// one inverse for each row of their sums, which are float32. Source: poplibs, lib/popnn/NonLinearity.cpp, softmaxImpl.
+constexpr vertex_work softmax_work(dtype type, std::int64_t rows, std::int64_t columns, ipu_target const& target) {
+  using vertices::binary_operation, vertices::reduce_operation, vertices::unary_operation;
+  auto work = reduced_rows(reduce_operation::max, type, type, rows, columns, target);
+  work += combined_rows(binary_operation::subtract, type, rows, columns, target);
+  work.add(vertices::unary_op{unary_operation::exponent, type, rows * columns, true}, target);
+  work += reduced_rows(reduce_operation::add, type, dtype::float32, rows, columns, target);
+  work.add(vertices::unary_op{unary_operation::inverse, dtype::float32, rows, true}, target);
+  if (type == dtype::float16) work.add(vertices::cast{dtype::float32, dtype::float16, rows}, target);
+  work += combined_rows(binary_operation::multiply, type, rows, columns, target);
+  return work;
+}
+
+/// Products of y and dy, less y times the sum of these. Source: the same, softmaxInputGradientImpl.
+constexpr vertex_work softmax_gradient_work(dtype type, std::int64_t rows, std::int64_t columns,
+                                            ipu_target const& target) {
+  using vertices::binary_operation;
+  vertex_work work;
+  work.add(vertices::binary_op{binary_operation::multiply, type, rows * columns}, target);
+  work += reduced_rows(vertices::reduce_operation::add, type, type, rows, columns, target);
+  work += combined_rows(binary_operation::multiply, type, rows, columns, target);
+  work.add(vertices::binary_op{binary_operation::subtract, type, rows * columns, true}, target);
+  return work;
+}
+
+/// What a tile does with its rows.
+constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& operation, std::int64_t rows,
+                                ipu_target const& target) {
+  auto const type = step.input_of(operation).type;
+  auto const columns = operation.sizes[1];
+  switch (static_cast<rows_function>(operation.function)) {
+    case rows_function::softmax_of_rows: return softmax_work(type, rows, columns, target);
+    case rows_function::softmax_gradient: return softmax_gradient_work(type, rows, columns, target);
+    default: break;
+  }
+  bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
+  auto const rule = loss_rule::of(operation);
+  auto work = rule.needs_softmax() ? softmax_work(type, rows, columns, target) : vertex_work{};
+  work += loss_work(rule, type, rows, columns, with_gradient, target);
+  return work;
+}
+
+/// Elements of an operand in a row.
+constexpr std::int64_t row_elements(lowered_step const& step, tile_operation const& operation, int input) {
+  return step.input_of(operation, input).elements / (operation.sizes[0] * operation.sizes[2]);
+}
+
+}  // namespace detail
+
+/// A tile's copies: its rows of all operands, of which the first becomes the result; of a loss, the sum over its rows,
+/// and on tile 0 what all tiles have found, which is added up there.
+[[nodiscard]] constexpr operation_cost cost_of_rows(lowered_step const& step, tile_operation const& operation,
+                                                    ipu_target const& target) {
+  operation_cost cost;
+  detail::equal_shares const shares(operation.sizes[0] * operation.sizes[2], target);
+  std::int64_t received = 0;
+  for (int i = 0; i < operation.input_count; ++i) {
+    auto const bytes =
+        shares.of(0) * detail::row_elements(step, operation, i) * size_of(step.input_of(operation, i).type);
+    received += bytes;
+    cost.temporary_bytes += rounded_bytes(bytes);
+  }
+  cost.add_exchange(target, received);
+  detail::add_compute_set(cost, shares,
+                          [&](std::int64_t rows) { return detail::rows_work(step, operation, rows, target); });
+  auto const function = static_cast<rows_function>(operation.function);
+  bool const is_loss = function == rows_function::loss || function == rows_function::loss_gradient;
+  std::int64_t sent = 0;
+  if (function != rows_function::loss) {
+    auto const& result = step.output_of(operation, is_loss ? 1 : 0);
+    sent = tile_mapping(result.elements, result.type, target).elements_of(0) * size_of(result.type);
+  }
+  int const tiles = shares.tiles_used();
+  cost.add_exchange(target, sent + (is_loss ? tiles * size_of(dtype::float32) : 0));
+  if (is_loss) {
+    auto const sum = detail::added_partials(tiles, target);
+    cost.add_compute_set(sum.cycles);
+    cost.flops += sum.flops;
+    cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));
+  }
+  return cost;
+}
+
+}  // namespace stagecraft

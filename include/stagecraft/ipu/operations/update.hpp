@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An optimizer's step on a weight, elementwise on the tiles where the weight lies; the penalty of a weight; and the
+// moving statistics of batch_normalization. Level 3.
+#pragma once
+
+#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/operations/update_work.hpp>
+#include <stagecraft/ipu/operations/vertex_work.hpp>
+#include <stagecraft/ipu/step_layout.hpp>
+#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/optimizers/adam.hpp>
+#include <stagecraft/optimizers/rmsprop.hpp>
+#include <stagecraft/optimizers/sgd.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+#include <cstdint>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The optimizer's numbers, as an operation carries them: scalars from 0 on, and one choice in sizes[0].
+constexpr void write_optimizer(tile_operation& operation, optimizers::sgd const& optimizer) {
+  operation.function = static_cast<int>(update_function::sgd);
+  operation.scalars[0] = optimizer.momentum;
+  operation.sizes[0] = optimizer.nesterov ? 1 : 0;
+}
+constexpr void write_optimizer(tile_operation& operation, optimizers::rmsprop const& optimizer) {
+  operation.function = static_cast<int>(update_function::rmsprop);
+  operation.scalars[0] = optimizer.rho;
+  operation.scalars[1] = optimizer.momentum;
+  operation.scalars[2] = optimizer.epsilon;
+  operation.sizes[0] = optimizer.centered ? 1 : 0;
+}
+constexpr void write_optimizer(tile_operation& operation, optimizers::adam const& optimizer) {
+  operation.function = static_cast<int>(update_function::adam);
+  operation.scalars[0] = optimizer.beta_1;
+  operation.scalars[1] = optimizer.beta_2;
+  operation.scalars[2] = optimizer.epsilon;
+  operation.sizes[0] = optimizer.amsgrad ? 1 : 0;
+}
+constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
+  operation.scalars[update_l1] = penalty.l1;
+  operation.scalars[update_l2] = penalty.l2;
+}
+
+}  // namespace detail
+
+/// The optimizer's step on a weight and its state, of which `state` names optimizer.slots() tensors of the weight's
+/// type. The penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate and number
+/// of the update are those of step_values. Formulas as in kernels/update.hpp.
+template <class Optimizer>
+constexpr void append_update(lowered_step& step, Optimizer const& optimizer, int weight, int gradient, int const* state,
+                             regularizer const& penalty = {}) {
+  auto& operation = step.add(operation_kind::update, 0, {weight, gradient}, {weight});
+  for (int i = 0; i < optimizer.slots(); ++i) {
+    operation.inputs[operation.input_count++] = state[i];
+    operation.outputs[operation.output_count++] = state[i];
+  }
+  detail::write_optimizer(operation, optimizer);
+  detail::write_penalty(operation, penalty);
+}
+
+/// result = l1 * sum|w| + l2 * sum w^2, one number.
+constexpr void append_penalty(lowered_step& step, regularizer const& penalty, int weight, int result) {
+  detail::write_penalty(
+      step.add(operation_kind::update, static_cast<int>(update_function::penalty), {weight}, {result}), penalty);
+}
+
+/// moving = moving * momentum + statistic * (1 - momentum). If `unbiased`, a statistic that is a variance of n values
+/// becomes that of n - 1 first, where n is `values_per_sample` times the samples that are valid.
+constexpr void append_move_statistic(lowered_step& step, int moving, int statistic, float momentum,
+                                     bool unbiased = false, std::int64_t values_per_sample = 1) {
+  auto& operation = step.add(operation_kind::update, static_cast<int>(update_function::move_statistic),
+                             {moving, statistic}, {moving});
+  operation.scalars[0] = momentum;
+  operation.sizes[0] = unbiased ? 1 : 0;
+  operation.sizes[1] = values_per_sample;
+}
+
+/// mean = sum / n, where n is `values_per_sample` times the samples that are valid; both of one type and size.
+constexpr void append_valid_mean(lowered_step& step, int sum, int mean, std::int64_t values_per_sample) {
+  step.add(operation_kind::update, static_cast<int>(update_function::valid_mean), {sum}, {mean}).sizes[1] =
+      values_per_sample;
+}
+
+/// Elements of samples that only fill the batch become 0.
+constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t values_per_sample) {
+  step.add(operation_kind::update, static_cast<int>(update_function::clear_filling), {tensor}, {tensor}).sizes[1] =
+      values_per_sample;
+}
+
+namespace detail {
+
+/// Whether an operand lies where the first one does; else a tile receives what it needs of it.
+constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation const& operation, int input,
+                                      ipu_target const& target) {
+  auto const& weight = step.input_of(operation);
+  auto const& operand = step.input_of(operation, input);
+  return tile_mapping(weight.elements, weight.type, target).elements_per_tile ==
+         tile_mapping(operand.elements, operand.type, target).elements_per_tile;
+}
+
+}  // namespace detail
+
+/// A tile's copies: operands of another type, whose pieces are others; of a penalty, the tile's sum, and on tile 0 what
+/// all tiles have found, which is added up there.
+[[nodiscard]] constexpr operation_cost cost_of_update(lowered_step const& step, tile_operation const& operation,
+                                                      ipu_target const& target) {
+  operation_cost cost;
+  auto const& weight = step.input_of(operation);
+  tile_mapping const mapping(weight.elements, weight.type, target);
+  detail::equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
+  std::int64_t received = 0;
+  for (int i = 1; i < operation.input_count; ++i) {
+    if (detail::update_reads_own_piece(step, operation, i, target)) continue;
+    auto const bytes = mapping.elements_of(0) * size_of(step.input_of(operation, i).type);
+    received += bytes;
+    cost.temporary_bytes += rounded_bytes(bytes);
+  }
+  cost.add_exchange(target, received);
+  detail::add_compute_set(
+      cost, pieces, [&](std::int64_t elements) { return detail::update_work(step, operation, elements, target); });
+  if (static_cast<update_function>(operation.function) != update_function::penalty) return cost;
+  int const tiles = pieces.tiles_used();
+  cost.add_exchange(target, tiles * size_of(dtype::float32));
+  auto const sum = detail::added_partials(tiles, target);
+  cost.add_compute_set(sum.cycles);
+  cost.flops += sum.flops;
+  cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));
+  return cost;
+}
+
+}  // namespace stagecraft

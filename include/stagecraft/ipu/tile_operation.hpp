@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them. Level 3.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace stagecraft {
+
+/// The families of operations, each described in ipu/operations/.
+enum class operation_kind : unsigned char {
+  map,          ///< elementwise on the tiles where the elements lie (popops)
+  reduce,       ///< sums and maxima over an axis (popops)
+  rows,         ///< functions of whole rows: softmax, losses (popnn)
+  rearrange,    ///< copies between places: padding, slices, repetition
+  pool,         ///< windows of a field (popnn)
+  convolution,  ///< convolutions and matrix products (poplin)
+  update,       ///< an optimizer's step
+  custom        ///< a layer of the user's own, on one tile
+};
+
+/// Of one family; what `function`, `sizes` and `scalars` mean is told by the family's header.
+struct tile_operation {
+  static constexpr int most_inputs = 8, most_outputs = 4, most_sizes = 24, most_scalars = 8;
+
+  operation_kind kind = operation_kind::map;
+  int function = 0;
+  int input_count = 0;
+  int output_count = 0;
+  int inputs[most_inputs]{};    ///< tensors of the step, by their numbers
+  int outputs[most_outputs]{};  ///< likewise; one may be an input, too, which is then worked on in place
+  std::int64_t sizes[most_sizes]{};
+  float scalars[most_scalars]{};
+  int plan = -1;  ///< of a convolution: its plan in the step
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lowering of depthwise_conv2d: a convolution with a group for each channel. Level 4.
+#pragma once
+
+#include <stagecraft/ipu/operations/convolution.hpp>
+#include <stagecraft/layers/depthwise_conv2d.hpp>
+#include <stagecraft/program/lowering/layer_convolution.hpp>
+#include <stagecraft/program/lowering/lowering.hpp>
+#include <stagecraft/program/lowering/sums.hpp>
+#include <stagecraft/program/lowering/weight.hpp>
+
+namespace stagecraft {
+
+template <>
+struct lowering<layers::depthwise_conv2d> {
+  template <class Call>
+  static constexpr convolution_shape convolution_of_call() {
+    shape const in = Call::input_shape();
+    return detail::layer_convolution(Call::layer, Call::type, Call::batch, in[0], in[1], in[2],
+                                     in[2] * Call::layer.depth_multiplier, in[2]);
+  }
+  template <class Call>
+  static constexpr convolution_shape convolution = convolution_of_call<Call>();
+
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    int const sums = detail::lowered_sums<Call>(step);
+    append_convolution<convolution<Call>, Call::target, Call::config.convolutions>(step, Call::input(step),
+                                                                                   append_weight<Call>(step, 0), sums);
+    detail::append_bias_and_activation<Call>(step, sums, 1);
+  }
+
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    int const gradient = append_activation_gradient<Call>(step, Call::layer.activation);
+    if constexpr (Call::wants_input_gradient(0))
+      append_convolution_input_gradient<convolution<Call>, Call::target, Call::config.convolutions>(
+          step, gradient, append_weight<Call>(step, 0), Call::input_gradient(step));
+    if constexpr (Call::parameter_info(0).trainable)
+      append_convolution_filter_gradient<convolution<Call>, Call::target, Call::config.convolutions>(
+          step, Call::input(step), gradient, Call::weight_gradient(step, 0));
+    detail::append_bias_gradient<Call>(step, gradient, 1);
+  }
+};
+
+}  // namespace stagecraft

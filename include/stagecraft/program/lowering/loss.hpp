@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loss of an output, and its gradient, as operations on the tiles of an IPU. Level 4.
+#pragma once
+
+#include <stagecraft/ipu/operations/known_functions.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/pipeline_flow.hpp>
+#include <stagecraft/program/program.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace stagecraft {
+
+/// Tensors: the output (input 0), targets (class numbers as float32), the rows' scales, the loss as one number, and in
+/// training the gradient of the output, to which this is added if another loss has written it. It is scaled by the
+/// output's weight, and so that gradients of micro-batches only have to be added; the loss is not.
+template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
+constexpr lowered_step lower_loss() {
+  using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>;
+  static_assert(LossOnTiles<loss_type>,
+                "stagecraft: an emulated IPU knows the losses of this library only, see "
+                "program/lowering/loss.hpp [E2062]");
+  constexpr auto const& graph = graph_of<M>;
+  constexpr int call = graph.outputs_of(0)[Output];
+  constexpr shape const& output_shape = graph.call(call).shape;
+  constexpr dtype type = Training.dtype_policy.compute_dtype;
+  constexpr pipelining_options options = options_of<M, Training>;
+  std::int64_t const columns = output_shape.back();
+  std::int64_t const elements = std::int64_t{Training.batch_size} * output_shape.size(), rows = elements / columns;
+  lowered_step step;
+  if constexpr (LossOnTiles<loss_type>) {
+    constexpr loss_type loss = losses::loss_of_output<Output>(Training.loss);
+    int const prediction = step.tensor(tensor_role::input, 0, type, elements);
+    int const targets =
+        step.tensor(tensor_role::target, 0, dtype::float32, loss_type::sparse_targets ? rows : elements);
+    int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, rows);
+    int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
+    auto role = detail::gradient_role::none;
+    if constexpr (Mode == execution_mode::training) role = detail::flow_of<M, Training.batch_size>.loss_role[Output];
+    int gradient = -1, written = -1;
+    if (role != detail::gradient_role::none)
+      written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
+    if (role == detail::gradient_role::add) written = step.temporary(elements, type);
+    loss_scale scale{.factor = Training.loss_weights.values[Output]};
+    if (options.reduction_method == gradient_accumulation_reduction_method::mean)
+      scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
+    scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
+    append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
+    if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
+  }
+  return step;
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The update of a weight as operations on the tiles of an IPU. Level 4.
+#pragma once
+
+#include <stagecraft/ipu/operations/known_functions.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/program.hpp>
+#include <stagecraft/program/replicas.hpp>
+#include <stagecraft/program/replication.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The calls of a weight's layer that have a gradient, and so an accumulator.
+template <class M, auto Training, std::size_t Parameter>
+constexpr int accumulators_of_weight() {
+  constexpr auto const& graph = graph_of<M>;
+  constexpr auto const& program = program_of<M, Training.batch_size, execution_mode::training>;
+  int count = 0;
+  for (std::size_t call = 0; call < graph.calls.size(); ++call) {
+    auto const& layer = graph.layer_of(static_cast<int>(call));
+    int const index = static_cast<int>(Parameter) - layer.first_parameter;
+    if (program.calls[call].needs_gradient && index >= 0 && index < layer.parameter_count) ++count;
+  }
+  return count;
+}
+
+/// The sum of a weight's gradients over the calls of its layer, from the last call to the first as on the host; half
+/// precision accumulators are added up in float32.
+constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype type, std::int64_t elements) {
+  auto const accumulator = [&](int call) { return step.tensor(tensor_role::accumulator, call, type, elements); };
+  int sum = accumulator(0);
+  for (int call = 1; call < accumulators; ++call) accumulator(call);
+  if (accumulators > 1 && type == dtype::float16) {
+    sum = step.temporary(elements, dtype::float32);
+    append_map(step, map_function::copy, sum, {{accumulator(0)}});
+  }
+  for (int call = accumulators; --call > 0;) append_map(step, map_function::add, sum, {{sum}, {accumulator(call)}});
+  return sum;
+}
+
+}  // namespace detail
+
+/// Tensors: the weight (0) and the optimizer's state, by slots, in the policy's variable_dtype; an accumulator for each
+/// call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value afterwards unless
+/// they are in half precision. What replicas say to each other is no part of it. What the regularizer adds is scaled as
+/// on the host: each micro-batch's loss contains the penalty, in each replica. Last comes the penalty of the new
+/// weight, which the next losses contain.
+template <class M, auto Training, class Machine, std::size_t Parameter>
+constexpr lowered_step lower_update() {
+  using optimizer_type = std::remove_cv_t<decltype(Training.optimizer)>;
+  static_assert(OptimizerOnTiles<optimizer_type>,
+                "stagecraft: an emulated IPU knows the optimizers sgd, rmsprop and adam, see "
+                "program/lowering/update.hpp [E2063]");
+  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  constexpr pipelining_options options = options_of<M, Training>;
+  constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+  lowered_step step;
+  int const accumulators = detail::accumulators_of_weight<M, Training, Parameter>();
+  if (!info.trainable || accumulators == 0) return step;
+  std::int64_t const elements = info.size();
+  int const weight = step.tensor(tensor_role::weight, 0, variable_type, elements);
+  bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+  int const gradient =
+      detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements);
+  if constexpr (OptimizerOnTiles<optimizer_type>) {
+    constexpr optimizer_type optimizer = Training.optimizer;
+    int state[tile_operation::most_inputs]{};
+    for (int i = 0; i < optimizer.slots(); ++i)
+      state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements);
+    bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
+    bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
+    auto const times = static_cast<float>((sum ? options.accumulation_steps() : 1) *
+                                          (sum_of_replicas ? replicas_of<M, Training, Machine> : 1));
+    append_update(step, optimizer, weight, gradient, state,
+                  {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
+  }
+  if (!info.regularizer.empty())
+    append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
+  return step;
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The time line of a profile: what IPUs do in each slot, one thing after the other. Level 7.
+#pragma once
+
+#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/pipeline/timetable.hpp>
+#include <stagecraft/program/slot_times.hpp>
+#include <stagecraft/program/update_profile.hpp>
+#include <stagecraft/report/profile_data.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// A step of a pass.
+struct profile_work {
+  pass_kind kind = pass_kind::forward;
+  int layer = -1;
+  operation_cost cost;
+};
+
+/// Slots are added in their order.
+class profile_time_line_maker {
+ public:
+  explicit profile_time_line_maker(timetable const& table) : table_(table) {}
+
+  /// In the order of passes.
+  void add_pass(pass_profile const& pass, std::vector<profile_work> work) {
+    passes_.push_back({&pass, std::move(work)});
+  }
+
+  template <std::size_t Devices, class PassTimes>
+  void add_slot(int slot, slot_time<Devices> const& time, PassTimes const& times) {
+    auto const begin = now_;
+    for (int device = 0; device < table_.devices(); ++device) {
+      now_ = begin;
+      device_ = device;
+      auto hidden = time.hidden[static_cast<std::size_t>(device)];
+      for (int pass = table_.stages(); pass < table_.passes(); ++pass)
+        add_pass_in_slot(table_.backward_pass(pass - table_.stages()), slot, times, hidden);
+      for (int pass = 0; pass < table_.stages(); ++pass) add_pass_in_slot(pass, slot, times, hidden);
+      wait_until(begin + time.longest);
+      last_.kind = pass_kind::send;
+      add(cycle_kind::sync, time.sync);
+      add(cycle_kind::inter_ipu, time.inter_ipu);
+    }
+    now_ = begin + time.cycles();
+    line_.slots.push_back({begin, now_});
+    slot_cycles_.push_back(now_ - begin);
+  }
+
+  /// The last `period` slots come again, so often.
+  void leave_out(std::int64_t times, int period, int micro_batches) {
+    std::int64_t cycles = 0;
+    for (int i = 0; i < period; ++i) cycles += slot_cycles_[slot_cycles_.size() - 1 - static_cast<std::size_t>(i)];
+    line_.left_out = {now_, now_ + times * cycles};
+    line_.slots_left_out = static_cast<int>(times * period);
+    now_ = line_.left_out.end;
+    count_on(static_cast<int>(times) * micro_batches);
+  }
+
+  /// From here on, micro-batches have so much higher numbers than in the timetable.
+  void count_on(int micro_batches) { added_micro_batches_ += micro_batches; }
+
+  template <std::size_t Devices>
+  void add_updates(std::array<update_profile, Devices> const& updates, std::int64_t longest, std::int64_t cycles,
+                   std::int64_t sync) {
+    auto const begin = now_;
+    last_ = {pass_kind::weight_update, -1, -1, -1};
+    for (std::size_t i = 0; i < Devices; ++i) {
+      now_ = begin;
+      device_ = static_cast<int>(i);
+      add(cycle_kind::streaming, updates[i].streaming_cycles);
+      add(updates[i].cost);
+      add(updates[i].reduction);
+      wait_until(begin + longest);
+      add(cycle_kind::inter_ipu, cycles - longest - sync);
+      add(cycle_kind::sync, sync);
+    }
+    now_ = begin + cycles;
+  }
+
+  profile_time_line take() {
+    line_.cycles = now_;
+    return std::move(line_);
+  }
+
+ private:
+  struct pass_on_line {
+    pass_profile const* pass;
+    std::vector<profile_work> work;
+  };
+  /// What is being done.
+  struct activity {
+    pass_kind kind = pass_kind::forward;
+    int stage = -1, micro_batch = -1, layer = -1;
+  };
+
+  void add(cycle_kind kind, std::int64_t cycles) {
+    if (cycles <= 0) return;
+    line_.events.push_back({.ipu = device_,
+                            .kind = kind,
+                            .pass = last_.kind,
+                            .stage = last_.stage,
+                            .micro_batch = last_.micro_batch,
+                            .layer = last_.layer,
+                            .begin = now_,
+                            .end = now_ + cycles});
+    now_ += cycles;
+  }
+  void add(operation_cost const& cost) {
+    add(cycle_kind::sync, cost.sync_cycles);
+    add(cycle_kind::exchange, cost.exchange_cycles);
+    add(cycle_kind::compute, cost.compute_cycles);
+  }
+  void wait_until(std::int64_t time) {
+    last_.stage = last_.micro_batch = last_.layer = -1;
+    add(cycle_kind::idle, time - now_);
+  }
+
+  /// `hidden`: cycles of transfers that I/O tiles do while the others compute.
+  template <class PassTimes>
+  void add_pass_in_slot(int pass, int slot, PassTimes const& times, std::int64_t& hidden) {
+    int const micro_batch = table_.micro_batch_at(pass, slot);
+    if (micro_batch < 0 || table_.device_of_pass(pass) != device_) return;
+    auto const& [own, work] = passes_[static_cast<std::size_t>(pass)];
+    auto const visible = [&hidden](std::int64_t cycles) {
+      auto const behind = std::min(cycles, hidden);
+      hidden -= behind;
+      return cycles - behind;
+    };
+    last_ = {pass == 0 ? pass_kind::infeed : pass_kind::outfeed, own->stage, micro_batch + added_micro_batches_, -1};
+    if (pass == 0) add(cycle_kind::host, visible(own->host_cycles));
+    last_.kind = own->backward ? pass_kind::backward : pass_kind::forward;
+    add(cycle_kind::streaming, visible(own->streaming_cycles));
+    add(cycle_kind::inter_ipu, own->gather_cycles);
+    auto left = times[static_cast<std::size_t>(pass)].work - own->gather_cycles;
+    for (auto const& step : work) {
+      last_.kind = step.kind;
+      last_.layer = step.layer;
+      add(step.cost);
+      left -= step.cost.cycles();
+    }
+    last_.layer = -1;
+    add(cycle_kind::exchange, left);  // with I/O tiles
+    last_.kind = pass_kind::outfeed;
+    if (pass != 0) add(cycle_kind::host, visible(own->host_cycles));
+  }
+
+  timetable table_;
+  std::vector<pass_on_line> passes_;
+  std::vector<std::int64_t> slot_cycles_;
+  profile_time_line line_;
+  activity last_;
+  std::int64_t now_ = 0;
+  int device_ = 0;
+  int added_micro_batches_ = 0;
+};
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A profile that the compiler knows, as values of the run time. Level 7.
+#pragma once
+
+#include <stagecraft/program/profile.hpp>
+#include <stagecraft/report/detail/profile_tiles.hpp>
+#include <stagecraft/report/detail/profile_time_line.hpp>
+#include <stagecraft/report/profile_data.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+template <class M, auto Training, execution_mode Mode, class Machine>
+class profile_data_maker {
+  using own_profile = model_profile<M, Training, Machine, Mode>;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& table = unchecked_timetable<M, Training, Mode>;
+  static constexpr bool trains = Mode == execution_mode::training;
+  /// Of the steady state, beyond the one in the shortened timetable.
+  static constexpr std::int64_t periods_shown_again = 4;
+
+ public:
+  [[nodiscard]] profile_data make() {
+    data_.model = graph.name();
+    data_.machine = {std::string(std::string_view(Machine::target.name)),
+                     own_profile::replicas(),
+                     own_profile::ipus(),
+                     Machine::target.tiles_per_ipu + Machine::io_tiles,
+                     Machine::io_tiles,
+                     Machine::target.bytes_per_tile,
+                     Machine::target.tile_clock_frequency};
+    data_.dtype_policy = policy_name();
+    data_.trains = trains;
+    data_.schedule = table.schedule();
+    data_.device_of_stage.clear();
+    for (int stage = 0; stage < table.stages(); ++stage) data_.device_of_stage.push_back(table.device_of_stage(stage));
+    data_.batch_size = Training.batch_size;
+    data_.micro_batches = table.micro_batches();
+    data_.batch_serialization = table.batch_serialization();
+    data_.recomputes = table.recomputes(0);
+    find_layers();
+    find_time_line();
+    [&]<std::size_t... Device>(std::index_sequence<Device...>) {
+      (add_ipu<static_cast<int>(Device)>(), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(table.devices())>{});
+    data_.totals = {own_profile::cycles(),           own_profile::latency_cycles(),
+                    own_profile::seconds(),          own_profile::samples_per_second(),
+                    own_profile::latency(),          own_profile::bubble(),
+                    own_profile::exchange_share(),   own_profile::flops(),
+                    own_profile::flops_per_second(), own_profile::utilisation()};
+    return std::move(data_);
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  static std::string policy_name() {
+    if (Training.dtype_policy == dtype_policies::mixed_float16) return "mixed_float16";
+    return Training.dtype_policy == dtype_policies::float16 ? "float16" : "float32";
+  }
+  /// As pictures of models name calls: "shared[1]" is the second one of a layer.
+  static std::string call_name(int call) {
+    int const number = graph.call(call).node_index;
+    return std::string(std::string_view(graph.layer_of(call).name)) +
+           (number > 0 ? "[" + std::to_string(number) + "]" : "");
+  }
+
+  // The table of layers: calls in their order, then losses.
+  void find_layers() {
+    row_of_call_.assign(graph.calls.size(), -1);
+    row_of_loss_.assign(graph.calls.size(), -1);
+    for (int call = 0; call < static_cast<int>(graph.calls.size()); ++call)
+      for (int pass = 0; pass < table.passes(); ++pass)
+        for (profiled_step const& step : own_profile::steps(pass))
+          if (step.call == call && !step.is_loss) add_row(row_of_call_[at(call)], call, pass, false);
+    for (int pass = 0; trains && pass < table.passes(); ++pass)
+      for (profiled_step const& step : own_profile::steps(pass))
+        if (step.is_loss) add_row(row_of_loss_[at(step.call)], step.call, pass, true);
+    for (int pass = 0; pass < table.passes(); ++pass)
+      for (profiled_step const& step : own_profile::steps(pass))
+        if (int const row = (step.is_loss ? row_of_loss_ : row_of_call_)[at(step.call)]; row >= 0)
+          add_step(data_.layers[at(row)], step);
+    add_weights();
+    double const peak = static_cast<double>(own_profile::peak_flops_per_second()) /
+                        static_cast<double>(Machine::target.tile_clock_frequency);
+    for (auto& layer : data_.layers)
+      if (layer.cycles() > 0)
+        layer.utilisation = static_cast<double>(layer.flops) / (static_cast<double>(layer.cycles()) * peak);
+  }
+  void add_row(int& row, int call, int pass, bool is_loss) {
+    if (row >= 0) return;
+    row = static_cast<int>(data_.layers.size());
+    data_.layers.emplace_back();
+    auto& layer = data_.layers.back();
+    layer.name = is_loss ? call_name(call) + " (loss)" : call_name(call);
+    layer.class_name = is_loss ? "Loss" : std::string(graph.layer_of(call).class_name);
+    layer.stage = table.stage_of_pass(pass);
+    layer.ipu = table.device_of_pass(pass);
+  }
+  static void add_step(profile_layer& layer, profiled_step const& step) {
+    auto& cycles = step.recomputed ? layer.recompute : step.backward ? layer.backward : layer.forward;
+    add_cycles(cycles, step.cost);
+    layer.temporary_bytes = std::max(layer.temporary_bytes, step.temporary_bytes);
+    layer.bytes_exchanged += step.cost.bytes_exchanged;
+    layer.flops += step.cost.flops;
+  }
+  static void add_cycles(profile_cycles& to, operation_cost const& cost) {
+    to.compute += cost.compute_cycles;
+    to.exchange += cost.exchange_cycles;
+    to.sync += cost.sync_cycles;
+  }
+  /// A layer's weights belong to its first call.
+  void add_weights() {
+    for (auto const& layer : graph.layers) {
+      int const row = layer.call_count > 0 ? row_of_call_[at(layer.first_call)] : -1;
+      for (int i = layer.first_parameter; row >= 0 && i < layer.first_parameter + layer.parameter_count; ++i) {
+        data_.layers[at(row)].weight_bytes +=
+            graph.parameters[at(i)].size() * std::int64_t{size_of(Training.dtype_policy.variable_dtype)};
+        if constexpr (trains)
+          add_cycles(data_.layers[at(row)].update, weight_profiles<M, Training, Machine>[at(i)].cost);
+      }
+    }
+  }
+
+  void find_time_line() {
+    constexpr auto const& shortened = short_timetable_of<M, Training, Mode>;
+    profile_time_line_maker line(shortened.table);
+    for (int pass = 0; pass < table.passes(); ++pass) {
+      std::vector<profile_work> work;
+      auto const kind = table.is_backward(pass) ? pass_kind::backward : pass_kind::forward;
+      for (profiled_step const& step : own_profile::steps(pass))
+        if (trains || !step.is_loss)
+          work.push_back({step.recomputed ? pass_kind::recompute : kind,
+                          (step.is_loss ? row_of_loss_ : row_of_call_)[at(step.call)], step.cost});
+      work.push_back({kind, -1, own_profile::pass(pass).additions});
+      line.add_pass(own_profile::pass(pass), std::move(work));
+    }
+    auto const add_slot = [&line](int slot) {
+      line.add_slot(slot, slot_time_of<M, Training, Mode, Machine>(slot), pass_times<M, Training, Mode, Machine>);
+    };
+    int const period_end = shortened.first_slot + shortened.period;
+    for (int slot = 0; slot < period_end; ++slot) add_slot(slot);
+    if (shortened.left_out > 0) {
+      auto const per_period =
+          static_cast<int>((table.micro_batches() - shortened.table.micro_batches()) / shortened.left_out);
+      auto const shown = std::min(shortened.left_out, periods_shown_again);
+      for (std::int64_t i = 0; i < shown; ++i) {
+        line.count_on(per_period);
+        for (int slot = shortened.first_slot; slot < period_end; ++slot) add_slot(slot);
+      }
+      if (shown < shortened.left_out) line.leave_out(shortened.left_out - shown, shortened.period, per_period);
+    }
+    for (int slot = period_end; slot < shortened.table.slots(); ++slot) add_slot(slot);
+    if constexpr (trains) {
+      std::int64_t longest = 0;
+      for (update_profile const& own : update_profiles<M, Training, Machine>) longest = std::max(longest, own.cycles());
+      line.add_updates(update_profiles<M, Training, Machine>, longest, own_profile::update_cycles(),
+                       time_profile_of<M, Training, Mode, Machine>.update_sync);
+    }
+    data_.time_line = line.take();
+  }
+
+  template <int Device>
+  void add_ipu() {
+    auto const& memory = own_profile::memory(Device);
+    profile_ipu ipu;
+    ipu.ipu = Device;
+    ipu.streaming_bytes = own_profile::streaming_bytes(Device);
+    ipu.tiles = tiles_of_profile<M, Training, Mode, Machine, Device>();
+    auto const cycles = own_profile::cycles_of(Device);
+    ipu.cycles_of = {cycles.compute, cycles.exchange,  cycles.sync, cycles.inter_ipu,
+                     cycles.host,    cycles.streaming, cycles.idle};
+    auto const add_step = [&](std::string name, pass_kind pass, int stage, std::int64_t bytes,
+                              operation_cost const& cost) {
+      auto const more = std::max<std::int64_t>(bytes - memory.always_live_data(), 0);
+      ipu.steps.push_back({std::move(name), pass, stage, memory.always_live(), more, cost.cycles()});
+    };
+    for (int pass = 0; pass < table.passes(); ++pass) {
+      if (table.device_of_pass(pass) != Device) continue;
+      for (profiled_step const& step : own_profile::steps(pass))
+        add_step(step.is_loss ? call_name(step.call) + " (loss)" : call_name(step.call),
+                 step.recomputed           ? pass_kind::recompute
+                 : table.is_backward(pass) ? pass_kind::backward
+                                           : pass_kind::forward,
+                 table.stage_of_pass(pass), step.bytes(), step.cost);
+    }
+    if constexpr (trains)
+      for (auto const& layer : graph.layers)
+        for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
+          if (auto const& weight = weight_profiles<M, Training, Machine>[at(i)];
+              weight.device == Device && weight.live_bytes > 0)
+            add_step(std::string(std::string_view(layer.name)) + "/" +
+                         std::string(std::string_view(graph.parameters[at(i)].name)),
+                     pass_kind::weight_update, -1, weight.bytes(), weight.cost);
+    data_.ipus.push_back(std::move(ipu));
+  }
+
+  profile_data data_;
+  std::vector<int> row_of_call_, row_of_loss_;
+};
+
+}  // namespace detail
+
+/// The profile of a training, or with execution_mode::inference of predictions, for reports.
+///
+///     sc::write_profile_html(sc::profile_data_of<two_stages, training, machine>(), "profile.html");
+///
+/// Tiles. Of tensors that are always there, each tile has the bytes of its piece; code, and the room for what single
+/// steps need, are the same on all tiles, as they are in `profile`. Tiles for input and output come last.
+///
+/// Time line. In each slot, an IPU first takes what comes from the host and from streaming memory, then carries out the
+/// steps of its passes, and sends at the end, when all are done. Of each step, sync, exchange and compute are one event
+/// each, though they alternate where a step has several exchanges. What repeats in a long time line is there a few
+/// times only.
+///
+/// Errors: those of `profile`, except that the model need not fit.
+template <Model M, auto Training, class Machine, execution_mode Mode = execution_mode::training>
+[[nodiscard]] profile_data profile_data_of() {
+  return detail::profile_data_maker<M, Training, Mode, Machine>().make();
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A profile as text for terminals: tables and bars of plain characters. Level 7.
+#pragma once
+
+#include <stagecraft/report/detail/quantities.hpp>
+#include <stagecraft/report/detail/text_file.hpp>
+#include <stagecraft/report/detail/text_table.hpp>
+#include <stagecraft/report/detail/time_line_cut.hpp>
+#include <stagecraft/report/profile_data.hpp>
+#include <stagecraft/report/profile_options.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// Writes one profile.
+class profile_text_writer {
+ public:
+  profile_text_writer(profile_data const& data, profile_report_options const& options)
+      : data_(data), options_(options) {}
+
+  [[nodiscard]] std::string write() {
+    write_summary();
+    if (!data_.ipus.empty()) {
+      write_memory();
+      write_peaks();
+      write_cycles();
+    }
+    if (!data_.layers.empty()) write_layers();
+    return std::move(text_);
+  }
+
+ private:
+  static constexpr int bar_width = 40;
+
+  void heading(std::string_view name) { text_.append("\n").append(name).append("\n"); }
+  void add(text_table const& table) { text_ += table.text(); }
+
+  void write_summary() {
+    auto const title = options_.title.empty() ? data_.model : options_.title;
+    if (!title.empty()) text_ += printable(title) + "\n";
+    text_table table({false, false});
+    for (auto const& [name, value] : facts_of(data_)) table.add({name, printable(value)});
+    add(table);
+  }
+
+  void write_memory() {
+    heading("Memory of each IPU's fullest tile");
+    text_table table({true, false, true, true, true, true, true, false});
+    table.add({"IPU", "stages", "tile", "always live", "not always", "in all", "of room", ""});
+    table.rule();
+    auto const room = data_.machine.bytes_per_tile;
+    for (auto const& ipu : data_.ipus) {
+      int const fullest = ipu.fullest_tile();
+      auto const tile = fullest < 0 ? profile_tile{} : ipu.tiles[static_cast<std::size_t>(fullest)];
+      double const share = share_of(tile.total(), room);
+      table.add({std::to_string(ipu.ipu), stages_text(data_, ipu.ipu), fullest < 0 ? "-" : std::to_string(fullest),
+                 bytes_text(tile.always_live()), bytes_text(tile[memory_category::not_always_live]),
+                 bytes_text(tile.total()), percent_text(share), "[" + bar(share, bar_width / 2, true) + "]"});
+    }
+    add(table);
+    heading("By category, on the fullest tile");
+    text_table categories = by_ipu("");
+    for (int i = 0; i < memory_category_count; ++i) {
+      auto const category = static_cast<memory_category>(i);
+      std::vector<std::string> row{std::string(to_string(category))};
+      for (auto const& ipu : data_.ipus) {
+        int const fullest = ipu.fullest_tile();
+        row.push_back(bytes_text(fullest < 0 ? 0 : ipu.tiles[static_cast<std::size_t>(fullest)][category]));
+      }
+      categories.add(row);
+    }
+    add(categories);
+  }
+
+  void write_peaks() {
+    if (std::all_of(data_.ipus.begin(), data_.ipus.end(), [](auto const& ipu) { return ipu.steps.empty(); })) return;
+    heading("Steps that need most memory");
+    text_table table({true, false, false, true, true});
+    table.add({"IPU", "step", "pass", "not always", "in all"});
+    table.rule();
+    for (auto const& ipu : data_.ipus) {
+      std::vector<std::size_t> order(ipu.steps.size());
+      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::sort(order.begin(), order.end(), [&](auto a, auto b) {
+        auto const of_a = ipu.steps[a].bytes(), of_b = ipu.steps[b].bytes();
+        return of_a != of_b ? of_a > of_b : a < b;
+      });
+      for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 3); ++i) {
+        auto const& step = ipu.steps[order[i]];
+        table.add({i == 0 ? std::to_string(ipu.ipu) : "", printable(step.layer), std::string(to_string(step.pass)),
+                   bytes_text(step.not_always_live_bytes), bytes_text(step.bytes())});
+      }
+    }
+    add(table);
+  }
+
+  void write_cycles() {
+    if (std::all_of(data_.ipus.begin(), data_.ipus.end(), [](auto const& ipu) { return ipu.cycles_of.empty(); }))
+      return;
+    heading("Where the cycles go");
+    text_table table = by_ipu("");
+    for (int i = 0; i < cycle_kind_count; ++i) {
+      auto const place = static_cast<std::size_t>(i);
+      std::vector<std::string> row{std::string(to_string(static_cast<cycle_kind>(i)))};
+      for (auto const& ipu : data_.ipus) {
+        std::int64_t sum = 0;
+        for (auto const cycles : ipu.cycles_of) sum += cycles;
+        row.push_back(place < ipu.cycles_of.size() ? percent_text(share_of(ipu.cycles_of[place], sum)) : "-");
+      }
+      table.add(row);
+    }
+    add(table);
+  }
+
+  void write_layers() {
+    std::vector<profile_layer const*> shown;
+    for (auto const& layer : data_.layers) shown.push_back(&layer);
+    auto const most = static_cast<std::size_t>(std::max(options_.max_layers, 0));
+    bool const cuts = most > 0 && shown.size() > most;
+    if (cuts) {
+      auto sorted = shown;
+      std::sort(sorted.begin(), sorted.end(),
+                [](auto* a, auto* b) { return a->cycles() != b->cycles() ? a->cycles() > b->cycles() : a < b; });
+      sorted.resize(most);
+      std::erase_if(shown, [&](auto* layer) { return std::find(sorted.begin(), sorted.end(), layer) == sorted.end(); });
+    }
+    heading(cuts ? "Layers, the " + std::to_string(most) + " of " + std::to_string(data_.layers.size()) +
+                       " that take most cycles"
+                 : std::string("Layers"));
+    text_table table({false, false, true, true, true, true, true, true, true, true, false});
+    table.add({"layer", "class", "stage", "forward", "backward", "update", "weights", "temporary", "flops", "use", ""});
+    table.rule();
+    std::int64_t largest = 1;
+    for (auto const* layer : shown) largest = std::max(largest, layer->cycles());
+    for (auto const* layer : shown)
+      table.add({printable(layer->name), printable(layer->class_name), std::to_string(layer->stage),
+                 count_text(static_cast<double>(layer->forward.total())),
+                 count_text(static_cast<double>(layer->recompute.total() + layer->backward.total())),
+                 count_text(static_cast<double>(layer->update.total())), bytes_text(layer->weight_bytes),
+                 bytes_text(layer->temporary_bytes), count_text(static_cast<double>(layer->flops)),
+                 percent_text(layer->utilisation), bar(share_of(layer->cycles(), largest), 16, false)});
+    add(table);
+    text_ +=
+        "Cycles per micro-batch, backward with recomputation; weights of all tiles; temporary: of the fullest\n"
+        "tile; use: of the units for matrix products; bars: cycles.\n";
+  }
+
+  /// A table with a column for each IPU.
+  [[nodiscard]] text_table by_ipu(std::string first) const {
+    std::vector<bool> right(data_.ipus.size() + 1, true);
+    right[0] = false;
+    text_table table(right);
+    std::vector<std::string> row{std::move(first)};
+    for (auto const& ipu : data_.ipus) row.push_back("IPU " + std::to_string(ipu.ipu));
+    table.add(row);
+    table.rule();
+    return table;
+  }
+
+  profile_data const& data_;
+  profile_report_options const& options_;
+  std::string text_;
+};
+
+}  // namespace detail
+
+/// A profile as text, of plain ASCII but for names (and for microseconds): what the model and the machine are, time per
+/// weight update, memory of the fullest tiles with bars, the steps that need most, where the cycles go, and a table of
+/// layers.
+[[nodiscard]] inline std::string profile_text(profile_data const& data, profile_report_options const& options = {}) {
+  return detail::profile_text_writer(data, options).write();
+}
+
+/// Writes it to a file. Throws file_error E5050 if that is not possible.
+inline void write_profile_text(profile_data const& data, std::string const& to_file = "profile.txt",
+                               profile_report_options const& options = {}) {
+  detail::write_text_file(to_file, profile_text(data, options), "write_profile_text");
+}
+
+}  // namespace stagecraft

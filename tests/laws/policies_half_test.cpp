@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Half precision on emulated IPUs: what is stored is a half, it is close to float32, and rounding at random keeps small
+// weight updates alive.
+#include "policies.hpp"
+#include "policies_models.hpp"
+
+namespace {
+
+using namespace laws;  // NOLINT: the tests' own
+
+/// One weight, whose gradient is the same in each step, and less than a half's last place.
+template <sc::stochastic_rounding_behaviour Behaviour>
+using rounding = sc::ipu<sc::ipu_config{.floating_point_behaviour = {.esr = Behaviour}}>;
+
+struct one_weight : sc::functional<one_weight> {
+  static constexpr auto build(auto& model) {
+    return dense(1, {.use_bias = false, .kernel_initializer = sc::initializers::ones{}})(model.input(1));
+  }
+};
+inline constexpr auto slow_training = sc::training{.loss = sc::losses::mean_absolute_error{},
+                                                   .optimizer = sc::optimizers::sgd{.learning_rate = 0x1p-13F},
+                                                   .batch_size = 1,
+                                                   .dtype_policy = sc::dtype_policies::float16};
+
+/// The weight after so many steps down a constant slope.
+template <class Machine, auto Training = slow_training>
+float weight_after(int steps, std::uint64_t seed) {
+  sc::session_of<one_weight, Training, Machine> session(seed);
+  session.begin_run();
+  session.begin_accumulation();
+  session.train(
+      steps,
+      [](auto& to, int, int) {
+        *to.input(0) = 1;
+        *to.template target<0>() = -10;
+        *to.scale(0) = 1;
+        to.set_valid_samples(1);
+      },
+      [](auto const&) {});
+  float weight = 0;
+  session.template read_weight<0>(&weight);
+  return weight;
+}
+
+}  // namespace
+
+TEST_CASE("networks in half precision") { check_half<network_model, plain_training>(0.02, 0.01); }
+TEST_CASE("convolutions in half precision") { check_half<convolutions_model, plain_training>(0.02, 0.01); }
+TEST_CASE("normalizations in half precision") { check_half<normalizations_model, plain_training>(0.03, 0.02); }
+
+TEST_CASE("gradients are added up in float32, or in half") {
+  constexpr auto accumulating = [](sc::dtype dtype) {
+    auto result = plain_training;
+    result.gradient_accumulation = {.gradient_accumulation_steps_per_replica = 3, .gradient_accumulation_dtype = dtype};
+    return result;
+  };
+  static constexpr auto in_float = accumulating(sc::dtype::float32), in_half = accumulating(sc::dtype::float16);
+  check_half<network_model, in_float>(0.02, 0.01);
+  check_half<network_model, in_half>(0.02, 0.01);
+  CHECK(different_bits(groups_of<network_model, with_dtypes<in_float, sc::dtype_policies::mixed_float16>, fast>(),
+                       groups_of<network_model, with_dtypes<in_half, sc::dtype_policies::mixed_float16>, fast>()) !=
+        "");
+}
+
+TEST_CASE("small updates of weights in half precision are lost, unless they are rounded at random") {
+  using enum sc::stochastic_rounding_behaviour;
+  // A quarter of the distance from 1 to the half below, each step.
+  CHECK(weight_after<rounding<off>>(400, 1) == 1.0F);
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 32; ++seed) {
+    auto const weight = weight_after<rounding<on>>(400, seed);
+    CHECK(weight == weight_after<rounding<on>>(400, seed));
+    CHECK(weight < 0.98F);
+    CHECK(weight == weight_after<rounding<replica_identical_only>>(400, seed));
+    sum += static_cast<double>(weight);
+  }
+  // 400 steps of 2^-13, each rounded with a deviation of at most 2^-12: five of the mean's.
+  CHECK(std::abs(sum / 32 - (1 - 400 * 0x1p-13)) < 5 * 20 * 0x1p-12 / std::sqrt(32.0));
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Models that have all layers of the library, in few programs.
+#pragma once
+
+#include <stagecraft/pipeline.hpp>
+#include <stagecraft/program/training.hpp>
+
+#include "../pipelined/own_layers.hpp"
+
+namespace laws {
+
+namespace sc = stagecraft;
+using namespace sc::layers;  // NOLINT: as a program writes it
+
+/// Every activation of dense layers, side by side; the next layer applies the gradients of some.
+struct activations_model : sc::functional<activations_model> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(6);
+    auto narrow = dense(5, sc::tanh)(dense(9, sc::relu)(x));
+    return dense(4)(concatenate()(dense(3, sc::sigmoid)(narrow), dense(3, sc::gelu)(narrow),
+                                  dense(3, sc::swish)(narrow), dense(2, sc::selu)(narrow), dense(2, sc::elu)(narrow),
+                                  dense(2, sc::softplus)(narrow), dense(2, sc::softsign)(narrow),
+                                  dense(2, sc::exponential)(narrow), dense(3, sc::hard_sigmoid)(narrow),
+                                  dense(4, sc::softmax)(narrow)));
+  }
+};
+
+struct activation_layers_model : sc::functional<activation_layers_model> {
+  static constexpr auto build(auto& model) {
+    auto x = dense(6)(model.input(4, 5));
+    return dense(3)(concatenate()(re_lu(6)(x), leaky_re_lu()(x), elu_layer()(x), thresholded_re_lu(0.25F)(x),
+                                  prelu()(x), softmax_layer()(x), softmax_layer(1)(x), activation(sc::tanh)(x),
+                                  prelu({.shared_axes = 1})(x)));
+  }
+};
+
+struct merges_model : sc::functional<merges_model> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(3, 4);
+    auto a = dense(4, sc::tanh)(x), b = dense(4, sc::sigmoid)(x), c = dense(4)(x);
+    auto sums = add()(subtract()(a, b), average()(a, b, c), maximum()(b, c, a));
+    return dense(2)(concatenate(1)(multiply()(sums, c), add()(a, a), concatenate()(dense(2)(a), dense(2)(b))));
+  }
+};
+
+/// A shared layer, views, a nested model, dropout, and layers of a user's own.
+struct network_model : sc::functional<network_model> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(8);
+    dense shared(8, sc::swish, {.kernel_regularizer = sc::regularizers::l1_l2{0.01F, 0.02F}});
+    auto a = shared(random_runs::gain()(x));
+    auto b = shared(dropout(0.25F)(random_runs::squash()(a)));
+    auto c = recomputation_checkpoint()(flatten()(dense(3)(reshape(4, 2)(random_runs::blend()(a, b)))));
+    return dense(5)(add()(dense(12, sc::relu)(c), dense(12)(dropout(0.5F)(b))));
+  }
+};
+
+using normalizations_model =
+    sc::sequential<input{3, 6}, dense{8}, batch_normalization{}, dense{7, sc::tanh}, layer_normalization{},
+                   batch_normalization{1}, layer_normalization{{.axis = {1, 2}}}, dense{2}>;
+
+struct convolutions_model : sc::functional<convolutions_model> {
+  static constexpr auto build(auto& model) {
+    auto const same = sc::padding::same;
+    auto x = conv2d(4, 3, sc::relu, {.padding = same})(model.input(7, 6, 2));
+    auto a = conv2d(6, {3, 2}, {.strides = 2})(x);
+    auto b = depthwise_conv2d(3, sc::swish, {.padding = same})(x);
+    auto c = separable_conv2d(5, 3, sc::tanh, {.padding = same})(b);
+    auto d = conv2d_transpose(3, 3, {.strides = 2})(a);
+    return dense(3)(concatenate()(flatten()(c), flatten()(d), flatten()(a)));
+  }
+};
+
+struct convolutions_of_sequences_model : sc::functional<convolutions_of_sequences_model> {
+  static constexpr auto build(auto& model) {
+    auto const same = sc::padding::same;
+    auto x = conv1d(6, 3, sc::gelu, {.padding = sc::padding::causal})(model.input(9, 3));
+    auto a = separable_conv1d(4, 3, {.padding = same})(x);
+    auto b = conv1d(4, 3, {.padding = same, .dilation_rate = 2, .groups = 2})(x);
+    auto c = spatial_dropout1d(0.25F)(add()(a, b));
+    auto d = cropping1d({1, 2})(zero_padding1d({2, 1})(up_sampling1d(2)(max_pooling1d(2)(c))));
+    auto e = concatenate(1)(d, average_pooling1d(2)(c));
+    return dense(3)(concatenate()(global_average_pooling1d()(e), global_max_pooling1d()(e)));
+  }
+};
+
+struct resizing_model : sc::functional<resizing_model> {
+  static constexpr auto build(auto& model) {
+    auto const same = sc::padding::same;
+    auto x = dense(3, sc::tanh)(model.input(6, 5, 2));
+    auto a = max_pooling2d(2)(x), b = average_pooling2d(3, 2, {.padding = same})(x);
+    auto c = up_sampling2d({2, 1})(a);
+    auto d = up_sampling2d(2, {.interpolation = sc::interpolation::bilinear})(b);
+    auto e = spatial_dropout2d(0.25F)(cropping2d({{1, 1}, {2, 1}})(zero_padding2d({{2, 0}, {1, 2}})(d)));
+    return dense(3)(concatenate()(flatten()(c), flatten()(e), global_average_pooling2d()(x), global_max_pooling2d()(x),
+                                  flatten()(max_pooling2d(3, 1, {.padding = same})(x))));
+  }
+};
+
+/// The description that models are trained with unless a law is about something else.
+inline constexpr auto plain_training = sc::training{.loss = sc::losses::mean_squared_error{},
+                                                    .optimizer = sc::optimizers::sgd{.learning_rate = 0.02F},
+                                                    .batch_size = 4};
+
+}  // namespace laws

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trainers on emulated IPUs learn to tell digits apart in half precision as well as in float32.
+#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/pipeline.hpp>
+#include <stagecraft/program/training.hpp>
+#include <stagecraft/training/trainer.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+namespace sc = stagecraft;
+using namespace sc::layers;  // NOLINT: as a program writes it
+
+/// Ten pictures of 8 by 8, drawn at random, with so much noise that some are hard to tell apart.
+struct digits {
+  xt::xtensor<float, 2> x;
+  std::vector<int> y;
+
+  explicit digits(std::size_t count, std::uint32_t seed) : x(xt::xtensor<float, 2>::from_shape({count, 64})), y(count) {
+    auto const draw = [](std::uint32_t& state) {
+      state = state * 1664525U + 1013904223U;
+      return static_cast<float>(state >> 8U) * 0x1p-24F;
+    };
+    float pictures[10][64];
+    std::uint32_t state = 77;
+    for (auto& picture : pictures)
+      for (float& pixel : picture) pixel = draw(state) < 0.5F ? 0.0F : 1.0F;
+    for (std::size_t i = 0; i < count; ++i) {
+      y[i] = static_cast<int>(draw(seed) * 10);
+      for (std::size_t k = 0; k < 64; ++k) x(i, k) = pictures[y[i]][k] + 3 * (draw(seed) - 0.5F);
+    }
+  }
+};
+
+using mlp = sc::sequential<input{64}, dense{32, sc::relu}, dense{10}>;
+
+template <auto Optimizer, sc::dtype_policy Policy>
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .optimizer = Optimizer,
+                                              .metrics = sc::metrics::accuracy{},
+                                              .batch_size = 32,
+                                              .dtype_policy = Policy};
+
+template <auto Training, class Machine>
+double accuracy_after_training() {
+  static digits const train(2048, 1), test(1024, 2);
+  sc::trainer<mlp, Training, Machine> model;
+  model.fit(train.x, train.y, {.epochs = 6, .verbose = 0});
+  auto const [loss, accuracy] = model.evaluate(test.x, test.y, {.verbose = 0});
+  return accuracy;
+}
+
+using nearest = sc::ipu<>;
+using at_random = sc::ipu<sc::ipu_config{
+    .floating_point_behaviour = {.inv = true, .oflo = true, .esr = sc::stochastic_rounding_behaviour::on}}>;
+
+}  // namespace
+
+TEST_CASE("digits are learned in half precision") {
+  constexpr sc::optimizers::adam adam{.learning_rate = 0.003F};
+  constexpr sc::optimizers::sgd sgd{.learning_rate = 0.1F};
+  using sc::dtype_policies::float16, sc::dtype_policies::float32, sc::dtype_policies::mixed_float16;
+  double const expected = accuracy_after_training<training<adam, float32>, sc::host<>>();
+  CHECK(expected > 0.9);
+  CHECK(accuracy_after_training<training<adam, float32>, nearest>() == expected);
+  CHECK(accuracy_after_training<training<adam, mixed_float16>, nearest>() > expected - 0.02);
+  CHECK(accuracy_after_training<training<adam, mixed_float16>, at_random>() > expected - 0.02);
+  double const with_sgd = accuracy_after_training<training<sgd, float32>, sc::host<>>();
+  CHECK(with_sgd > 0.9);
+  CHECK(accuracy_after_training<training<sgd, float16>, at_random>() > with_sgd - 0.02);
+}
