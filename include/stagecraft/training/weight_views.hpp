@@ -9,6 +9,7 @@
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/weight_array.hpp>
 #include <stagecraft/training/xtensor.hpp>
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
