@@ -61,4 +61,5 @@ int main(int argc, char** argv) {
                 static_cast<long long>(promised));
   }
   std::printf("counted cycles are %s\n", same ? "those of the profile" : "others than the profile's");
+  return same ? 0 : 1;
 }

@@ -22,6 +22,11 @@ using namespace sc::layers;  // NOLINT: as a program writes it
 template <bool Checked>
 using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 4, .ipu_model = {.tiles_per_ipu = 8, .checked = Checked}}>;
 
+/// As many tiles as a model needs.
+template <int Ipus, int Tiles>
+using checked_ipus =
+    sc::ipu<sc::ipu_config{.auto_select_ipus = Ipus, .ipu_model = {.tiles_per_ipu = Tiles, .checked = true}}>;
+
 using network =
     sc::sequential<input{12}, dense{16, sc::relu}, dropout{0.25F}, dense{12, sc::gelu}, dense{8, sc::tanh}, dense{4}>;
 using two_stages = sc::pipelined<network, sc::stages<0, 0, 0, 1, 1>>;
@@ -69,40 +74,55 @@ inline void check_same(sc::counted_pass const& counted, sc::operation_cost const
   CHECK(counted.cost.bytes_exchanged == counted.runs * one.bytes_exchanged);
 }
 
-template <class M, auto Training, class Machine>
+/// `Updates` weight updates with all their micro-batches, then `Evaluated` micro-batches of inference, which is not
+/// compiled if there are none.
+template <class M, auto Training, class Machine, int Updates = 2, int Evaluated = 2>
 void check_counts() {
   constexpr auto profile = sc::profile<M, Training, Machine>;
-  constexpr auto predictions = sc::profile<M, Training, Machine, sc::execution_mode::inference>;
+  constexpr int micro_batches = Updates * profile.micro_batches();
   sc::session_of<M, Training, Machine> session;
   using session_type = decltype(session);
   auto const ignore = [](auto const&) {};
   session.begin_run();
-  session.train(16, random_runs::made_data<session_type>(0), ignore);
+  session.train(micro_batches, random_runs::made_data<session_type>(0), ignore);
   // The ring of replicas makes no arenas.
   if constexpr (Machine::checked && session_type::replicas == 1) {
-    for (int ipu = 0; ipu < profile.ipus(); ++ipu)
+    for (int ipu = 0; ipu < profile.ipus(); ++ipu) {
+      CAPTURE(ipu);
       CHECK(session.tiles(ipu).high_water_mark() == profile.memory(ipu).high_water_mark());
+    }
   }
-  session.test(2, random_runs::made_data<session_type>(0), ignore);
+  if constexpr (Evaluated > 0) session.test(Evaluated, random_runs::made_data<session_type>(0), ignore);
   for (int replica = 0; replica < session_type::replicas; ++replica) {
     auto const& counted = session.counted(replica);
     for (int pass = 0; pass < profile.passes(); ++pass) {
       CAPTURE(pass);
       auto const& own = counted.training[static_cast<std::size_t>(pass)];
-      CHECK(own.runs == 16);
+      CHECK(own.runs == micro_batches);
       check_same(own, profile.pass(pass).work());
     }
-    for (int pass = 0; pass < predictions.passes(); ++pass) {
-      auto const& own = counted.inference[static_cast<std::size_t>(pass)];
-      CHECK(own.runs == 2);
-      check_same(own, predictions.pass(pass).work());
+    if constexpr (Evaluated > 0) {
+      constexpr auto predictions = sc::profile<M, Training, Machine, sc::execution_mode::inference>;
+      for (int pass = 0; pass < predictions.passes(); ++pass) {
+        CAPTURE(pass);
+        auto const& own = counted.inference[static_cast<std::size_t>(pass)];
+        CHECK(own.runs == Evaluated);
+        check_same(own, predictions.pass(pass).work());
+      }
     }
     for (int device = 0; device < profile.ipus(); ++device) {
+      CAPTURE(device);
       auto const& own = counted.updates[static_cast<std::size_t>(device)];
-      CHECK(own.runs == 2);
+      CHECK(own.runs == Updates);
       check_same(own, profile.update(device).cost);
     }
   }
+}
+
+/// Of training alone, on checked IPUs.
+template <class M, auto Training, int Ipus, int Tiles = 64, int Updates = 2>
+void check_training() {
+  check_counts<M, Training, checked_ipus<Ipus, Tiles>, Updates, 0>();
 }
 
 }  // namespace counting
