@@ -15161,15 +15161,16 @@ struct convolution_phases {
 
 // ---- stagecraft/ipu/part_counts.hpp
 // Numbers of parts into which a dimension can be cut. Only the largest part counts: of those that give the same, the
-// smallest number is the one. Level 3.
+// smallest number is the one. And numbers of parts of all that a convolution has, but for field and batch. Level 3.
 
 namespace stagecraft::detail {
 
 /// The next number of parts that makes the largest part of `size` smaller: at most `percent` of what it was.
 [[nodiscard]] constexpr std::int64_t next_split(std::int64_t size, std::int64_t parts, int percent = 100) noexcept {
-  std::int64_t const part = ceil_div(size, parts);
+  std::int64_t const part = (size + parts - 1) / parts;
   if (part < 2) return INT32_MAX;
-  return ceil_div(size, larger(1, smaller(part - 1, part * percent / 100)));
+  std::int64_t const most = percent < 100 ? part * percent / 100 : part - 1;
+  return most < 2 ? size : (size + most - 1) / most;
 }
 /// Another number of parts: that whose largest part is `steps` larger.
 [[nodiscard]] constexpr std::int64_t other_split(std::int64_t size, std::int64_t parts, std::int64_t steps) noexcept {
@@ -15179,8 +15180,95 @@ namespace stagecraft::detail {
 }
 /// As few parts as make the largest part as small as `most` parts do.
 [[nodiscard]] constexpr std::int64_t fewest_parts(std::int64_t size, std::int64_t most) noexcept {
-  return most >= size ? size : ceil_div(size, ceil_div(size, most));
+  if (most >= size) return size;
+  std::int64_t const part = (size + most - 1) / most;
+  return (size + part - 1) / part;
 }
+
+/// Different numbers of parts: one, and those whose largest parts are up to some steps larger and smaller.
+struct neighbouring_splits {
+  static constexpr int most_steps = 3;
+  std::int64_t parts[2 * most_steps + 1]{};
+  int count = 0;
+
+  constexpr neighbouring_splits(std::int64_t size, std::int64_t of, int steps) noexcept {
+    for (int step = -steps; step <= steps; ++step) {
+      std::int64_t const other = other_split(size, of, step);
+      if (count == 0 || parts[count - 1] != other) parts[count++] = other;
+    }
+  }
+  [[nodiscard]] constexpr std::int64_t const* begin() const noexcept { return parts; }
+  [[nodiscard]] constexpr std::int64_t const* end() const noexcept { return parts + count; }
+};
+
+/// Numbers of parts of a convolution, but for field and batch.
+struct part_counts {
+  std::int64_t groups = 1, kernel_height = 1, kernel_width = 1, out_chans = 1, in_chans = 1;
+
+  [[nodiscard]] constexpr std::int64_t product() const noexcept {
+    return groups * kernel_height * kernel_width * out_chans * in_chans;
+  }
+};
+
+/// What no plan with some numbers of parts goes below, or hardly.
+struct plan_bound {
+  std::int64_t cycles = INT64_MAX;
+  std::int64_t bytes = INT64_MAX;
+
+  friend constexpr bool operator==(plan_bound const&, plan_bound const&) = default;
+};
+
+/// The most promising numbers of parts, the best first.
+struct part_counts_short_list {
+  static constexpr int capacity = 6;
+  part_counts parts[capacity];
+  plan_bound bounds[capacity];
+  int count = 0;
+
+  constexpr void insert(plan_bound const& bound, part_counts const& of, bool by_bytes) noexcept {
+    int place = count;
+    while (place > 0 && (by_bytes ? bound.bytes < bounds[place - 1].bytes : bound.cycles < bounds[place - 1].cycles))
+      --place;
+    if (place == capacity || (place > 0 && bounds[place - 1] == bound)) return;  // full, or as good as another
+    if (count < capacity) ++count;
+    for (int k = count - 1; k > place; --k) {
+      bounds[k] = bounds[k - 1];
+      parts[k] = parts[k - 1];
+    }
+    bounds[place] = bound;
+    parts[place] = of;
+  }
+};
+
+/// Numbers of parts that were tried, of one of several things each. Those that come after the first 40 are forgotten.
+struct tried_part_counts {
+  static constexpr int capacity = 40;
+  std::uint64_t keys[capacity]{};
+  int count = 0;
+  std::uint64_t radix;  ///< larger than all numbers of parts; up to 3000, no two keys are the same
+
+  constexpr explicit tried_part_counts(std::int64_t most_parts) noexcept
+      : radix(static_cast<std::uint64_t>(most_parts) + 1) {}
+
+  constexpr void add(int thing, part_counts const& parts) noexcept {
+    if (count < capacity) keys[count++] = key_of(thing, parts);
+  }
+  [[nodiscard]] constexpr bool contains(int thing, part_counts const& parts) const noexcept {
+    std::uint64_t const key = key_of(thing, parts);
+    for (int k = 0; k < count; ++k)
+      if (keys[k] == key) return true;
+    return false;
+  }
+
+ private:
+  [[nodiscard]] constexpr std::uint64_t key_of(int thing, part_counts const& parts) const noexcept {
+    auto key = static_cast<std::uint64_t>(thing);
+    for (std::int64_t const number :
+         {parts.groups, parts.kernel_height, parts.kernel_width, parts.out_chans, parts.in_chans})
+      key = key * radix + static_cast<std::uint64_t>(number);
+    return key;
+  }
+};
 
 }  // namespace stagecraft::detail
 
@@ -15203,35 +15291,27 @@ struct convolution_search {
   std::int64_t bytes_allowed;
   bool wants_least_memory = false;  ///< cycles decide only between plans that need the same memory
   convolution_plan best = {};
+  std::int64_t best_cycles = INT64_MAX;
   int current_view = 0;
+  /// What was estimated, of each view, without serial parts.
+  tried_part_counts tried{problem.target.tiles_per_ipu};
   /// The best plan of each view.
   convolution_partition partitions[convolution_views::capacity] = {};
   std::int64_t cycles_of_view[convolution_views::capacity] = {};
   bool has_plan = false;
-  bool memory_mattered = false;          ///< a division that might have been better did not fit
-  std::int64_t least_bytes = INT64_MAX;  ///< of all divisions that were looked at
+  std::int64_t least_forbidden = INT64_MAX;  ///< cycles of what did not fit, at least
+  std::int64_t least_bytes = INT64_MAX;      ///< of all divisions that were looked at
 
-  /// Numbers of parts, but for field and batch.
-  struct division {
-    std::int64_t groups = 1, kernel_height = 1, kernel_width = 1, out_chans = 1, in_chans = 1;
-  };
-  /// What no plan of a division goes below, or hardly.
-  struct bound {
-    std::int64_t cycles = INT64_MAX;
-    std::int64_t bytes = INT64_MAX;
-
-    friend constexpr bool operator==(bound const&, bound const&) = default;
-  };
   /// What all divisions have in common that differ in input channels only; bytes are for one group of them.
   struct row {
-    division part;
+    part_counts part;
     std::int64_t tiles;        ///< for input channels and field
     std::int64_t depth;        ///< of reduction, by the kernel's parts
     std::int64_t products;     ///< of groups of channels and kernel elements
     std::int64_t input_bytes;  ///< of an element of the field
     std::int64_t weight_bytes;
-    std::int64_t partials;  ///< of an element of the field
-    bool shares_bus;
+    std::int64_t partials;   ///< of an element of the field
+    std::int64_t receivers;  ///< tiles that receive the same inputs at the same time
   };
   /// What all divisions of a view, divided serially, have in common.
   struct scene {
@@ -15251,40 +15331,22 @@ struct convolution_search {
     std::int64_t reached;
     std::int64_t per_stage;  ///< of a reduction
     std::int64_t serial;
+    std::int64_t input_bytes;  ///< of an element of the field, of a group of channels
     std::int64_t partial_size;
     std::int64_t partials_at_once;
     std::int64_t exchange_rate;  ///< in sixteenths of bytes per cycle
     bool sends_inputs_once;
-  };
-
-  /// The most promising divisions, the best first.
-  struct short_list {
-    static constexpr int capacity = 6;
-    division divisions[capacity];
-    bound bounds[capacity];
-    int count = 0;
-
-    constexpr void insert(convolution_search& search, scene const& s, row const& r, std::int64_t in_chans) {
-      bound const b = search.bound_of(s, r, in_chans);
-      if (!search.may_beat(b) || !search.fits(b)) return;
-      int place = count;
-      while (place > 0 && search.is_less(b, bounds[place - 1])) --place;
-      if (place == capacity || (place > 0 && bounds[place - 1] == b)) return;  // full, or as good as another
-      if (count < capacity) ++count;
-      for (int k = count - 1; k > place; --k) {
-        bounds[k] = bounds[k - 1];
-        divisions[k] = divisions[k - 1];
-      }
-      bounds[place] = b;
-      divisions[place] = r.part;
-      divisions[place].in_chans = in_chans;
-    }
+    std::int64_t bus;  ///< tiles that share one
   };
 
   constexpr void search(convolution_view const& view, std::int64_t serial_out, std::int64_t serial_in) {
     if (serial_out > view.out_chan_groups || serial_in > view.in_chan_groups) return;
     scene const s = scene_of(view, serial_out, serial_in);
-    short_list shortlist;
+    // All products on all tiles, and one of them for each worker at least.
+    std::int64_t const products = view.kernel.elements() * view.conv_groups * s.in_groups * s.out_groups;
+    std::int64_t const elements = larger(s.workers, products * s.reached / problem.target.tiles_per_ipu);
+    if (!wants_least_memory && s.serial * (s.fixed + s.per_group + s.per_element * elements) >= best_cycles) return;
+    part_counts_short_list shortlist;
     std::int64_t const tiles = problem.target.tiles_per_ipu;
     // Where there is much to look at, in larger steps.
     bool const is_serial = serial_out * serial_in > 1;
@@ -15294,73 +15356,86 @@ struct convolution_search {
         for (std::int64_t w = 1; g * h * w <= tiles; w = next_split(view.kernel.width, w, step == 40 ? 30 : 50))
           for (std::int64_t o = 1; g * h * w * o <= tiles; o = next_split(s.out_groups, o, step)) {
             row const r = row_of(s, {g, h, w, o});
-            for (std::int64_t i = 1; i <= r.tiles; i = next_split(s.in_groups, i, step))
-              shortlist.insert(*this, s, r, i);
+            for (std::int64_t i = 1; i <= r.tiles; i = next_split(s.in_groups, i, step)) list(shortlist, s, r, i);
             // As many as leave few tiles for the field.
             for (std::int64_t f = 1; f <= 4 && f <= r.tiles; ++f) {
-              if (r.tiles / f < s.in_groups) shortlist.insert(*this, s, r, fewest_parts(s.in_groups, r.tiles / f));
+              if (r.tiles / f < s.in_groups) list(shortlist, s, r, fewest_parts(s.in_groups, r.tiles / f));
               if (w == 1 && view.kernel.width > 8)  // a gradient of kernels
-                shortlist.insert(*this, s, row_of(s, {g, h, fewest_parts(view.kernel.width, r.tiles / f), o}), 1);
+                list(shortlist, s, row_of(s, {g, h, fewest_parts(view.kernel.width, r.tiles / f), o}), 1);
             }
           }
-    for (int k = 0; k < shortlist.count; ++k)
-      if (may_beat(shortlist.bounds[k])) estimate(s, shortlist.divisions[k]);
+    for (int k = 0; k < shortlist.count; ++k) {
+      if (!may_beat(shortlist.bounds[k])) continue;
+      if (!is_serial) tried.add(current_view, shortlist.parts[k]);
+      estimate(s, shortlist.parts[k]);
+    }
   }
 
   /// Looks around the best plan of the view, as long as there is a better one.
   constexpr void refine(convolution_view const& view) {
+    convolution_partition const& best_of_view = partitions[current_view];
+    scene const s = scene_of(view, best_of_view.serial_out_chan_split, best_of_view.serial_in_chan_split);
     bool improved = true;
     for (int round = 0; improved && round < 4; ++round) {
       improved = false;
-      convolution_partition const from = partitions[current_view];
-      scene const s = scene_of(view, from.serial_out_chan_split, from.serial_in_chan_split);
-      for (int o = -3; o <= 3; ++o)
-        for (int i = -3; i <= 3; ++i)
-          if (o != 0 || i != 0) improved = try_neighbour(s, from, {0, 0, 0, o, i}) || improved;
-      for (int o = 1; o <= 4; o *= 2)
-        for (int i = 1; i <= 4; i *= 2)
-          if (o != 2 || i != 2) improved = try_multiple(s, from, o, i) || improved;
-      for (int step = -2; step <= 2; ++step) {
-        if (view.kernel.height > 1) improved = try_neighbour(s, from, {0, step, 0, 0, 0}) || improved;
-        if (view.kernel.width > 1) improved = try_neighbour(s, from, {0, 0, step, 0, 0}) || improved;
-        if (view.conv_groups > 1) improved = try_neighbour(s, from, {step, 0, 0, 0, 0}) || improved;
+      part_counts const from{best_of_view.conv_group_split, best_of_view.kernel_split.height,
+                             best_of_view.kernel_split.width, best_of_view.out_chan_split, best_of_view.in_chan_split};
+      neighbouring_splits const ins(s.in_groups, from.in_chans, 3);
+      for (std::int64_t const o : neighbouring_splits(s.out_groups, from.out_chans, 3)) {
+        row const r = row_of(s, {from.groups, from.kernel_height, from.kernel_width, o});
+        for (std::int64_t const i : ins)
+          if (o != from.out_chans || i != from.in_chans) improved = try_division(s, r, i) || improved;
       }
+      for (int o = 1; o <= 4; o *= 2) {  // halves
+        std::int64_t const outs = fewest_parts(s.out_groups, ceil_div(from.out_chans * o, 2));
+        row const r = row_of(s, {from.groups, from.kernel_height, from.kernel_width, outs});
+        for (int i = 1; i <= 4; i *= 2) {
+          std::int64_t const in = fewest_parts(s.in_groups, ceil_div(from.in_chans * i, 2));
+          if (outs != from.out_chans || in != from.in_chans) improved = try_division(s, r, in) || improved;
+        }
+      }
+      struct {
+        std::int64_t part_counts::* parts;
+        std::int64_t size;
+      } const others[]{{&part_counts::kernel_height, view.kernel.height},
+                       {&part_counts::kernel_width, view.kernel.width},
+                       {&part_counts::groups, view.conv_groups}};
+      for (auto const& [parts, size] : others)
+        for (std::int64_t const number : neighbouring_splits(size, from.*parts, 2)) {
+          part_counts other = from;
+          other.*parts = number;
+          if (number != from.*parts) improved = try_division(s, row_of(s, other), from.in_chans) || improved;
+        }
     }
   }
 
  private:
-  constexpr bool try_neighbour(scene const& s, convolution_partition const& from, division const& steps) {
-    return try_division(s, {other_split(s.view.conv_groups, from.conv_group_split, steps.groups),
-                            other_split(s.view.kernel.height, from.kernel_split.height, steps.kernel_height),
-                            other_split(s.view.kernel.width, from.kernel_split.width, steps.kernel_width),
-                            other_split(s.out_groups, from.out_chan_split, steps.out_chans),
-                            other_split(s.in_groups, from.in_chan_split, steps.in_chans)});
+  constexpr void list(part_counts_short_list& shortlist, scene const& s, row const& r, std::int64_t in_chans) {
+    plan_bound const b = bound_of(s, r, in_chans);
+    if (!may_beat(b) || !fits(b)) return;
+    part_counts parts = r.part;
+    parts.in_chans = in_chans;
+    shortlist.insert(b, parts, wants_least_memory);
   }
-  /// Twice or half as many parts, of out and in channels.
-  constexpr bool try_multiple(scene const& s, convolution_partition const& from, int out_halves, int in_halves) {
-    return try_division(s, {from.conv_group_split, from.kernel_split.height, from.kernel_split.width,
-                            fewest_parts(s.out_groups, ceil_div(from.out_chan_split * out_halves, 2)),
-                            fewest_parts(s.in_groups, ceil_div(from.in_chan_split * in_halves, 2))});
+  constexpr bool try_division(scene const& s, row const& r, std::int64_t in_chans) {
+    if (in_chans > r.tiles) return false;
+    plan_bound const b = bound_of(s, r, in_chans);
+    if (!may_beat(b) || !fits(b)) return false;
+    part_counts parts = r.part;
+    parts.in_chans = in_chans;
+    if (s.serial == 1) {
+      if (tried.contains(current_view, parts)) return false;
+      tried.add(current_view, parts);
+    }
+    return estimate(s, parts);
   }
-  constexpr bool try_division(scene const& s, division const& d) {
-    if (tiles_of(d) > problem.target.tiles_per_ipu) return false;
-    bound const b = bound_of(s, row_of(s, d), d.in_chans);
-    return may_beat(b) && fits(b) && estimate(s, d);
+  [[nodiscard]] constexpr bool may_beat(plan_bound const& b) const noexcept {
+    return wants_least_memory ? !has_plan || b.bytes < best.temporary_bytes : b.cycles < best_cycles;
   }
-  [[nodiscard]] static constexpr std::int64_t tiles_of(division const& d) noexcept {
-    return d.groups * d.kernel_height * d.kernel_width * d.out_chans * d.in_chans;
-  }
-  [[nodiscard]] constexpr bool is_less(bound const& a, bound const& b) const noexcept {
-    return wants_least_memory ? a.bytes < b.bytes : a.cycles < b.cycles;
-  }
-  [[nodiscard]] constexpr bool may_beat(bound const& b) const noexcept {
-    if (!has_plan) return true;
-    return wants_least_memory ? b.bytes < best.temporary_bytes : b.cycles < best.cycles.total();
-  }
-  constexpr bool fits(bound const& b) noexcept {
+  constexpr bool fits(plan_bound const& b) noexcept {
     if (b.bytes < least_bytes) least_bytes = b.bytes;
     if (b.bytes <= bytes_allowed) return true;
-    if (may_beat(b)) memory_mattered = true;
+    least_forbidden = smaller(least_forbidden, b.cycles);
     return false;
   }
 
@@ -15389,10 +15464,19 @@ struct convolution_search {
             .reached = view.batch * view.reached(view.field).elements(),
             .per_stage = sync_cycles(problem.target) + 20 * problem.target.num_worker_contexts,
             .serial = serial_out * serial_in,
+            .input_bytes =
+                std::int64_t{view.conv_groups_per_group} * view.in_chans_per_group * size_of(problem.shape.input),
             .partial_size = size_of(view.partials),
             .partials_at_once = problem.target.vector_width(view.partials),
             .exchange_rate = larger(1, static_cast<std::int64_t>(problem.target.exchange_bytes_per_cycle * 16 + 0.5F)),
-            .sends_inputs_once = sends_once};
+            .sends_inputs_once = sends_once,
+            .bus = problem.target.tiles_per_shared_exchange_bus};
+    // Syncs, and what the vertex does once, at least. Not of nx1: its first row is counted twice, in the group, too.
+    if (view.vertex != convolution_vertex::conv_partial_nx1) {
+      bool const lays_out = layout.weights > 0 || (!sends_once && layout.inputs > 0);
+      s.fixed += sync_cycles(problem.target) * ((lays_out ? 1 : 0) + (layout.output > 0 ? 1 : 0));
+      s.fixed += view.vertex == convolution_vertex::conv_partial_1x1 ? 73 : 150;
+    }
     if (view.conv_units > 0) {
       // Loading the units' weights, and what a worker does before and after its elements.
       bool const is_1x1 = view.vertex == convolution_vertex::conv_partial_1x1;
@@ -15403,41 +15487,39 @@ struct convolution_search {
     return s;
   }
 
-  [[nodiscard]] constexpr row row_of(scene const& s, division const& d) const noexcept {
+  [[nodiscard]] constexpr row row_of(scene const& s, part_counts const& d) const noexcept {
     convolution_view const& view = s.view;
-    std::int64_t const groups = ceil_div(view.conv_groups, d.groups);
-    std::int64_t const outs = ceil_div(s.out_groups, d.out_chans);
-    std::int64_t const kernel =
-        ceil_div(view.kernel.height, d.kernel_height) * ceil_div(view.kernel.width, d.kernel_width);
-    std::int64_t const in_bytes =
-        groups * view.conv_groups_per_group * view.in_chans_per_group * size_of(problem.shape.input);
+    std::int64_t const groups = (view.conv_groups + d.groups - 1) / d.groups;
+    std::int64_t const outs = (s.out_groups + d.out_chans - 1) / d.out_chans;
+    std::int64_t const kernel = (view.kernel.height + d.kernel_height - 1) / d.kernel_height *
+                                ((view.kernel.width + d.kernel_width - 1) / d.kernel_width);
+    std::int64_t const in_bytes = groups * s.input_bytes;
+    std::int64_t const out_chans = outs * view.out_chans_per_group;
     return {.part = d,
             .tiles = problem.target.tiles_per_ipu / (d.groups * d.kernel_height * d.kernel_width * d.out_chans),
             .depth = d.kernel_height * d.kernel_width,
             .products = groups * kernel * outs,
             .input_bytes = in_bytes,
-            .weight_bytes = kernel * view.filter_height * in_bytes * outs * view.out_chans_per_group,
-            .partials = groups * view.conv_groups_per_group * outs * view.out_chans_per_group,
-            .shares_bus = d.out_chans % problem.target.tiles_per_shared_exchange_bus == 0};
+            .weight_bytes = kernel * view.filter_height * in_bytes * out_chans,
+            .partials = groups * view.conv_groups_per_group * out_chans,
+            .receivers = d.out_chans % s.bus == 0 ? s.bus : 1};
   }
 
-  [[nodiscard]] constexpr bound bound_of(scene const& s, row const& r, std::int64_t in_chans) const noexcept {
+  [[nodiscard]] constexpr plan_bound bound_of(scene const& s, row const& r, std::int64_t in_chans) const noexcept {
     std::int64_t const tiles = r.tiles / in_chans;
     std::int64_t const ins = (s.in_groups + in_chans - 1) / in_chans;
     std::int64_t const reached = (s.reached + tiles - 1) / tiles;
+    std::int64_t of_product = s.per_element * (reached + s.workers - 1 - (reached - 1) % s.workers) + s.per_group;
+    if (s.per_row > 0) of_product += s.per_row * ((reached + s.row_elements - 1) / s.row_elements);
+    std::int64_t cycles = s.fixed + ins * r.products * of_product;
+    if (!wants_least_memory && cycles * s.serial >= best_cycles) return {.cycles = cycles * s.serial};
     std::int64_t const field = (s.field + tiles - 1) / tiles;
     std::int64_t const input_bytes = reached * ins * r.input_bytes;
     std::int64_t const weight_bytes = ins * r.weight_bytes;
     std::int64_t const partials = field * r.partials;
-    std::int64_t exchanged = 0;
-    if (!s.sends_inputs_once)
-      exchanged = (input_bytes - input_bytes / r.part.out_chans) /
-                  (r.shares_bus ? problem.target.tiles_per_shared_exchange_bus : 1);
+    std::int64_t exchanged = s.sends_inputs_once ? 0 : (input_bytes - input_bytes / r.part.out_chans) / r.receivers;
     if (field < s.field)  // in 2 tiles at least, and about as many as there are
       exchanged += tiles < 8 ? weight_bytes / 2 : weight_bytes * 3 / 4;
-    std::int64_t const rounded = reached + (s.workers - 1 - (reached - 1) % s.workers);
-    std::int64_t const rows = s.per_row == 0 ? 0 : (reached + s.row_elements - 1) / s.row_elements;
-    std::int64_t cycles = s.fixed + ins * r.products * (s.per_element * rounded + s.per_row * rows + s.per_group);
     if (s.zeroes_first) cycles += partials / s.partials_at_once;
     std::int64_t const depth = r.depth * in_chans;
     if (depth > 1) {
@@ -15449,9 +15531,9 @@ struct convolution_search {
   }
 
   /// Estimates the best two ways to cut the field, as far as the number of elements, of rows and of inputs tells.
-  constexpr bool estimate(scene const& s, division const& d) {
+  constexpr bool estimate(scene const& s, part_counts const& d) {
     convolution_view const& view = s.view;
-    std::int64_t const tiles = problem.target.tiles_per_ipu / tiles_of(d);
+    std::int64_t const tiles = problem.target.tiles_per_ipu / d.product();
     convolution_partition partition{.conv_group_split = static_cast<int>(d.groups),
                                     .field_split = {},
                                     .kernel_split = {.height = d.kernel_height, .width = d.kernel_width},
@@ -15506,7 +15588,7 @@ struct convolution_search {
   constexpr bool consider(convolution_plan const& plan) {
     std::int64_t const cycles = plan.cycles.total();
     if (plan.temporary_bytes > bytes_allowed) {
-      if (may_beat({cycles, plan.temporary_bytes})) memory_mattered = true;
+      least_forbidden = smaller(least_forbidden, cycles);
       return false;
     }
     std::int64_t& of_view = cycles_of_view[current_view];
@@ -15516,9 +15598,10 @@ struct convolution_search {
     }
     if (!may_beat({cycles, plan.temporary_bytes})) {
       bool const is_as_small = wants_least_memory && plan.temporary_bytes == best.temporary_bytes;
-      if (!is_as_small || cycles >= best.cycles.total()) return false;
+      if (!is_as_small || cycles >= best_cycles) return false;
     }
     best = plan;
+    best_cycles = cycles;
     has_plan = true;
     return true;
   }
@@ -15526,19 +15609,19 @@ struct convolution_search {
   /// All views; serial parts only where memory asks for them, and as long as more of them help.
   constexpr void search_all(convolution_views const& views) {
     for (int i = 0; i < views.count; ++i) search_view(views, i, 1, 1);
-    if (memory_mattered || wants_least_memory) {
+    if (least_forbidden < best_cycles || wants_least_memory) {
       int in_vain = 0;
       for (int parts = 2; parts <= 256 && in_vain < 2; parts *= 2) {
         bool const had_plan = has_plan;
-        auto const before = best.cycles.total() + best.temporary_bytes;
+        auto const before = best_cycles + best.temporary_bytes;
         for (int i = 0; i < views.count; ++i)
           for (int out = parts; out >= 1; out /= 2) search_view(views, i, out, parts / out);
-        in_vain = had_plan && best.cycles.total() + best.temporary_bytes == before ? in_vain + 1 : 0;
+        in_vain = had_plan && best_cycles + best.temporary_bytes == before ? in_vain + 1 : 0;
       }
       search_other_serial_splits(views);
     }
     for (int i = 0; has_plan && i < views.count; ++i) {
-      if (cycles_of_view[i] == 0 || cycles_of_view[i] > best.cycles.total() * 9 / 8) continue;
+      if (cycles_of_view[i] == 0 || cycles_of_view[i] > best_cycles * 9 / 8) continue;
       current_view = i;
       refine(views.views[i]);
     }
@@ -15546,7 +15629,7 @@ struct convolution_search {
 
  private:
   constexpr void search_view(convolution_views const& views, int i, int serial_out, int serial_in) {
-    if (has_plan && !wants_least_memory && views.least_cycles[i] >= best.cycles.total()) return;
+    if (!wants_least_memory && views.least_cycles[i] >= best_cycles) return;
     current_view = i;
     search(views.views[i], serial_out, serial_in);
   }
@@ -15554,7 +15637,7 @@ struct convolution_search {
   constexpr void search_other_serial_splits(convolution_views const& views) {
     int view = -1;
     for (int i = 0; i < views.count; ++i)
-      if (has_plan && cycles_of_view[i] == best.cycles.total() && partitions[i] == best.partition) view = i;
+      if (has_plan && cycles_of_view[i] == best_cycles && partitions[i] == best.partition) view = i;
     if (view < 0) return;
     std::int64_t const out = best.partition.serial_out_chan_split;
     std::int64_t const in = best.partition.serial_in_chan_split;
@@ -25914,6 +25997,12 @@ constexpr auto written_tensors(lowered_step const& step) {
   return written;
 }
 
+constexpr bool has_operation(lowered_step const& step, operation_kind kind) {
+  for (int k = 0; k < step.operation_count; ++k)
+    if (step.operations[k].kind == kind) return true;
+  return false;
+}
+
 /// Calls f<0>() ... f<Count - 1>() until one whose number is `index`.
 template <int Count, class Function>
 void with_constant(int index, Function const& function) {
@@ -25999,10 +26088,13 @@ class tile_step {
         machine, step, offsets, step_offset, values,
         [&](tile_tensor const& tensor, float* to) { return load(call, tensor, to); },
         [&](tile_tensor const& tensor, float const* from) { store(call, tensor, from); },
-        [&](tile_operation const& operation) { run_custom<call_type>(machine, operation, call); });
+        [&]([[maybe_unused]] tile_operation const& operation) {
+          if constexpr (runs_own_layer) run_custom<call_type>(machine, operation, call);
+        });
   }
 
  private:
+  static constexpr bool runs_own_layer = detail::has_operation(step, operation_kind::custom);
   static bool load(call_type const& call, tile_tensor const& tensor, float* to) {
     auto const count = tensor.elements;
     switch (tensor.role) {
@@ -26813,7 +26905,7 @@ struct ipu_step {
       *memory.counted +=
           steps::run(memory, *memory.tiles, offsets.data(), places::template end_of_step<Plan::pass_number>(number));
     } else {
-      host_step();
+      host_step(memory);
       *memory.counted += steps::cost;
     }
   }
@@ -39258,11 +39350,13 @@ class pipeline_pass {
   // Steps.
   template <int Call, bool Backward>
   static void step(host_memory const& memory) {
+    // A generic one, so that tiles that compute for themselves do without the host's kernels.
+    auto const on_host = [](auto const& own) { host_step<Call, Backward>(own); };
     if constexpr (is_ipu<typename plan::machine>)
       ipu_arithmetic<plan>::template step<Call, Backward>(
-          memory, [&] { ipu_step<plan, Call, Backward>::run(memory, [&] { host_step<Call, Backward>(memory); }); });
+          memory, [&] { ipu_step<plan, Call, Backward>::run(memory, on_host); });
     else
-      host_step<Call, Backward>(memory);
+      on_host(memory);
   }
   static constexpr bool accumulates_halves = [] {
     if constexpr (is_ipu<typename plan::machine>)

@@ -176,11 +176,13 @@ class pipeline_pass {
   // Steps.
   template <int Call, bool Backward>
   static void step(host_memory const& memory) {
+    // A generic one, so that tiles that compute for themselves do without the host's kernels.
+    auto const on_host = [](auto const& own) { host_step<Call, Backward>(own); };
     if constexpr (is_ipu<typename plan::machine>)
       ipu_arithmetic<plan>::template step<Call, Backward>(
-          memory, [&] { ipu_step<plan, Call, Backward>::run(memory, [&] { host_step<Call, Backward>(memory); }); });
+          memory, [&] { ipu_step<plan, Call, Backward>::run(memory, on_host); });
     else
-      host_step<Call, Backward>(memory);
+      on_host(memory);
   }
   static constexpr bool accumulates_halves = [] {
     if constexpr (is_ipu<typename plan::machine>)

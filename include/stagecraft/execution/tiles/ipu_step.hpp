@@ -25,7 +25,7 @@ struct ipu_step {
       *memory.counted +=
           steps::run(memory, *memory.tiles, offsets.data(), places::template end_of_step<Plan::pass_number>(number));
     } else {
-      host_step();
+      host_step(memory);
       *memory.counted += steps::cost;
     }
   }

@@ -28,6 +28,12 @@ constexpr auto written_tensors(lowered_step const& step) {
   return written;
 }
 
+constexpr bool has_operation(lowered_step const& step, operation_kind kind) {
+  for (int k = 0; k < step.operation_count; ++k)
+    if (step.operations[k].kind == kind) return true;
+  return false;
+}
+
 /// Calls f<0>() ... f<Count - 1>() until one whose number is `index`.
 template <int Count, class Function>
 void with_constant(int index, Function const& function) {
@@ -113,10 +119,13 @@ class tile_step {
         machine, step, offsets, step_offset, values,
         [&](tile_tensor const& tensor, float* to) { return load(call, tensor, to); },
         [&](tile_tensor const& tensor, float const* from) { store(call, tensor, from); },
-        [&](tile_operation const& operation) { run_custom<call_type>(machine, operation, call); });
+        [&]([[maybe_unused]] tile_operation const& operation) {
+          if constexpr (runs_own_layer) run_custom<call_type>(machine, operation, call);
+        });
   }
 
  private:
+  static constexpr bool runs_own_layer = detail::has_operation(step, operation_kind::custom);
   static bool load(call_type const& call, tile_tensor const& tensor, float* to) {
     auto const count = tensor.elements;
     switch (tensor.role) {

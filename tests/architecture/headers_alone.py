@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every header compiles alone. CMake's own verification of header sets asks the same and takes four times as long, most of
+it for the standard library and others', again and again. Here these are compiled once, for all headers; that a header
+includes those of them that it names is read off its text.
+
+    python3 headers_alone.py c++-compiler      prints each header that does not
+"""
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import house
+
+INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
+ROOT = INCLUDE / "stagecraft"
+OPTIONS = ("-std=c++20", "-march=native", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{INCLUDE}")
+JOBS = 2
+
+# Which header declares what is named so. Of names that several headers declare, none is listed.
+DECLARES = {
+    "algorithm": r"(?:max_element|min_element|clamp|sort|stable_sort|copy_n|copy|fill|fill_n|find_if|find|equal|any_of|all_of|"
+                 r"none_of|count_if|transform|lower_bound|upper_bound|shuffle|ranges::\w+)\b",
+    "array": r"(?:array|to_array)\b",
+    "atomic": r"atomic(?:_ref|_thread_fence)?\b",
+    "bit": r"(?:bit_cast|bit_ceil|bit_floor|bit_width|popcount|countr_zero|countl_zero|has_single_bit)\b",
+    "charconv": r"(?:to_chars|from_chars)\b",
+    "chrono": r"chrono::",
+    "cmath": r"(?:sqrt|log|log2|log1p|exp|expm1|pow|tanh|sinh|cosh|erf|floor|ceil|lround|nearbyint|isnan|isfinite|isinf|fma)\(",
+    "concepts": r"(?:same_as|convertible_to|derived_from|invocable|integral|floating_point|default_initializable)\b",
+    "condition_variable": r"condition_variable\b",
+    "cstdint": r"u?int(?:8|16|32|64)_t\b",
+    "cstring": r"mem(?:cpy|set|move|cmp)\b",
+    "functional": r"function\b",
+    "limits": r"numeric_limits\b",
+    "memory": r"(?:unique_ptr|make_unique|shared_ptr|make_shared|assume_aligned)\b",
+    "mutex": r"(?:mutex|lock_guard|scoped_lock|unique_lock)\b",
+    "numeric": r"(?:accumulate|iota|gcd|lcm|inner_product)\b",
+    "optional": r"(?:optional|nullopt)\b",
+    "span": r"span\b",
+    "string": r"(?:string|to_string)\b",
+    "string_view": r"string_view\b",
+    "thread": r"(?:thread|jthread|this_thread)\b",
+    "tuple": r"(?:tuple|make_tuple|tie|tuple_size_v|apply)\b",
+    "type_traits": r"(?:is_\w+_v|conditional_t|remove_\w+_t|underlying_type_t|is_constant_evaluated)\b",
+    "utility": r"(?:move|forward|exchange|declval|integer_sequence|index_sequence|make_index_sequence|make_integer_sequence)\b",
+    "vector": r"vector\b",
+}
+DECLARES = {header: re.compile(rf"\bstd::{names}") for header, names in DECLARES.items()}
+
+
+def names_without_include(name):
+    """What a header names of the standard library, though neither it nor an own header that it includes says where from."""
+    included = {other for own in house.closure(ROOT, name) for _, other in house.includes_of(ROOT / own)}
+    code = re.sub(r"//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", "", (ROOT / name).read_text(encoding="utf-8"))
+    for header, names in DECLARES.items():
+        match = names.search(code)
+        if match and header not in included:
+            line = code.count("\n", 0, match.start()) + 1
+            yield f"include/stagecraft/{name}:{line}: {match.group(0)} without #include <{header}>"
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def precompile(compiler, headers, folder):
+    """The options that load what headers include from elsewhere."""
+    others = sorted({other for name in headers for _, other in house.includes_of(ROOT / name)
+                     if not other.startswith("stagecraft/")})
+    source = folder / "others.hpp"
+    # xtensor has moved its headers between versions, and optional components may not be installed.
+    source.write_text("".join(f"#if __has_include(<{other}>)\n#include <{other}>\n#endif\n" for other in others))
+    is_clang = "clang" in run(compiler, "--version").stdout
+    compiled = folder / ("others.hpp.pch" if is_clang else "others.hpp.gch")
+    result = run(compiler, *OPTIONS, "-x", "c++-header", str(source), "-o", str(compiled))
+    if result.returncode != 0:
+        sys.exit(result.stdout)
+    return ("-include-pch", str(compiled)) if is_clang else ("-include", str(source))
+
+
+def check(compiler, name, precompiled, folder):
+    unit = folder / (name.replace("/", "_") + ".cpp")
+    unit.write_text(f"#include <stagecraft/{name}>\n")
+    result = run(compiler, *OPTIONS, *precompiled, "-fsyntax-only", str(unit))
+    return [f"include/stagecraft/{name}: {result.stdout}"] if result.returncode != 0 else []
+
+
+def problems(compiler, headers):
+    found = [text for name in headers for text in names_without_include(name)]
+    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        folder = pathlib.Path(temporary)
+        precompiled = precompile(compiler, headers, folder)
+        for texts in pool.map(lambda name: check(compiler, name, precompiled, folder), headers):
+            found += texts
+    return found
+
+
+if __name__ == "__main__":
+    names = [path.relative_to(ROOT).as_posix() for path in sorted(ROOT.rglob("*.hpp"))]
+    broken = problems(sys.argv[1], names)
+    print("\n".join(broken) if broken else f"all {len(names)} headers compile alone")
+    sys.exit(1 if broken else 0)

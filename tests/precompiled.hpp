@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every test includes, in one way or another: compiled once for all of them.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <stagecraft/stagecraft.hpp>
