@@ -12,9 +12,6 @@ using one_probability = sc::sequential<input{6}, dense{8, sc::tanh}, dense{1, sc
 
 template <auto Loss, auto Optimizer = sc::optimizers::sgd{.learning_rate = 0.02F}>
 inline constexpr auto with = sc::training{.loss = Loss, .optimizer = Optimizer, .batch_size = 4};
-template <auto Optimizer>
-inline constexpr auto by = with<sc::losses::sparse_categorical_crossentropy{.from_logits = true}, Optimizer>;
-
 /// Two inputs, and outputs with losses and weights of their own.
 struct two_outputs : sc::functional<two_outputs> {
   static constexpr auto build(auto& model) {
@@ -37,5 +34,37 @@ inline constexpr auto accumulating = sc::training{.loss = sc::losses::mean_squar
                                                   .batch_size = 4,
                                                   .gradient_accumulation = Options,
                                                   .num_replicas = Replicas};
+
+/// Calls check<model, training>() for all losses, with and without logits, and all optimizers: each in one training at
+/// least, since they do not meet.
+void with_all_losses_and_optimizers(auto const& check) {
+  using namespace sc::losses;
+  using namespace sc::optimizers;
+  check.template operator()<classes, with<sparse_categorical_crossentropy{.from_logits = true}, adam{}>>();
+  check.template operator()<
+      classes, with<categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F}, adam{.amsgrad = true}>>();
+  check.template operator()<probabilities, with<sparse_categorical_crossentropy{}, sgd{.momentum = 0.9F}>>();
+  check.template operator()<probabilities, with<categorical_crossentropy{}, sgd{.momentum = 0.9F, .nesterov = true}>>();
+  check.template operator()<one_probability, with<binary_crossentropy{}, rmsprop{}>>();
+  check.template operator()<classes, with<binary_crossentropy{.from_logits = true, .label_smoothing = 0.2F},
+                                          rmsprop{.momentum = 0.5F, .centered = true}>>();
+  check.template operator()<classes, with<mean_absolute_error{}>>();
+  check.template operator()<classes, with<huber{.delta = 0.5F}>>();
+  check.template operator()<two_outputs, of_two>();
+}
+
+/// Calls check<model, training>() for ways to accumulate gradients, replicas, offloaded and sharded state.
+void with_all_accumulations(auto const& check) {
+  using enum sc::gradient_accumulation_reduction_method;
+  check.template operator()<network_model, accumulating<{.gradient_accumulation_steps_per_replica = 3}>>();
+  check.template operator()<network_model, accumulating<{.gradient_accumulation_steps_per_replica = 3,
+                                                         .reduction_method = running_mean,
+                                                         .gradient_accumulation_dtype = sc::dtype::float16,
+                                                         .offload_weight_update_variables = sc::offload::remote}>>();
+  check.template operator()<network_model, accumulating<{.gradient_accumulation_steps_per_replica = 2,
+                                                         .reduction_method = mean,
+                                                         .replicated_optimizer_state_sharding = true},
+                                                        2>>();
+}
 
 }  // namespace laws
