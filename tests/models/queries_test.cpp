@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a graph knows at type level: users write their own concepts, overloads and static_asserts on it.
+#include <stagecraft/models/last_activation.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <array>
 #include <concepts>
@@ -25,6 +26,21 @@ static_assert(sc::outputs_of<mlp> == std::array{4});
 // The same of a staged model.
 static_assert(std::same_as<sc::layer_t<staged, 2>, dense> && sc::layer_of<staged, 4>.units == 10);
 static_assert(sc::calls_of_stage<staged, 0> == std::array{1, 2} && sc::calls_of_stage<staged, 1> == std::array{3, 4});
+
+// What an output's last activation is: of a layer, a layer of its own, at the end of a nested model, or unknown.
+template <class M>
+constexpr auto last = sc::last_activations_of<M>[0];
+using head = sc::sequential<input{4}, dense{3, sc::softmax}>;
+using nested_head = sc::sequential<input{4}, dense{4}, head{}>;
+static_assert(last<head>.has_logits() && last<head>.function == sc::softmax && last<head>.call == 1);
+static_assert(last<nested_head>.has_logits() && !last<nested_head>.is_layer);
+static_assert(last<sc::sequential<input{4}, dense{1}, activation{sc::sigmoid}>>.is_layer);
+static_assert(last<sc::sequential<input{4}, dense{2}, softmax_layer{}>>.has_logits());
+static_assert(!last<sc::sequential<input{4, 2}, softmax_layer{1}>>.is_known);
+static_assert(!last<sc::sequential<input{4}, dense{2}, dropout{0.5}>>.is_known);
+static_assert(last<mlp>.is_known && last<mlp>.function == sc::linear && !last<mlp>.has_logits());
+static_assert(last<sc::sequential<input{4}, dense{4, sc::softmax}, reshape{2, 2}>> ==
+              sc::last_activation{.function = sc::softmax, .is_known = true, .is_behind_views = true, .call = 1});
 
 // A user's concept on the layer of a call.
 template <class M, int Call>
