@@ -14,8 +14,8 @@ using cnn = sequential<layers::input{cnn_side, cnn_side, 1}, layers::conv2d{cnn_
                        layers::dense{cnn_units, relu}, layers::dense{cnn_classes}>;
 
 template <int Batch, auto Optimizer>
-inline constexpr auto cnn_training = training{.loss = losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = Optimizer,
+inline constexpr auto cnn_training = training{.optimizer = Optimizer,
+                                              .loss = losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = metrics::accuracy{},
                                               .batch_size = Batch};
 

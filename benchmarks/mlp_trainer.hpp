@@ -13,8 +13,8 @@ using mlp = sequential<layers::input{mlp_inputs}, layers::dense{mlp_first, relu}
                        layers::dense{mlp_classes}>;
 
 template <int Batch, auto Optimizer>
-inline constexpr auto mlp_training = training{.loss = losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = Optimizer,
+inline constexpr auto mlp_training = training{.optimizer = Optimizer,
+                                              .loss = losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = metrics::accuracy{},
                                               .batch_size = Batch};
 

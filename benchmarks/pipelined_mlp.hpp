@@ -27,8 +27,8 @@ using pipelined_mlp = pipelined<unpipelined_mlp, stages<0, 1, 2, 3>>;
 
 template <schedule Schedule = schedule::grouped, int Replicas = 1>
 inline constexpr auto pipelined_training =
-    training{.loss = losses::sparse_categorical_crossentropy{.from_logits = true},
-             .optimizer = optimizers::rmsprop{},
+    training{.optimizer = optimizers::rmsprop{},
+             .loss = losses::sparse_categorical_crossentropy{.from_logits = true},
              .batch_size = pipelined_batch,
              .steps_per_execution = pipelined_accumulation,
              .pipeline = {.gradient_accumulation_steps_per_replica = pipelined_accumulation,

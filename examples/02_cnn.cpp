@@ -11,8 +11,8 @@ using namespace sc::layers;
 using cnn = sc::sequential<input{28, 28}, reshape{28, 28, 1}, conv2d{32, 3, sc::relu}, conv2d{64, 3, sc::relu},
                            max_pooling2d{2}, flatten{}, dropout{0.25}, dense{128, sc::relu}, dropout{0.5}, dense{10}>;
 
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 32};
 

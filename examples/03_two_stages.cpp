@@ -15,8 +15,8 @@ static_assert(sc::pipeline_stages<two_stages> == 2);
 static_assert(sc::stage_of<two_stages, sc::find_call<two_stages>("dense_1")> == 1);
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::rmsprop{},
+    sc::training{.optimizer = sc::optimizers::rmsprop{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .metrics = sc::metrics::accuracy{},
                  .batch_size = 32,
                  .steps_per_execution = 128,

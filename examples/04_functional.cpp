@@ -39,8 +39,8 @@ static_assert(sc::pipeline_stages<residual_mlp> == 2);
 using plain = sc::unpipelined<residual_mlp>;
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::adam{},
+    sc::training{.optimizer = sc::optimizers::adam{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .metrics = {sc::metrics::accuracy{}, sc::metrics::sparse_top_k_categorical_accuracy{.k = 3}},
                  .batch_size = 64};
 

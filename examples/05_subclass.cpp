@@ -34,8 +34,8 @@ static_assert(sc::pipeline_stages<staged_model> == 2);
 static_assert(sc::graph_of<staged_model>.layers.size() == 9);  // two inputs, seven layers; encoding shares its weights
 using network = sc::unpipelined<staged_model>;
 
-inline constexpr auto training = sc::training{.loss = sc::losses::binary_crossentropy{},
-                                              .optimizer = sc::optimizers::adam{},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                              .loss = sc::losses::binary_crossentropy{},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 64};
 

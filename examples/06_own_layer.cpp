@@ -43,8 +43,8 @@ using mlp =
     sc::sequential<input{28, 28}, flatten{}, scale{}, dense{128, sc::relu}, scale{}.named("second_scale"), dense{10}>;
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F, .nesterov = true},
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F, .nesterov = true},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .metrics = sc::metrics::accuracy{},
                  .batch_size = 64};
 

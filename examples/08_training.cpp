@@ -26,9 +26,9 @@ struct digit_and_ink : sc::functional<digit_and_ink> {
 
 // The fields stand in the order in which they are declared; C++ asks for that.
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+    sc::training{.optimizer = sc::optimizers::adam{},
+                 .loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                                 sc::losses::mean_squared_error{}),
-                 .optimizer = sc::optimizers::adam{},
                  .loss_weights = {1, 0.5},
                  .batch_size = 64};
 

@@ -13,8 +13,8 @@ using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense
 
 /// The greater `Steps` is, the less time is spent between steps; at best it is an epoch.
 template <int Steps>
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::rmsprop{},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::rmsprop{},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 32,
                                               .steps_per_execution = Steps};

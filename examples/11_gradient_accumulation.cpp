@@ -20,8 +20,8 @@ inline constexpr int accumulated = 10;
 inline constexpr int steps_of_epoch = 768 / accumulated * accumulated;
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .metrics = sc::metrics::accuracy{},
                  .batch_size = 32,
                  .steps_per_execution = steps_of_epoch,
@@ -30,8 +30,8 @@ inline constexpr auto training =
 static_assert(sc::effective_batch_size<mlp, training> == 320);
 
 // The large batch itself. Without `mean`, gradients are added, and ten times the learning rate would be its equal.
-inline constexpr auto large_batches = sc::training{.loss = training.loss,
-                                                   .optimizer = training.optimizer,
+inline constexpr auto large_batches = sc::training{.optimizer = training.optimizer,
+                                                   .loss = training.loss,
                                                    .metrics = training.metrics,
                                                    .batch_size = 320,
                                                    .steps_per_execution = steps_of_epoch / accumulated};

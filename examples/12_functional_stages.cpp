@@ -31,8 +31,8 @@ static_assert(sc::pipeline_stages<ink_of_rows> == 2);
 static_assert(sc::stage_of<ink_of_rows, sc::find_call<ink_of_rows>("dense_1")> == 0);
 static_assert(sc::stage_of<ink_of_rows, sc::find_call<ink_of_rows>("dense_2")> == 1);
 
-inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{},
-                                              .optimizer = sc::optimizers::adam{},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                              .loss = sc::losses::mean_squared_error{},
                                               .metrics = sc::metrics::mean_absolute_error{},
                                               .batch_size = 32,
                                               .steps_per_execution = 64,

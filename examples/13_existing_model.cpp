@@ -66,8 +66,8 @@ static_assert(sc::pipeline_stages<staged_resnet_50> == 2);
 static_assert(sc::stage_of<staged_resnet_50, sc::find_call<resnet_50>("conv4_block2_out")> == 1);
 
 using staged = sc::pipelined<small_resnet, split>;
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 16,
                                               .steps_per_execution = 64,

@@ -71,8 +71,8 @@ static_assert(sc::pipeline_stages<staged> == 4 && sc::pipeline_stages<assigned> 
 static_assert(sc::calls_of_stage<staged, 2> == sc::calls_of_stage<assigned, 2>);
 static_assert(sc::device_of<assigned, 1> == sc::device_of<assigned, 2>);
 
-inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{},
-                                              .optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                              .loss = sc::losses::mean_squared_error{},
                                               .metrics = sc::metrics::mean_absolute_error{},
                                               .batch_size = 32,
                                               .steps_per_execution = 64,

@@ -15,8 +15,8 @@ using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 /// What is the same for all: sixteen micro-batches per weight update.
 constexpr auto with(sc::pipelining_options options) {
   options.gradient_accumulation_steps_per_replica = 16;
-  return sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                      .optimizer = sc::optimizers::rmsprop{},
+  return sc::training{.optimizer = sc::optimizers::rmsprop{},
+                      .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                       .metrics = sc::metrics::accuracy{},
                       .batch_size = 32,
                       .steps_per_execution = 128,

@@ -13,8 +13,8 @@ using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .metrics = sc::metrics::accuracy{},
                  .batch_size = 16,
                  .steps_per_execution = 128,

@@ -24,8 +24,8 @@ using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense
 using model_in_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;  // device_mapping
 
 inline constexpr auto training =  // compile
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::rmsprop{},
+    sc::training{.optimizer = sc::optimizers::rmsprop{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 32,
                  .steps_per_execution = 128,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 16}};  // gradient_accumulation_count

@@ -28,8 +28,8 @@ using cnn = sc::sequential<input{28, 28, 1},              //
 using two_stages = sc::pipelined<cnn, sc::stages<0, 0, 1, 1, 1, 1, 1>>;
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.01F, .momentum = 0.9F},
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.01F, .momentum = 0.9F},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 8,
                  .steps_per_execution = 32,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 32},

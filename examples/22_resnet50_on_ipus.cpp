@@ -15,8 +15,8 @@
 namespace sc = stagecraft;
 using resnet::resnet50;
 
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
-                                              .optimizer = sc::optimizers::sgd{.momentum = 0.9F},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.momentum = 0.9F},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{},
                                               .batch_size = 4,
                                               .steps_per_execution = 16,
                                               .pipeline = {.gradient_accumulation_steps_per_replica = 16},

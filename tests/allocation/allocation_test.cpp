@@ -29,8 +29,8 @@ struct network : sc::functional<network> {
 
 template <int Steps>
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::adam{},
+    sc::training{.optimizer = sc::optimizers::adam{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .metrics = {sc::metrics::accuracy{}, sc::metrics::sparse_top_k_categorical_accuracy{.k = 3}},
                  .batch_size = 8,
                  .steps_per_execution = Steps};

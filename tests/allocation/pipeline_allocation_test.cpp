@@ -34,8 +34,8 @@ using staged = sc::pipelined<network, [](auto& assignment) {
 }>;
 
 template <sc::pipelining_options Options, int Replicas = 1>
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .batch_size = 4,
                                               .steps_per_execution = 6,
                                               .pipeline = Options,

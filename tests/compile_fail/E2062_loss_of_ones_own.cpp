@@ -35,7 +35,7 @@ struct loss_row<Loss, Columns, Arch, log_cosh> {
 }  // namespace stagecraft::kernels
 
 using line = sc::sequential<input{3}, dense{1}>;
-inline constexpr auto training = sc::training{.loss = log_cosh{}, .optimizer = sc::optimizers::sgd{}};
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{}, .loss = log_cosh{}};
 
 #ifdef STAGECRAFT_BAD
 using trainer = sc::trainer<line, training, sc::ipu<>>;  // <- here

@@ -32,7 +32,7 @@ struct update_function<Optimizer, Arch, bounded> {
 }  // namespace stagecraft::kernels
 
 using line = sc::sequential<input{3}, dense{1}>;
-inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{}, .optimizer = bounded{}};
+inline constexpr auto training = sc::training{.optimizer = bounded{}, .loss = sc::losses::mean_squared_error{}};
 
 #ifdef STAGECRAFT_BAD
 using trainer = sc::trainer<line, training, sc::ipu<>>;  // <- here

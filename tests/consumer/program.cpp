@@ -11,8 +11,8 @@ using perceptron = sc::sequential<input{28, 28}, flatten{}, dense{16, sc::relu},
 using two_stages = sc::pipelined<perceptron, sc::stages<0, 0, 1>>;
 static_assert(sc::pipeline_stages<two_stages> == 2);
 
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 16};
 

@@ -48,7 +48,7 @@ template <char Function>
 using model_of = sc::sequential<input{3}, dense{3, {.kernel_initializer = sc::initializers::identity{}}},
                                 risky<Function>{}, dense{3, {.kernel_initializer = sc::initializers::identity{}}}>;
 inline constexpr auto plain = sc::training{
-    .loss = sc::losses::mean_squared_error{}, .optimizer = sc::optimizers::sgd{.learning_rate = 0}, .batch_size = 2};
+    .optimizer = sc::optimizers::sgd{.learning_rate = 0}, .loss = sc::losses::mean_squared_error{}, .batch_size = 2};
 inline constexpr auto in_half = [] {
   auto result = plain;
   result.dtype_policy = sc::dtype_policies::mixed_float16;
@@ -156,7 +156,7 @@ TEST_CASE("an ordinary training raises no alarm") {
                                  flatten{}, dense{9, sc::gelu}, layer_normalization{}, dropout{0.5F},
                                  dense{11, sc::swish}, dense{3, sc::softmax}>;
   static constexpr auto training = sc::training{
-      .loss = sc::losses::sparse_categorical_crossentropy{}, .optimizer = sc::optimizers::adam{}, .batch_size = 3};
+      .optimizer = sc::optimizers::adam{}, .loss = sc::losses::sparse_categorical_crossentropy{}, .batch_size = 3};
   static constexpr auto half = [] {
     auto result = training;
     result.dtype_policy = sc::dtype_policies::mixed_float16;

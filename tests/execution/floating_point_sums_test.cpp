@@ -61,8 +61,8 @@ inline constexpr sc::floating_point_behaviour_options overflows{.oflo = true};
 inline constexpr sc::floating_point_behaviour_options infinities{.div0 = true, .oflo = true};
 
 /// The gradient of the prediction is 1 where the target is less.
-inline constexpr auto plain = sc::training{.loss = sc::losses::mean_absolute_error{},
-                                           .optimizer = sc::optimizers::sgd{.learning_rate = 0x1p-126F},
+inline constexpr auto plain = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0x1p-126F},
+                                           .loss = sc::losses::mean_absolute_error{},
                                            .batch_size = 1};
 constexpr auto with(sc::dtype_policy policy) {
   auto result = plain;
@@ -182,8 +182,8 @@ TEST_CASE("what becomes of infinities that data bring along stops nothing") {
   static constexpr auto squares = [](sc::dtype_policy policy) {
     auto result = with(policy);
     result.optimizer.learning_rate = 0x1p-20F;
-    return sc::training{.loss = sc::losses::mean_squared_error{},
-                        .optimizer = result.optimizer,
+    return sc::training{.optimizer = result.optimizer,
+                        .loss = sc::losses::mean_squared_error{},
                         .batch_size = 1,
                         .dtype_policy = policy};
   };

@@ -27,8 +27,8 @@ struct large : sc::functional<large> {
 
 template <int Batch, int Accumulation = 0>
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::mean_squared_error{},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                 .loss = sc::losses::mean_squared_error{},
                  .batch_size = Batch,
                  .pipeline = {.gradient_accumulation_steps_per_replica = Accumulation,
                               .reduction_method = sc::gradient_accumulation_reduction_method::mean}};

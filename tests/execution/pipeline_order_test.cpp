@@ -60,8 +60,8 @@ using staged_view = sc::pipelined<with_view, sc::stages<0, 1, 2, 3>>;
 
 template <sc::schedule Schedule, int Replicas = 1>
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{},
+    sc::training{.optimizer = sc::optimizers::sgd{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 4,
                  .steps_per_execution = 8,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 8, .schedule = Schedule},

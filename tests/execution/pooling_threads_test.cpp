@@ -29,7 +29,7 @@ struct sequences : sc::functional<sequences> {
 };
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::mean_squared_error{}, .optimizer = sc::optimizers::adam{}, .batch_size = 5};
+    sc::training{.optimizer = sc::optimizers::adam{}, .loss = sc::losses::mean_squared_error{}, .batch_size = 5};
 
 template <class Model, int Threads>
 std::vector<float> train() {

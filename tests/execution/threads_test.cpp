@@ -34,8 +34,8 @@ using narrow = sc::sequential<input{5}, dense{1}>;
 
 template <int AccumulationSteps, class Loss = sc::losses::sparse_categorical_crossentropy>
 inline constexpr auto training =
-    sc::training{.loss = Loss{},
-                 .optimizer = sc::optimizers::adam{},
+    sc::training{.optimizer = sc::optimizers::adam{},
+                 .loss = Loss{},
                  .batch_size = 7,
                  .pipeline = {.gradient_accumulation_steps_per_replica = AccumulationSteps}};
 

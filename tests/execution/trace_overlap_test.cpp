@@ -28,8 +28,8 @@ using staged = sc::pipelined<mlp, sc::stages<0, 1, 2, 3>>;
 
 template <sc::schedule Schedule>
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{},
+    sc::training{.optimizer = sc::optimizers::sgd{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 32,
                  .steps_per_execution = 16,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 16, .schedule = Schedule}};

@@ -195,7 +195,7 @@ class gradient_check {
 /// How models are trained here: with each weight's gradient as its change.
 template <auto Loss = sc::losses::mean_squared_error{}>
 inline constexpr auto by_gradient =
-    sc::training{.loss = Loss, .optimizer = sc::optimizers::sgd{.learning_rate = 1}, .batch_size = 3};
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 1}, .loss = Loss, .batch_size = 3};
 
 template <class M, auto Loss = sc::losses::mean_squared_error{}>
 void check_gradients() {

@@ -72,17 +72,17 @@ TEST_CASE("nested models") { laws::check_gradients<outer>(); }
 
 TEST_CASE("two inputs and two outputs") {
   static constexpr auto training =
-      sc::training{.loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+      sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 1},
+                   .loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                                   sc::losses::mean_squared_error{}),
-                   .optimizer = sc::optimizers::sgd{.learning_rate = 1},
                    .loss_weights = {0.25, 2},
                    .batch_size = 3};
   laws::gradient_check<two_outputs, training>::run();
 }
 
 TEST_CASE("outputs that are one tensor") {
-  static constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{},
-                                                .optimizer = sc::optimizers::sgd{.learning_rate = 1},
+  static constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 1},
+                                                .loss = sc::losses::mean_squared_error{},
                                                 .loss_weights = {1, 0.5, 2},
                                                 .batch_size = 3};
   laws::gradient_check<one_tensor, training>::run();

@@ -17,8 +17,8 @@ struct one_weight : sc::functional<one_weight> {
     return dense(1, {.use_bias = false, .kernel_initializer = sc::initializers::ones{}})(model.input(1));
   }
 };
-inline constexpr auto slow_training = sc::training{.loss = sc::losses::mean_absolute_error{},
-                                                   .optimizer = sc::optimizers::sgd{.learning_rate = 0x1p-13F},
+inline constexpr auto slow_training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0x1p-13F},
+                                                   .loss = sc::losses::mean_absolute_error{},
                                                    .batch_size = 1,
                                                    .dtype_policy = sc::dtype_policies::float16};
 

@@ -98,8 +98,8 @@ struct resizing_model : sc::functional<resizing_model> {
 };
 
 /// The description that models are trained with unless a law is about something else.
-inline constexpr auto plain_training = sc::training{.loss = sc::losses::mean_squared_error{},
-                                                    .optimizer = sc::optimizers::sgd{.learning_rate = 0.02F},
+inline constexpr auto plain_training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.02F},
+                                                    .loss = sc::losses::mean_squared_error{},
                                                     .batch_size = 4};
 
 }  // namespace laws

@@ -12,8 +12,8 @@ using chain =
 using staged = sc::pipelined<chain, sc::stages<0, 0, 0, 1, 1>>;
 
 constexpr auto training_of(sc::recomputation_mode mode) {
-  return sc::training{.loss = sc::losses::mean_squared_error{},
-                      .optimizer = sc::optimizers::adam{},
+  return sc::training{.optimizer = sc::optimizers::adam{},
+                      .loss = sc::losses::mean_squared_error{},
                       .batch_size = 4,
                       .steps_per_execution = 8,
                       .pipeline = {.gradient_accumulation_steps_per_replica = 4, .recomputation_mode = mode}};

@@ -11,8 +11,8 @@ using namespace laws;  // NOLINT: the tests' own
 using chain = sc::sequential<input{6}, dense{8, sc::tanh}, batch_normalization{}, dense{7, sc::swish}, dense{5}>;
 using staged = sc::pipelined<chain, sc::stages<0, 0, 1, 1>>;
 inline constexpr auto accumulating =
-    sc::training{.loss = sc::losses::mean_squared_error{},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.05F, .momentum = 0.5F},
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.05F, .momentum = 0.5F},
+                 .loss = sc::losses::mean_squared_error{},
                  .batch_size = 4,
                  .steps_per_execution = 8,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 4}};

@@ -33,8 +33,8 @@ using staged_image = sc::pipelined<image, sc::stages<0, 0, 0, 1, 1, 1>>;
 
 constexpr auto training_with(sc::pipelining_options options, int replicas = 1) {
   options.gradient_accumulation_steps_per_replica = 4;
-  return sc::training{.loss = sc::losses::mean_squared_error{},
-                      .optimizer = sc::optimizers::sgd{.learning_rate = 0.05F, .momentum = 0.5F},
+  return sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.05F, .momentum = 0.5F},
+                      .loss = sc::losses::mean_squared_error{},
                       .batch_size = 3,
                       .steps_per_execution = 8,
                       .pipeline = options,

@@ -11,7 +11,7 @@ using probabilities = sc::sequential<input{6}, dense{8, sc::tanh}, dense{5, sc::
 using one_probability = sc::sequential<input{6}, dense{8, sc::tanh}, dense{1, sc::sigmoid}>;
 
 template <auto Loss, auto Optimizer = sc::optimizers::sgd{.learning_rate = 0.02F}>
-inline constexpr auto with = sc::training{.loss = Loss, .optimizer = Optimizer, .batch_size = 4};
+inline constexpr auto with = sc::training{.optimizer = Optimizer, .loss = Loss, .batch_size = 4};
 /// Two inputs, and outputs with losses and weights of their own.
 struct two_outputs : sc::functional<two_outputs> {
   static constexpr auto build(auto& model) {
@@ -22,15 +22,15 @@ struct two_outputs : sc::functional<two_outputs> {
   }
 };
 inline constexpr auto of_two =
-    sc::training{.loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+    sc::training{.optimizer = sc::optimizers::adam{},
+                 .loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                                 sc::losses::huber{.delta = 0.5F}),
-                 .optimizer = sc::optimizers::adam{},
                  .loss_weights = {0.25, 2},
                  .batch_size = 4};
 
 template <sc::gradient_accumulation_options Options, int Replicas = 0>
-inline constexpr auto accumulating = sc::training{.loss = sc::losses::mean_squared_error{},
-                                                  .optimizer = sc::optimizers::adam{},
+inline constexpr auto accumulating = sc::training{.optimizer = sc::optimizers::adam{},
+                                                  .loss = sc::losses::mean_squared_error{},
                                                   .batch_size = 4,
                                                   .gradient_accumulation = Options,
                                                   .num_replicas = Replicas};

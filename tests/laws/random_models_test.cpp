@@ -48,8 +48,8 @@ struct random_model : sc::functional<random_model<Seed>> {
 
 template <unsigned... Seed>
 void check(std::integer_sequence<unsigned, Seed...>) {
-  static constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{},
-                                                .optimizer = sc::optimizers::sgd{.learning_rate = 1},
+  static constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 1},
+                                                .loss = sc::losses::mean_squared_error{},
                                                 .loss_weights = {1, 0.5, 2},
                                                 .batch_size = 3};
   (laws::gradient_check<random_model<Seed>, training>::run(), ...);

@@ -53,8 +53,8 @@ constexpr int accumulation_of(option_row const& row, unsigned seed) {
 
 template <class M, option_row Row, sc::pipelining_options Options>
 inline constexpr auto training_with =
-    sc::training{.loss = loss_of_model<M>(),
-                 .optimizer = optimizer_of<Row>(),
+    sc::training{.optimizer = optimizer_of<Row>(),
+                 .loss = loss_of_model<M>(),
                  .loss_weights = weights_of_losses<M>(),
                  .batch_size = 2 + Row.stages() % 3,
                  .steps_per_execution = 40 * Options.gradient_accumulation_steps_per_replica,

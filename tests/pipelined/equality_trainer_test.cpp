@@ -45,9 +45,9 @@ using four_stages = sc::pipelined<network, four, sc::device_mapping<0, 1, 0, 2>>
 
 template <sc::schedule Schedule, int Replicas, bool Asynchronous, bool AccumulateOutfeed = false>
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+    sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                 .loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                                 sc::losses::mean_squared_error{}),
-                 .optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
                  .metrics = sc::metrics::accuracy{},
                  .loss_weights = {1, 0.5},
                  .batch_size = 4,

@@ -45,8 +45,8 @@ using stages_on_one = sc::pipelined<network, as_in_scopes, sc::device_mapping<0,
 /// Without state but the weights, so that a failed execution can be compared with one that was never begun.
 template <sc::schedule Schedule, int Accumulation, int Replicas>
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 3,
                  .steps_per_execution = 60,
                  .pipeline = {.gradient_accumulation_steps_per_replica = Accumulation, .schedule = Schedule},

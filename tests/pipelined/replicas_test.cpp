@@ -44,8 +44,8 @@ using sc::cross_replica_reduction;
 template <int Replicas, int Steps, sc::gradient_accumulation_reduction_method Method, cross_replica_reduction Cross,
           int Divisor = 1>
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{.learning_rate = 0.125F / Divisor},
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.125F / Divisor},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 3,
                  .steps_per_execution = 12 * Steps,
                  .pipeline = {.gradient_accumulation_steps_per_replica = Steps, .reduction_method = Method},

@@ -51,8 +51,8 @@ using staged = sc::pipelined<network, sc::stages<0, 0, 1, 1, 1>>;
 
 template <sc::schedule Schedule, bool Asynchronous>
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{},
+    sc::training{.optimizer = sc::optimizers::sgd{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 2,
                  .steps_per_execution = 64,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 64, .schedule = Schedule},

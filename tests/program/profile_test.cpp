@@ -21,8 +21,8 @@ using network = sc::sequential<input{64}, dense{96, sc::relu}, dense{48, sc::tan
 using two_stages = sc::pipelined<network, sc::stages<0, 0, 0, 1, 1>>;
 using four_stages = sc::pipelined<network, sc::stages<0, 1, 2, 2, 3>>;
 
-constexpr sc::training plain{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                             .optimizer = sc::optimizers::adam{},
+constexpr sc::training plain{.optimizer = sc::optimizers::adam{},
+                             .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                              .batch_size = 8,
                              .steps_per_execution = 16,
                              .pipeline = {.gradient_accumulation_steps_per_replica = 16},

@@ -75,8 +75,8 @@ using seven_stages =
                     }
                   },
                   sc::device_mapping<0, 0, 0, 0, 0, 0, 0>>;
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::sgd{.momentum = 0.9F},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.momentum = 0.9F},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .batch_size = 20,
                                               .steps_per_execution = 10,
                                               .pipeline = {.gradient_accumulation_steps_per_replica = 10,

@@ -18,8 +18,8 @@ namespace {
 using network = sc::sequential<input{64}, dense{96, sc::relu}, dense{48, sc::tanh}, dense{32}, dense{10}>;
 using two_stages = sc::pipelined<network, sc::stages<0, 0, 1, 1>>;
 
-constexpr sc::training plain{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                             .optimizer = sc::optimizers::adam{},
+constexpr sc::training plain{.optimizer = sc::optimizers::adam{},
+                             .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                              .batch_size = 8,
                              .steps_per_execution = 40,
                              .pipeline = {.gradient_accumulation_steps_per_replica = 40},

@@ -21,8 +21,8 @@ using mlp = sc::sequential<input{12}, dense{16, sc::relu}, dense{16, sc::relu}, 
 using staged = sc::pipelined<mlp, sc::stages<0, 1, 2, 3>, sc::device_mapping<0, 1, 2, 0>>;
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::sgd{},
+    sc::training{.optimizer = sc::optimizers::sgd{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 4,
                  .steps_per_execution = 16,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 8, .schedule = sc::grouped},

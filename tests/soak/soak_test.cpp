@@ -28,8 +28,8 @@ using network = sc::sequential<input{4}, dense{6, sc::relu}, dropout{0.125F}, de
 using two_stages = sc::pipelined<network, sc::stages<0, 0, 1, 1>>;
 
 template <bool Asynchronous, int Replicas, int PrefetchDepth>
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 2,
                                               .steps_per_execution = 4,

@@ -185,8 +185,8 @@ using ported =
     sc::pipelined<sc::sequential<input{2, 2}, flatten{}, dense{16, sc::relu}, dense{16, sc::relu}, dense{10}>,
                   sc::stages<0, 0, 1, 1>>;
 inline constexpr auto ported_training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::rmsprop{},
+    sc::training{.optimizer = sc::optimizers::rmsprop{},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 8,
                  .steps_per_execution = 16,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 16}};

@@ -89,8 +89,8 @@ static_assert(sc::graph_of<sequences>.calls.back().shape == sc::shape(8));
 // Compile -----------------------------------------------------------------------------------------------------------
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+    sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .metrics = {sc::metrics::accuracy{}, sc::metrics::sparse_top_k_categorical_accuracy{.k = 2}},
                  .loss_weights = {1.0F},
                  .batch_size = 8,
@@ -103,12 +103,13 @@ inline constexpr auto training =
                  .infeed_queue = {},
                  .outfeed_queue = {},
                  .asynchronous_callbacks = false,
+                 .dtype_policy = sc::dtype_policies::float32,
                  .seed = 1};
 
 inline constexpr auto two_losses =
-    sc::training{.loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+    sc::training{.optimizer = sc::optimizers::rmsprop{},
+                 .loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                                 sc::losses::mean_squared_error{}),
-                 .optimizer = sc::optimizers::rmsprop{},
                  .loss_weights = {1, 0.2},
                  .batch_size = 8};
 
@@ -264,8 +265,8 @@ TEST_CASE("fit and its options") {
                       .sample_weight = sample_weights,
                       .initial_epoch = 0,
                       .steps_per_epoch = 10,
-                      .validation_freq = 1,
                       .validation_steps = 2,
+                      .validation_freq = 1,
                       .seed = 3,
                       .drop_remainder = true});
   CHECK(h.history["loss"].size() == 3);

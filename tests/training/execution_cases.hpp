@@ -11,8 +11,8 @@ namespace cases {
 
 /// What all these tests train with.
 constexpr auto base_description() {
-  return sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                      .optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+  return sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                      .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                       .metrics = {sc::metrics::accuracy{}, sc::metrics::sparse_top_k_categorical_accuracy{.k = 2}},
                       .batch_size = 8,
                       .steps_per_execution = 4,

@@ -34,8 +34,8 @@ struct run {
 
 template <auto Optimizer, run Run>
 inline constexpr auto compiled =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .optimizer = Optimizer,
+    sc::training{.optimizer = Optimizer,
+                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = samples,
                  .steps_per_execution = micro_batches * Run.updates_per_execution,
                  .pipeline = {.gradient_accumulation_steps_per_replica = micro_batches, .reduction_method = Run.how},

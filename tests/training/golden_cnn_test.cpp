@@ -49,8 +49,8 @@ void set_first_weights(sc::trainable& model) {
 
 template <auto Optimizer, int Threads>
 void check_training(std::string const& name) {
-  constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                         .optimizer = Optimizer,
+  constexpr auto training = sc::training{.optimizer = Optimizer,
+                                         .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                          .batch_size = batch};
   auto const file = golden::read("cnn.txt");
   sc::trainer<cnn, training, sc::host<Threads>> model;

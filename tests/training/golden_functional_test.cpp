@@ -47,8 +47,8 @@ struct nested_subclass : sc::model<nested_subclass> {
   }
 };
 
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .batch_size = 4};
 
 template <class M>

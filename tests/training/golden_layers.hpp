@@ -66,7 +66,7 @@ inline void check_close(std::string const& what, float const* found, std::vector
 
 template <int Batch>
 inline constexpr auto by_gradient =
-    sc::training{.loss = projection{}, .optimizer = sc::optimizers::sgd{.learning_rate = 1}, .batch_size = Batch};
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 1}, .loss = projection{}, .batch_size = Batch};
 
 /// The weights of the layers called first, ... are "first/kernel", ...; those of any other layer "kernel", ...
 template <class M, int Batch>

@@ -64,8 +64,8 @@ struct network : sc::functional<network> {
 };
 
 template <int BatchSize>
-inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{},
-                                              .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                                              .loss = sc::losses::mean_squared_error{},
                                               .batch_size = BatchSize};
 
 template <int BatchSize, class Machine = sc::host<>>

@@ -8,7 +8,7 @@ using perceptron = sc::sequential<input{20}, dense{16, sc::relu}, dense{12, sc::
 
 template <auto Optimizer>
 inline constexpr auto compiled = sc::training{
-    .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .optimizer = Optimizer, .batch_size = 8};
+    .optimizer = Optimizer, .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .batch_size = 8};
 
 template <auto Optimizer>
 void check_optimizer(char const* name) {

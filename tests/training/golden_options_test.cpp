@@ -15,7 +15,7 @@ using regularized =
 
 template <auto Loss>
 inline constexpr auto compiled =
-    sc::training{.loss = Loss, .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F}, .batch_size = 8};
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F}, .loss = Loss, .batch_size = 8};
 inline constexpr auto from_logits = sc::losses::sparse_categorical_crossentropy{.from_logits = true};
 
 struct weights_of_step {

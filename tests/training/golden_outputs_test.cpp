@@ -15,12 +15,12 @@ struct two_outputs : sc::functional<two_outputs> {
 
 inline constexpr auto two_losses = sc::losses::per_output(
     sc::losses::sparse_categorical_crossentropy{.from_logits = true}, sc::losses::mean_squared_error{});
-inline constexpr auto training = sc::training{.loss = two_losses,
-                                              .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                                              .loss = two_losses,
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 4};
-inline constexpr auto weighted = sc::training{.loss = two_losses,
-                                              .optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+inline constexpr auto weighted = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                                              .loss = two_losses,
                                               .metrics = sc::metrics::accuracy{},
                                               .loss_weights = {0.25, 2},
                                               .batch_size = 4};

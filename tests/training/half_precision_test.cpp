@@ -39,8 +39,8 @@ struct digits {
 using mlp = sc::sequential<input{64}, dense{32, sc::relu}, dense{10}>;
 
 template <auto Optimizer, sc::dtype_policy Policy>
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = Optimizer,
+inline constexpr auto training = sc::training{.optimizer = Optimizer,
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 32,
                                               .dtype_policy = Policy};

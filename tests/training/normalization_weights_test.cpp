@@ -15,7 +15,7 @@ static_assert(sc::summary_rows<network>[1].parameter_count == 16);
 static_assert(sc::summary_rows<network>[5].parameter_count == 20);
 
 inline constexpr auto training =
-    sc::training{.loss = sc::losses::mean_squared_error{}, .optimizer = sc::optimizers::adam{}, .batch_size = 2};
+    sc::training{.optimizer = sc::optimizers::adam{}, .loss = sc::losses::mean_squared_error{}, .batch_size = 2};
 
 }  // namespace
 

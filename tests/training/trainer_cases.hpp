@@ -21,8 +21,8 @@ namespace cases {
 
 using classifier = sc::sequential<input{4}, dense{8, sc::relu}, dense{3}>;
 
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 8};
 using trainer = sc::trainer<classifier, training>;

@@ -12,8 +12,8 @@ using cases::recorder, cases::samples, cases::trainer;
 namespace {
 
 template <int Steps, int Accumulation>
-inline constexpr auto executed = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+inline constexpr auto executed = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 8,
                                               .steps_per_execution = Steps,

@@ -38,8 +38,8 @@ TEST_CASE("epochs, steps and frequencies") {
                                   .validation_data = data,
                                   .initial_epoch = 3,
                                   .steps_per_epoch = 1,
-                                  .validation_freq = 2,
-                                  .validation_steps = 2});
+                                  .validation_steps = 2,
+                                  .validation_freq = 2});
   CHECK(calls.text == "T( e3( b0-0 V( v0-0 v1-1 )V )e3 e4( b0-0 )e4 )T ");
   CHECK(history.epoch == std::vector<int>{3, 4});
   CHECK(history.at("loss").size() == 2);

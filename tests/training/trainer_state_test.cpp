@@ -15,8 +15,8 @@ using namespace sc::layers;
 namespace {
 
 using line = sc::sequential<input{1}, dense{1}>;
-inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{},
-                                              .optimizer = sc::optimizers::sgd{.learning_rate = 0.05F},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.05F},
+                                              .loss = sc::losses::mean_squared_error{},
                                               .metrics = sc::metrics::mean_absolute_error{},
                                               .batch_size = 2};
 using trainer = sc::trainer<line, training>;

@@ -30,19 +30,25 @@ struct output_weights {
 /// Keras's `compile`, and what Keras takes at `fit` but a compiled plan must know before: the batch size.
 ///
 ///     inline constexpr auto training = sc::training{
-///         .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
 ///         .optimizer = sc::optimizers::adam{},
+///         .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
 ///         .metrics = sc::metrics::accuracy{},
 ///         .batch_size = 64};
+///
+/// Each field can be left out, but C++ demands their order, which is Keras's where Keras has them: `optimizer`, `loss`,
+/// `metrics`, `loss_weights`, `batch_size`, `steps_per_execution`, `pipeline`, `gradient_accumulation`, `num_replicas`,
+/// `cross_replica_reduction`, `replicated_metric_reduction_method`, `infeed_queue`, `outfeed_queue`,
+/// `asynchronous_callbacks`, `dtype_policy`, `seed`.
 ///
 /// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4025
 /// losses, metrics, outputs and loss weights; E2020 to E2022, E2024, E2026 gradient accumulation; E2027 to E2039,
 /// E2047, E2048 the other options of pipelines; E2040 to E2043 queues; E2044 to E2046, E2049 replicas and devices.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {
+  /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
+  Optimizer optimizer = {};
   /// One loss for all outputs, or `losses::per_output(...)`.
   Loss loss = {};
-  Optimizer optimizer = {};
   /// One metric, or several in braces. They are not weighted by sample weights, as Keras's `metrics`.
   stagecraft::metrics::metric_list metrics = {};
   output_weights loss_weights = {};

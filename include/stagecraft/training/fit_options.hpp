@@ -25,13 +25,14 @@ struct fit_options {
   sample_source sample_weight{};                   ///< one number per sample
   int initial_epoch = 0;                           ///< number of the first epoch, from 0; to continue a training
   int steps_per_epoch = 0;                         ///< batches per epoch; 0: all of them
-  int validation_freq = 1;                         ///< validation runs after every that many epochs
   int validation_steps = 0;                        ///< batches per validation; 0: all of them
+  int validation_freq = 1;                         ///< validation runs after every that many epochs
   std::uint64_t seed = 0;                          ///< of the shuffling; 0: the trainer's
   bool drop_remainder = false;                     ///< true: a last batch that is not full is left out
 };
 
-/// Options of `evaluate`; names and defaults are Keras's.
+/// Options of `evaluate`; names and defaults are Keras's. C++ demands this order: `batch_size`, `verbose`,
+/// `sample_weight`, `steps`, `callbacks`.
 struct evaluate_options {
   int batch_size = 0;             ///< 0: the training description's
   int verbose = 1;                ///< 0 silent, 1 a progress bar, 2 one line
@@ -40,7 +41,8 @@ struct evaluate_options {
   std::vector<callback*> callbacks{};
 };
 
-/// Options of `predict`; names and defaults are Keras's.
+/// Options of `predict`; names and defaults are Keras's. C++ demands this order: `batch_size`, `verbose`, `steps`,
+/// `callbacks`.
 struct predict_options {
   int batch_size = 0;  ///< 0: the training description's
   int verbose = 0;     ///< 0 silent, 1 a progress bar, 2 one line

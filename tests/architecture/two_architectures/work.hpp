@@ -20,8 +20,8 @@ struct network : sc::functional<network> {
   }
 };
 
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 16};
 

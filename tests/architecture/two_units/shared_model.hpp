@@ -26,8 +26,8 @@ struct in_two_stages {
 };
 using staged = sc::pipelined<network, in_two_stages{}>;
 
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                              .optimizer = sc::optimizers::adam{},
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},
                                               .batch_size = 4};
 

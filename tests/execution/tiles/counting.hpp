@@ -31,8 +31,8 @@ using network =
     sc::sequential<input{12}, dense{16, sc::relu}, dropout{0.25F}, dense{12, sc::gelu}, dense{8, sc::tanh}, dense{4}>;
 using two_stages = sc::pipelined<network, sc::stages<0, 0, 0, 1, 1>>;
 
-inline constexpr sc::training plain{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                                    .optimizer = sc::optimizers::adam{},
+inline constexpr sc::training plain{.optimizer = sc::optimizers::adam{},
+                                    .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                     .batch_size = 4,
                                     .steps_per_execution = 8,
                                     .pipeline = {.gradient_accumulation_steps_per_replica = 8},

@@ -27,8 +27,8 @@ struct shared_layer : sc::functional<shared_layer> {
   }
 };
 
-constexpr auto plain = sc::training{.loss = sc::losses::mean_squared_error{},
-                                    .optimizer = sc::optimizers::sgd{.momentum = 0.5F},
+constexpr auto plain = sc::training{.optimizer = sc::optimizers::sgd{.momentum = 0.5F},
+                                    .loss = sc::losses::mean_squared_error{},
                                     .loss_weights = {1, 3},
                                     .batch_size = 2};
 constexpr auto accumulates = [] {
