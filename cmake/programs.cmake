@@ -2,8 +2,17 @@
 # How stagecraft's own programs (tests, examples, benchmarks) are compiled.
 
 if(NOT TARGET stagecraft::stagecraft)
-  message(FATAL_ERROR "stagecraft: tests, examples and benchmarks need xtensor and xsimd; tools/setup.sh installs them")
+  message(FATAL_ERROR "stagecraft: tests, examples and benchmarks need xtensor and xsimd, Debian's libxtensor-dev and "
+                      "libxsimd-dev; tools/setup.sh installs them")
 endif()
+
+# Finds what stagecraft's own programs need, or says which of Debian's packages has it.
+macro(stagecraft_find_package name debian)
+  find_package(${name} QUIET ${ARGN})
+  if(NOT ${name}_FOUND)
+    message(FATAL_ERROR "stagecraft: ${name} was not found: Debian's package is ${debian} (tools/setup.sh installs it)")
+  endif()
+endmacro()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
