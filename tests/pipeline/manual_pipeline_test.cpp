@@ -43,6 +43,16 @@ using mapped = sc::manual_pipeline<mlp, sc::name_patterns<"flatten", "dense$">, 
 static_assert(sc::pipeline_stages<mapped> == 3 && sc::device_of<mapped, 1> == 1 && sc::device_of<mapped, 2> == 0);
 static_assert(sc::device_of<rest_first, 2> == 2);
 
+// Layers that no pattern matches are where they are told to be, in any stage, before or after a device mapping.
+using others_first = sc::manual_pipeline<mlp, "flatten", "dense_[12]", sc::unmatched_in_stage<0>>;
+static_assert(sc::pipeline_stages<others_first> == 2 && stage_at<others_first>("dense") == 0 &&
+              stage_at<others_first>("dense_1") == 1);
+using others_last = sc::manual_pipeline<mlp, "flatten|dense$", sc::device_mapping<0, 0>, sc::unmatched_in_stage<1>>;
+static_assert(sc::pipeline_stages<others_last> == 2 && stage_at<others_last>("dense_2") == 1 &&
+              sc::device_of<others_last, 1> == 0);
+using third = sc::manual_pipeline<mlp, "flatten", "dense", sc::unmatched_in_stage<2>, sc::device_mapping<1, 0>>;
+static_assert(sc::device_of<third, 0> == 1 && sc::device_of<third, 1> == 0);
+
 // The result is an assignment: got, edited and set again; edited in place; reset; staged anew.
 constexpr auto edited = [] {
   auto assignment = sc::get_pipeline_stage_assignment<two>();
@@ -89,6 +99,9 @@ static_assert(code_of<mlp, ".*", 1> == 2053);
 static_assert(code_of<mlp, ".*", sc::name_patterns<>> == 2053);
 static_assert(code_of<mlp, ".*", sc::device_mapping<0, 0>, "dense_2"> == 2053);
 static_assert(code_of<mlp, sc::device_mapping<0, 0>> == 2053);
+static_assert(code_of<mlp, sc::unmatched_in_stage<0>> == 2053);
+static_assert(code_of<mlp, "flatten", sc::unmatched_in_stage<0>, "dense_[12]"> == 2053);
+static_assert(code_of<mlp, "flatten", "dense_[12]", sc::unmatched_in_stage<3>> == 2007);
 // Those of any assignment.
 static_assert(code_of<resnet::resnet50, "conv[45]_", "(conv[1-3]|pool1|avg_pool|pred)"> == 2004);
 static_assert(code_of<mlp, ".*", "dense_", "dense_1", "dense_2"> == 2005);
@@ -115,8 +128,8 @@ TEST_CASE("messages show the pattern, the stage and the layer") {
   auto const text = [](auto const& problem) { return problem.text.view(); };
   using unmatched = sc::pipelined_model<mlp, sc::detail::stages_by_name<"flatten", "dense_">{}, sc::device_mapping<>>;
   CHECK(text(stage_problem<unmatched>) ==
-        "layer 'dense' is matched by no pattern of manual_pipeline; each layer needs a stage (of several patterns that "
-        "match, the last one counts, so that the first one may be \".*\") [E2050]");
+        "layer 'dense' is matched by no pattern of manual_pipeline; each layer needs a stage "
+        "(sc::unmatched_in_stage<0>, after the patterns, is that of all others) [E2050]");
   using unread = sc::pipelined_model<mlp, sc::detail::stages_by_name<".*", "dense_[12">{}, sc::device_mapping<>>;
   CHECK(text(stage_problem<unread>) ==
         "the pattern 'dense_[12' of pipeline stage 1 cannot be read as a regular expression: a '[' has no ']' "

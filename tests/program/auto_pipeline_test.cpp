@@ -141,7 +141,8 @@ void compare() {
 using four = sc::ipu<small_ipus<4>>;
 
 // A small model stays whole, and one that must be divided is divided once.
-static_assert(std::is_same_v<sc::auto_pipeline<uneven, training, sc::ipu<sc::ipu_config{}>>, uneven>);
+inline constexpr sc::auto_pipeline_options from_one{.min_ipus = 1};
+static_assert(std::is_same_v<sc::auto_pipeline<uneven, training, sc::ipu<sc::ipu_config{}>, from_one>, uneven>);
 using divided = sc::auto_pipeline<uneven, training, four, sc::auto_pipeline_options{.min_ipus = 3}>;
 static_assert(sc::pipeline_stages<divided> == 3);
 static_assert(sc::profile<divided, training, four>.fits());
@@ -174,6 +175,26 @@ TEST_CASE("automatic stages are the best of all divisions") {
   }
 }
 
+TEST_CASE("numbers of IPUs are bounds") {
+  // More than the machine has are as many as it has; two are the least, unless one is allowed.
+  constexpr auto staged_with = []<sc::auto_pipeline_options Options, class Machine>() -> sc::diagnostic const& {
+    return sc::detail::stage_problem<
+        sc::pipelined_model<uneven, sc::detail::auto_stages<training, Machine, Options>{}, sc::device_mapping<>>>;
+  };
+  constexpr auto text = [](sc::diagnostic const& problem) { return problem.text.view(); };
+  CHECK(staged_with.operator()<sc::auto_pipeline_options{.max_ipus = 64}, four>().code == 0);
+  static_assert(sc::auto_partition<uneven, training, four, sc::auto_pipeline_options{.max_ipus = 64}>.stages == 2);
+  CHECK(text(staged_with.operator()<sc::auto_pipeline_options{}, sc::ipu<small_ipus<1>>>()) ==
+        "auto_pipeline is to divide model 'sequential' among at least 2 IPUs (min_ipus), but the machine has 1 "
+        "[E3020]");
+  CHECK(text(staged_with.operator()<sc::auto_pipeline_options{.min_ipus = 3, .max_ipus = 2}, four>()) ==
+        "auto_pipeline is to divide model 'sequential' among at least 3 IPUs (min_ipus), but among at most 2 "
+        "(max_ipus) [E3020]");
+  CHECK(staged_with.operator()<sc::auto_pipeline_options{.max_ipus = -1}, four>().code == 3020);
+  CHECK(staged_with.operator()<sc::auto_pipeline_options{.min_ipus = 65}, four>().code == 3020);
+  CHECK(staged_with.operator()<sc::auto_pipeline_options{}, sc::host<1, 2>>().code == 3022);
+}
+
 TEST_CASE("as few IPUs as the memory asks for") {
   using machine = sc::ipu<narrow_ipus>;
   constexpr auto const& found = sc::auto_partition<uneven, training, machine>;
@@ -195,7 +216,7 @@ TEST_CASE("stages of the model itself are replaced") {
   using staged = sc::pipelined<uneven, sc::stages<0, 0, 0, 0, 0, 0, 1>>;
   using again = sc::auto_pipeline<staged, training, machine>;
   static_assert(sc::pipeline_stages<again> == 2);
-  using directly = sc::auto_pipeline<uneven, training, machine, sc::auto_pipeline_options{.min_ipus = 2}>;
+  using directly = sc::auto_pipeline<uneven, training, machine>;
   for (int const call : sc::graph_of<uneven>.order)
     CHECK(sc::detail::checked_stages<again>.stage(call) == sc::detail::checked_stages<directly>.stage(call));
 }

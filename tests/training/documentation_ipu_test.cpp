@@ -85,7 +85,7 @@ using checked_machine =
 
 // Stages for IPUs -----------------------------------------------------------------------------------------------------
 
-using by_cycles = sc::auto_pipeline<mlp, training, machine, sc::auto_pipeline_options{.min_ipus = 2}>;
+using by_cycles = sc::auto_pipeline<mlp, training, machine>;
 static_assert(sc::pipeline_stages<by_cycles> == 2);
 
 /// Samples of three classes: two executions of 16 micro-batches.

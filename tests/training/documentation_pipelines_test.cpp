@@ -56,6 +56,7 @@ using by_function = sc::pipelined<mlp, [](auto& assignment) {
 using by_assignment = sc::pipelined<mlp, sc::get_pipeline_stage_assignment<by_scopes>()>;
 
 using by_name = sc::manual_pipeline<mlp, ".*", "dense_[2-9]">;
+using by_name_or_else = sc::manual_pipeline<mlp, "dense$", "dense_[2-9]", sc::unmatched_in_stage<0>>;
 using by_names =
     sc::manual_pipeline<mlp, "dense(_1)?$", sc::name_patterns<"dense_2", "dense_3">, sc::device_mapping<0, 0>>;
 using by_work = sc::even_pipeline<mlp, 2>;

@@ -28,7 +28,22 @@ inline constexpr name_pattern_list<Pattern...> name_patterns{};
 
 namespace detail {
 
-/// An argument of manual_pipeline: a text, name_patterns, a device mapping; or something else, which is an error.
+template <int Stage>
+struct stage_of_unmatched {
+  static constexpr int stage = Stage;
+};
+
+}  // namespace detail
+
+/// After the patterns of `manual_pipeline`: the stage of all layers that no pattern matches. Graphcore's tool puts them
+/// on IPU 0, as `unmatched_in_stage<0>` does; without it they are an error (E2050), since a name may be misspelt.
+template <int Stage>
+inline constexpr detail::stage_of_unmatched<Stage> unmatched_in_stage{};
+
+namespace detail {
+
+/// An argument of manual_pipeline: a text, name_patterns, unmatched_in_stage, a device mapping; or something else,
+/// which is an error.
 template <class Value>
 struct stage_argument {
   using type = Value;
@@ -46,6 +61,15 @@ template <class T>
 inline constexpr bool is_device_list = false;
 template <int... Device>
 inline constexpr bool is_device_list<device_list<Device...>> = true;
+
+template <class T>
+inline constexpr bool is_stage_of_unmatched = false;
+template <int Stage>
+inline constexpr bool is_stage_of_unmatched<stage_of_unmatched<Stage>> = true;
+
+/// What stands after the patterns.
+template <class T>
+inline constexpr bool is_last_argument = is_device_list<T> || is_stage_of_unmatched<T>;
 
 template <class T>
 inline constexpr bool is_pattern_list = false;
@@ -147,10 +171,9 @@ constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern c
   }
   for (int const call : graph.order)
     if (of_call[at(call)] == unassigned)
-      problem.report(
-          2050, "layer '", graph.layer_of(call).name,
-          "' is matched by no pattern of manual_pipeline; each layer needs a stage (of several patterns that "
-          "match, the last one counts, so that the first one may be \".*\")");
+      problem.report(2050, "layer '", graph.layer_of(call).name,
+                     "' is matched by no pattern of manual_pipeline; each layer needs a stage "
+                     "(sc::unmatched_in_stage<0>, after the patterns, is that of all others)");
   for (int stage = 0; stage < stages; ++stage) {
     bool used = false;
     for (int const call : graph.order) used = used || of_call[at(call)] == stage;
@@ -167,14 +190,11 @@ constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern c
 /// The assignment that manual_pipeline makes.
 template <stage_argument... Argument>
 struct stages_by_name {
-  static constexpr int arguments = static_cast<int>(sizeof...(Argument));
-  static constexpr std::array<bool, sizeof...(Argument)> is_mapping{
-      is_device_list<typename decltype(Argument)::type>...};
   static constexpr int stages = [] {
-    int count = arguments;
-    for (int i = 0; i < arguments; ++i)
-      if (i + 1 == arguments && is_mapping[static_cast<std::size_t>(i)]) --count;
-    return count;
+    std::array<bool, sizeof...(Argument)> const is_last{is_last_argument<typename decltype(Argument)::type>...};
+    std::size_t count = is_last.size();
+    while (count > 0 && is_last[count - 1]) --count;
+    return static_cast<int>(count);
   }();
 
   template <class M>
@@ -184,10 +204,18 @@ struct stages_by_name {
     stage_patterns<M, (std::size_t{0} + ... + size_of_list(list_patterns<Argument>()))> all;
     int stage = 0;
     (all.add(stage++, list_patterns<Argument>()), ...);
+    (start_with<Argument>(graph_of<M>, of_call), ...);
     assign_by_name(graph_of<M>, all.patterns, stages, of_call, problem);
   }
 
  private:
+  /// The stage of unmatched layers is that of all, until a pattern says otherwise.
+  template <stage_argument One>
+  static constexpr void start_with(graph_view const& graph, std::span<int> of_call) {
+    if constexpr (is_stage_of_unmatched<typename decltype(One)::type>)
+      for (int const call : graph.order) of_call[static_cast<std::size_t>(call)] = One.value.stage;
+  }
+
   /// E2053: an argument that is no pattern.
   static constexpr void check_arguments(diagnostic& problem) {
     if (stages == 0)
@@ -201,8 +229,9 @@ struct stages_by_name {
   static constexpr void check_argument(int index, diagnostic& problem) {
     using type = typename decltype(One)::type;
     if (is_text<type> || (is_pattern_list<type> && size_of_list(list_patterns<One>()) > 0) || index >= stages) return;
-    if (is_device_list<type>)
-      problem.report(2053, "the device mapping of manual_pipeline stands before the pattern of a stage; it comes last");
+    if (is_last_argument<type>)
+      problem.report(2053, "the ", is_device_list<type> ? "device mapping" : "stage of unmatched layers",
+                     " of manual_pipeline stands before the pattern of a stage; it comes last");
     else if (is_pattern_list<type>)
       problem.report(2053, "pipeline stage ", index, " of manual_pipeline has an empty list of patterns");
     else
@@ -212,26 +241,26 @@ struct stages_by_name {
   }
 };
 
-/// The device mapping among the arguments: the last one, or that stage i is on device i.
+/// The device mapping among the arguments, or that stage i is on device i.
 constexpr device_list<> mapping_among() { return {}; }
 template <class First, class... Rest>
 constexpr auto mapping_among(First const& first, Rest const&... rest) {
-  if constexpr (sizeof...(Rest) > 0)
-    return mapping_among(rest...);
-  else if constexpr (is_device_list<typename First::type>)
+  if constexpr (is_device_list<typename First::type> && (is_last_argument<typename Rest::type> && ...))
     return first.value;
   else
-    return device_list<>{};
+    return mapping_among(rest...);
 }
 
 }  // namespace detail
 
-/// A model whose stages follow from the names of its layers: a pattern for each stage, in their order, and, last, the
-/// device of each stage if it is to be given.
+/// A model whose stages follow from the names of its layers: a pattern for each stage, in their order; after them, if
+/// they are to be given, the stage of layers that no pattern matches, and the device of each stage.
 ///
 ///     using three_stages = sc::manual_pipeline<resnet50, "^(conv[1-3]|pool1)_", "^conv4_", ".*_block3_|predictions">;
 ///     using two_devices = sc::manual_pipeline<resnet50, ".*", sc::name_patterns<"^conv4_", "^conv5_">,
 ///                                             "^(avg_pool|predictions)$", sc::device_mapping<0, 1, 0>>;
+///     using as_in_graphcores_tool =
+///         sc::manual_pipeline<resnet50, "^conv[1-3]_", "^conv[45]_", sc::unmatched_in_stage<0>>;
 ///
 /// A pattern is a regular expression that must match the beginning of a name, see name_pattern. Of several patterns
 /// that match a layer, the last one counts, so that `".*"` as the first one takes what all others leave. All calls of a

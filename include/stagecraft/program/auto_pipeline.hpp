@@ -3,6 +3,7 @@
 // of Keras models (ipu_tensorflow_addons, keras/experimental/auto_pipeline) and of the SavedModel converter. Level 4.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/pipeline/linear_order.hpp>
 #include <stagecraft/pipeline/partition.hpp>
@@ -20,16 +21,39 @@ namespace stagecraft {
 enum class auto_pipeline_priority : unsigned char { cycle, memory };
 
 struct auto_pipeline_options {
-  /// How many IPUs may be used, one for each stage. The fewest of them into whose memory the model fits are taken; if
-  /// it fits into none, as many as there may be.
-  int min_ipus = 1;
-  int max_ipus = 0;  ///< 0: as many as the machine has
+  /// The least number of IPUs, one for each stage. From it on, the fewest into whose memory the model fits are taken;
+  /// if it fits into none, as many as there may be. With 1, a model that fits into one IPU stays as it is.
+  int min_ipus = 2;
+  /// The bound of that number: more than the machine has are as many as it has, and 0 is no bound.
+  int max_ipus = 0;
+  /// What the stages are balanced by.
   auto_pipeline_priority priority = auto_pipeline_priority::cycle;
 
   friend constexpr bool operator==(auto_pipeline_options const&, auto_pipeline_options const&) = default;
 };
 
 namespace detail {
+
+/// E3022: stages are to be chosen for a machine of which it is not known what a layer costs.
+template <class Machine>
+inline constexpr diagnostic auto_pipeline_machine_problem = [] {
+  diagnostic problem;
+  if (!is_ipu<Machine>)
+    problem.report(
+        3022,
+        "auto_pipeline chooses stages by what layers cost on IPUs, and is given another machine; name one such "
+        "as ipu<ipu_config{...}> here, wherever the model then runs, or use sc::even_pipeline<model, 2>");
+  return problem;
+}();
+
+/// The most IPUs that a model may be divided among.
+template <class Machine, auto_pipeline_options Options>
+constexpr int find_most_ipus() {
+  int const most = Machine::devices < partition::capacity ? Machine::devices : partition::capacity;
+  return Options.max_ipus > 0 && Options.max_ipus < most ? Options.max_ipus : most;
+}
+template <class Machine, auto_pipeline_options Options>
+inline constexpr int most_ipus = find_most_ipus<Machine, Options>();
 
 /// The best partition into a number of stages, by what layers cost alone; none if that does not fit.
 template <class M, auto Training, class Machine, auto_pipeline_priority Priority, int Stages>
@@ -70,13 +94,12 @@ constexpr bool partition_fits() {
 
 template <class M, auto Training, class Machine, auto_pipeline_options Options, int Stages>
 constexpr partition find_auto_partition() {
-  constexpr int most = Options.max_ipus > 0 ? Options.max_ipus : Machine::devices;
   if constexpr (partition_fits<M, Training, Machine,
                                best_partition_into<M, Training, Machine, Options.priority, Stages>>())
     return best_partition_into<M, Training, Machine, Options.priority, Stages>;
   else if constexpr (partition_fits<M, Training, Machine, least_partition_into<M, Training, Machine, Stages>>())
     return least_partition_into<M, Training, Machine, Stages>;
-  else if constexpr (Stages < most && Stages < static_cast<int>(graph_of<M>.order.size()))
+  else if constexpr (Stages < most_ipus<Machine, Options> && Stages < static_cast<int>(graph_of<M>.order.size()))
     return find_auto_partition<M, Training, Machine, Options, Stages + 1>();
   else
     return least_partition_into<M, Training, Machine, Stages>;
@@ -88,13 +111,22 @@ inline constexpr int fewest_stages = is_pipelined<M> && Options.min_ipus < 2 ? 2
                                      : Options.min_ipus > 1                  ? Options.min_ipus
                                                                              : 1;
 
+template <class M, auto Training, class Machine, auto_pipeline_options Options>
+constexpr partition auto_partition_on() {
+  static_assert(report<auto_pipeline_machine_problem<Machine>>());
+  if constexpr (is_ipu<Machine>)
+    return find_auto_partition<M, Training, Machine, Options, fewest_stages<M, Options>>();
+  else
+    return {};
+}
+
 }  // namespace detail
 
 /// How `auto_pipeline` cuts a model: the positions of its calls in Keras's order, the cycles of the slowest stage and
-/// of the slowest cut, the memory of the fullest tile. A model that is best left on one IPU has one stage.
+/// of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits, has one stage.
+/// Errors: E3022 a machine that is no IPU.
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{}>
-inline constexpr partition auto_partition =
-    detail::find_auto_partition<M, Training, Machine, Options, detail::fewest_stages<M, Options>>();
+inline constexpr partition auto_partition = detail::auto_partition_on<M, Training, Machine, Options>();
 
 namespace detail {
 
@@ -103,14 +135,25 @@ template <auto Training, class Machine, auto_pipeline_options Options>
 struct auto_stages {
   template <class M>
   static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
-    constexpr int most = Options.max_ipus > 0 ? Options.max_ipus : Machine::devices;
-    if constexpr (Options.min_ipus > most || most > partition::capacity || most > Machine::devices) {
-      problem.report(3020, "auto_pipeline is to divide model '", graph_of<M>.name(), "' among ", Options.min_ipus,
-                     " to ", most, " IPUs; the machine has ", Machine::devices, ", and a pipeline at most ",
-                     partition::capacity, " stages");
+    if constexpr (!is_ipu<Machine>) {
+      problem = auto_pipeline_machine_problem<Machine>;
+    } else if constexpr (fewest_stages<M, Options> > most_ipus<Machine, Options> || Options.max_ipus < 0) {
+      constexpr int least = fewest_stages<M, Options>;
+      constexpr bool bounded = Options.max_ipus != 0 && Options.max_ipus < least, few = Machine::devices < least;
+      problem.report(3020, "auto_pipeline is to divide model '", graph_of<M>.name(), "' among at least ", least,
+                     " IPUs (min_ipus), but ",
+                     bounded ? "among at most "
+                     : few   ? "the machine has "
+                             : "a pipeline has at most ",
+                     bounded ? Options.max_ipus
+                     : few   ? Machine::devices
+                             : partition::capacity,
+                     bounded ? " (max_ipus)"
+                     : few   ? ""
+                             : " stages");
     } else if constexpr (!auto_partition<M, Training, Machine, Options>.found()) {
       problem.report(3021, "auto_pipeline is to divide model '", graph_of<M>.name(), "' among at least ",
-                     Options.min_ipus, " IPUs, but it does not have as many parts that can be apart");
+                     fewest_stages<M, Options>, " IPUs, but it does not have as many parts that can be apart");
     } else {
       for (std::size_t i = 0; i < graph_of<M>.order.size(); ++i)
         of_call[static_cast<std::size_t>(graph_of<M>.order[i])] =
@@ -119,10 +162,18 @@ struct auto_stages {
   }
 };
 
-/// A model that is best left on one IPU stays as it is.
+/// Whether a model fits into one IPU and may stay there.
+template <class M, auto Training, class Machine, auto_pipeline_options Options>
+constexpr bool stays_whole() {
+  if constexpr (Model<M> && is_ipu<Machine> && Options.min_ipus < 2)
+    return auto_partition<M, Training, Machine, Options>.stages == 1;
+  else
+    return false;
+}
+
 template <class M, auto Training, class Machine, auto_pipeline_options Options, auto Devices,
-          bool StaysWhole =
-              Options.min_ipus<2 && auto_partition<M, Training, Machine, Options>.stages == 1> struct auto_pipelined {
+          bool = stays_whole<M, Training, Machine, Options>()>
+struct auto_pipelined {
   using type = pipelined<M, auto_stages<Training, Machine, Options>{}, Devices>;
 };
 template <class M, auto Training, class Machine, auto_pipeline_options Options, auto Devices>
