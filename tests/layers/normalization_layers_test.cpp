@@ -16,7 +16,7 @@ static_assert(sc::Layer<batch_normalization> && sc::Layer<layer_normalization>);
 
 // Keras's defaults.
 constexpr batch_normalization plain{};
-static_assert(plain.axis == -1 && plain.momentum == 0.99F && plain.epsilon == 1e-3F && plain.center && plain.scale);
+static_assert(plain.axis == -1 && plain.momentum == 0.99 && plain.epsilon == 1e-3F && plain.center && plain.scale);
 constexpr auto of_images = rules_of(plain, sc::shape(24, 24, 64));
 static_assert(of_images.gives({24, 24, 64}));
 static_assert(of_images.flops == 2 * 24 * 24 * 64);

@@ -239,6 +239,27 @@ TEST_CASE("rows with scale 0 give nothing, whatever they hold") {
   for (std::size_t i = 3; i < 6; ++i) CHECK(gradient[i] == 0);
 }
 
+TEST_CASE("large logits and converged classifiers keep their digits") {
+  std::vector<float> const scale{1};
+  std::int32_t const label = 1;
+  std::vector<float> const one_hot{0, 1, 0};
+  for (float const size : {1e5F, 1e8F, -1e8F}) {
+    std::vector<float> const equal(3, size);
+    CHECK(kernels::loss<sparse_logits, 1, 3>(&label, equal.data(), scale.data(), nullptr) == doctest::Approx(1.0986123));
+    CHECK(kernels::loss<categorical_logits, 1, 3>(one_hot.data(), equal.data(), scale.data(), nullptr) ==
+          doctest::Approx(1.0986123));
+  }
+  // What is left of the loss of a classifier that is sure, in float32's steps near 1.
+  std::vector<float> sure(3, 85.0F);
+  sure[1] = 98.0F;
+  double const expected = std::log1p(2 * std::exp(-13.0));
+  CHECK(kernels::loss<sparse_logits, 1, 3>(&label, sure.data(), scale.data(), nullptr) ==
+        doctest::Approx(expected).epsilon(0.03));
+  std::vector<float> const probabilities{2e-6F, 1 - 4e-6F, 2e-6F};
+  CHECK(kernels::loss<sparse, 1, 3>(&label, probabilities.data(), scale.data(), nullptr) ==
+        doctest::Approx(4e-6).epsilon(0.03));
+}
+
 TEST_CASE("NaN in a prediction makes the loss NaN") {
   float const nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> const scale{1};

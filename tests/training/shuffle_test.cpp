@@ -42,10 +42,10 @@ TEST_CASE("epochs cut their order into batches, the last one may be short") {
   CHECK(plain.batches(4) == 3);
   CHECK(plain.batches(4, true) == 2);
   CHECK(plain.batches(5) == 2);
-  CHECK(plain.batch(1, 4).size() == 4);
-  CHECK(plain.batch(1, 4)[0] == 4);
-  CHECK(plain.batch(2, 4).size() == 2);
-  CHECK(plain.batch(2, 4)[1] == 9);
+  CHECK(plain.batch(1, 4, 3).size() == 4);
+  CHECK(plain.batch(1, 4, 3)[0] == 4);
+  CHECK(plain.batch(2, 4, 3).size() == 2);
+  CHECK(plain.batch(2, 4, 3)[1] == 9);
 
   sc::epoch_order shuffled_order(100, true, 7), again(100, true, 7);
   shuffled_order.begin_epoch(0);
@@ -53,8 +53,24 @@ TEST_CASE("epochs cut their order into batches, the last one may be short") {
   again.begin_epoch(5);
   bool in_order = true;
   for (std::size_t i = 0; i < 100; ++i) {
-    REQUIRE(shuffled_order.batch(0, 100)[i] == again.batch(0, 100)[i]);
-    in_order = in_order && again.batch(0, 100)[i] == static_cast<std::int32_t>(i);
+    REQUIRE(shuffled_order.batch(0, 100, 1)[i] == again.batch(0, 100, 1)[i]);
+    in_order = in_order && again.batch(0, 100, 1)[i] == static_cast<std::int32_t>(i);
   }
   CHECK_FALSE(in_order);
+}
+
+TEST_CASE("epochs of a given length go on in the data") {
+  constexpr int size = 4, batches = 3, steps = 2;  // 10 samples
+  sc::epoch_order whole(10, true, 7), parts(10, true, 7);
+  for (int epoch = 0; epoch < 6; ++epoch) {
+    parts.continue_epoch(epoch, steps, batches);
+    for (int step = 0; step < steps; ++step) {
+      int const number = epoch * steps + step;
+      whole.begin_epoch(number / batches);
+      auto const expected = whole.batch(number % batches, size, batches);
+      auto const found = parts.batch(step, size, batches);
+      REQUIRE(found.size() == expected.size());
+      for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == expected[i]);
+    }
+  }
 }

@@ -56,6 +56,20 @@ TEST_CASE("epochs, steps and frequencies") {
   CHECK(calls.text == "T( )T ");
 }
 
+TEST_CASE("epochs of a given number of steps go on in the data") {
+  samples const data(44);
+  auto const train = [&](sc::fit_options options) {
+    trainer model;
+    options.verbose = 0;
+    model.fit(data.x, data.y, options);
+    return model.get_weights();
+  };
+  auto const whole = train({.epochs = 2});
+  CHECK(train({.epochs = 6, .steps_per_epoch = 2}) == whole);
+  CHECK(train({.epochs = 3, .steps_per_epoch = 4}) == whole);
+  CHECK(train({.epochs = 6, .shuffle = false, .steps_per_epoch = 2}) == train({.epochs = 2, .shuffle = false}));
+}
+
 TEST_CASE("a callback can end training") {
   samples const data(20);
   trainer model;

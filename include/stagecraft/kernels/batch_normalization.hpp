@@ -156,11 +156,11 @@ inline void reciprocal_deviation(float const* variance, float epsilon, float* y,
   transform<Arch>(n, [&](value const& v) { return one / xsimd::sqrt(v + e); }, y, variance);
 }
 
-/// moving = moving * momentum + factor * value * (1 - momentum), for n channels.
+/// moving = moving * momentum + factor * value * (1 - momentum), for n channels. The difference is one of doubles.
 template <class Arch = default_architecture>
-inline void move_statistic(float momentum, float factor, float const* x, float* moving, std::int64_t n) {
+inline void move_statistic(double momentum, float factor, float const* x, float* moving, std::int64_t n) {
   using value = batch<Arch>;
-  value const keep(momentum), take((1.0F - momentum) * factor);
+  value const keep(static_cast<float>(momentum)), take(static_cast<float>(1 - momentum) * factor);
   transform<Arch>(
       n, [&](value const& m, value const& v) { return fused_multiply_add(v, take, m * keep); }, moving,
       static_cast<float const*>(moving), x);

@@ -77,7 +77,7 @@ struct loss_row<Loss, Columns, Arch, losses::sparse_categorical_crossentropy> {
           static_cast<float const*>(gradient));
       gradient[label] -= scale;
     }
-    return std::log(sum) + largest - label_value;
+    return std::log(sum) + (largest - label_value);
   }
 
   // Keras takes the logarithms of the clipped probabilities as logits: the loss is log(sum q) - log q[label].
@@ -97,7 +97,7 @@ struct loss_row<Loss, Columns, Arch, losses::sparse_categorical_crossentropy> {
           p);
       if (!clipped) gradient[label] -= scale / q;
     }
-    return std::log(sum) - std::log(q);
+    return std::log(sum / q);
   }
 };
 

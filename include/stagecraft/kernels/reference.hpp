@@ -158,7 +158,7 @@ inline void softmax(float const* x, double* y, int columns) {
   if (!loss.from_logits) return std::log(total) - std::log(clip_probability(p[*t]));
   double exponentials = 0;
   for (int i = 0; i < columns; ++i) exponentials += std::exp(p[i] - largest);
-  return std::log(exponentials) + largest - p[*t];
+  return std::log(exponentials) + (largest - p[*t]);
 }
 
 /// The penalty of one weight, and its derivative.

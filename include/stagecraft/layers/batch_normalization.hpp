@@ -13,7 +13,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of BatchNormalization.
 struct batch_normalization_options {
   int axis = -1;
-  float momentum = 0.99F;
+  double momentum = 0.99;  ///< a double, since what counts is its difference from 1
   float epsilon = 1e-3F;
   bool center = true;
   bool scale = true;
@@ -43,7 +43,7 @@ struct batch_normalization : layer<batch_normalization> {
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
 
   int axis;
-  float momentum;
+  double momentum;
   float epsilon;
   bool center;
   bool scale;
@@ -92,7 +92,7 @@ struct batch_normalization : layer<batch_normalization> {
     if (along < 0 || along >= in[0].rank())
       return in.error(1050, "normalises along axis ", axis, ", which is not an axis of an input of shape ", in[0],
                       "; axis 0 is the batch, the last is ", in[0].rank());
-    if (!(momentum >= 0.0F && momentum <= 1.0F))
+    if (!(momentum >= 0 && momentum <= 1))
       return in.error(1052, "has a momentum outside of 0 to 1; Keras's default is 0.99");
     if (!(epsilon >= 0.0F && epsilon < 1e30F))
       return in.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");

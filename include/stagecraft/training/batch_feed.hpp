@@ -79,7 +79,7 @@ class batch_feed {
 
     template <class Destination>
     void operator()(Destination& to, std::int64_t number) const {
-      auto const rows = order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size);
+      auto const rows = order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
       if constexpr (Kind == run_kind::prediction)
         data.load_inputs(to, rows);
       else

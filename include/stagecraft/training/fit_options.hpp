@@ -24,7 +24,8 @@ struct fit_options {
   std::vector<class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
   sample_source sample_weight{};                   ///< one number per sample
   int initial_epoch = 0;                           ///< number of the first epoch, from 0; to continue a training
-  int steps_per_epoch = 0;                         ///< batches per epoch; 0: all of them
+  /// Batches per epoch, each of which goes on in the data where the one before has ended; 0: all of them.
+  int steps_per_epoch = 0;
   int validation_steps = 0;                        ///< batches per validation; 0: all of them
   int validation_freq = 1;                         ///< validation runs after every that many epochs
   std::uint64_t seed = 0;                          ///< of the shuffling; 0: the trainer's

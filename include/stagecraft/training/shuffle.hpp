@@ -67,21 +67,37 @@ class epoch_order {
     if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
   }
 
+  /// Sets the batches of epoch `epoch`, if each one takes `steps` of the data's `batches` and goes on where the one
+  /// before has ended: data that have been seen come again in another order.
+  void continue_epoch(int epoch, int steps, int batches) {
+    std::int64_t const first = std::int64_t{epoch} * steps;
+    first_ = static_cast<int>(first % batches);
+    begin_epoch(static_cast<int>(first / batches));
+    if (!shuffle_ || first_ + steps <= batches) return;
+    next_.resize(order_.size());
+    shuffle_order(next_, seed_, static_cast<std::uint64_t>(first / batches + 1));
+  }
+
   /// Number of batches; a last one that is not full counts, unless `drop_remainder`.
   [[nodiscard]] int batches(int batch_size, bool drop_remainder = false) const noexcept {
     std::size_t const size = static_cast<std::size_t>(batch_size);
     return static_cast<int>((order_.size() + (drop_remainder ? 0 : size - 1)) / size);
   }
 
-  /// The samples of one batch; fewer than `batch_size` in a last one that is not full.
-  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size) const noexcept {
-    std::size_t const first = static_cast<std::size_t>(index) * static_cast<std::size_t>(batch_size);
-    std::size_t const left = order_.size() - first;
-    return std::span(order_).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
+  /// The samples of one of the epoch's batches, of which the data have `batches`; fewer than `batch_size` in a last one
+  /// that is not full.
+  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size, int batches) const noexcept {
+    index += first_;
+    auto const& order = index < batches || next_.empty() ? order_ : next_;
+    std::size_t const first = static_cast<std::size_t>(index % batches) * static_cast<std::size_t>(batch_size);
+    std::size_t const left = order.size() - first;
+    return std::span(order).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
   }
 
  private:
   std::vector<std::int32_t> order_;
+  std::vector<std::int32_t> next_;  // what follows when the data end within an epoch
+  int first_ = 0;
   bool shuffle_;
   std::uint64_t seed_;
 };

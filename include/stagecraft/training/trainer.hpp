@@ -144,7 +144,10 @@ class model_trainer
     this->session().begin_accumulation();
     callbacks.on_train_begin(none);
     for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
-      order.begin_epoch(epoch);
+      if (options.steps_per_epoch > 0)
+        order.continue_epoch(epoch, steps * replicas, batches);
+      else
+        order.begin_epoch(epoch);
       training_results means;
       callbacks.on_epoch_begin(epoch, none);
       trained.run(means, step_logs);

@@ -69,11 +69,12 @@ constexpr void append_penalty(lowered_step& step, regularizer const& penalty, in
 
 /// moving = moving * momentum + statistic * (1 - momentum). If `unbiased`, a statistic that is a variance of n values
 /// becomes that of n - 1 first, where n is `values_per_sample` times the samples that are valid.
-constexpr void append_move_statistic(lowered_step& step, int moving, int statistic, float momentum,
+constexpr void append_move_statistic(lowered_step& step, int moving, int statistic, double momentum,
                                      bool unbiased = false, std::int64_t values_per_sample = 1) {
   auto& operation = step.add(operation_kind::update, static_cast<int>(update_function::move_statistic),
                              {moving, statistic}, {moving});
-  operation.scalars[0] = momentum;
+  operation.scalars[0] = static_cast<float>(momentum);
+  operation.scalars[1] = static_cast<float>(1 - momentum);
   operation.sizes[0] = unbiased ? 1 : 0;
   operation.sizes[1] = values_per_sample;
 }

@@ -56,7 +56,7 @@ inline float sparse_loss(loss_rule const& rule, loss_row_view const& row, float 
     row_softmax const all(row);
     for (std::int64_t c = 0; with_gradient && c < row.columns; ++c)
       row.set_gradient(c, std::exp(row.p(c) - all.largest) * (scale / all.sum) - (c == label ? scale : 0.0F));
-    return std::log(all.sum) + all.largest - at_label;
+    return std::log(all.sum) + (all.largest - at_label);
   }
   double total = 0;
   for (std::int64_t c = 0; c < row.columns; ++c) total += clipped(row.p(c));
@@ -66,7 +66,7 @@ inline float sparse_loss(loss_rule const& rule, loss_row_view const& row, float 
     float const slope = is_clipped(p) ? 0.0F : scale / sum;
     row.set_gradient(c, c == label && !is_clipped(p) ? slope - scale / p : slope);
   }
-  return std::log(sum) - std::log(clipped(at_label));
+  return std::log(sum / clipped(at_label));
 }
 
 inline float categorical_loss(loss_rule const& rule, loss_row_view const& row, float scale, bool with_gradient) {

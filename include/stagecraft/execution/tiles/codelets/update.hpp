@@ -78,10 +78,10 @@ class update_codelet {
     w -= corrected_rate_ * state[0] / (std::sqrt(square) + operation_.scalars[2]);
   }
   void move(float& moving, float statistic) const {
-    float const momentum = operation_.scalars[0];
+    float const momentum = operation_.scalars[0], rest = operation_.scalars[1];
     auto const n = static_cast<float>(values_.valid_samples) * static_cast<float>(operation_.sizes[1]);
     float const correction = operation_.sizes[0] != 0 && n > 1 ? n / (n - 1) : 1.0F;
-    moving = statistic * ((1.0F - momentum) * correction) + moving * momentum;
+    moving = statistic * (rest * correction) + moving * momentum;
   }
 
   tile_operation const& operation_;
