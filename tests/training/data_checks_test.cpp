@@ -115,17 +115,18 @@ TEST_CASE("E4005: sample weights") {
 TEST_CASE("E4006: class weights") {
   std::vector<int> const y{0, 1, 1};
   xt::xarray<float> const one_hot = zeros({3, 2});
-  sc::check_class_weight({}, 2, {});
-  sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, 2, y);
-  sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, 2, one_hot);
-  throws("class_weight: expected classes from 0 to 1, found 2 [E4006]",
-         [&] { sc::check_class_weight({{0, 1.0f}, {2, 1.0f}}, 2, y); });
-  throws("class_weight: expected one weight for each of the 2 classes, found 2 for class 0 [E4006]",
-         [&] { sc::check_class_weight({{0, 1.0f}, {0, 2.0f}}, 2, y); });
-  throws("class_weight: expected one weight for each of the 2 classes, found 0 for class 1 [E4006]",
-         [&] { sc::check_class_weight({{0, 1.0f}}, 2, y); });
+  sc::check_class_weight({}, {});
+  sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, y);
+  sc::check_class_weight({{1, 2.0f}, {0, 1.0f}}, one_hot);
+  sc::check_class_weight({{0, 1.0f}, {1, 2.0f}, {2, 9.0f}}, y);  // a class that does not occur
+  throws("class_weight: expected the classes from 0 to 1, as there are 2, found 2 [E4006]",
+         [&] { sc::check_class_weight({{0, 1.0f}, {2, 1.0f}}, y); });
+  throws("class_weight: expected one weight for each class, found 2 for class 0 [E4006]",
+         [&] { sc::check_class_weight({{0, 1.0f}, {0, 2.0f}}, y); });
+  throws("class_weight: expected targets from 0 to 0, found 1 at sample 1 [E4006]",
+         [&] { sc::check_class_weight({{0, 1.0f}}, y); });
   throws("class_weight: expected targets from 0 to 1, found 3 at sample 1 [E4006]",
-         [&] { sc::check_class_weight({{0, 1.0f}, {1, 1.0f}}, 2, std::vector<float>{0.4f, 3}); });
+         [&] { sc::check_class_weight({{0, 1.0f}, {1, 1.0f}}, std::vector<float>{0.4f, 3}); });
 }
 
 TEST_CASE("E4007: validation_split keeps the last part, as Keras counts it") {

@@ -53,10 +53,17 @@ TEST_CASE("weights of samples and classes") {
   samples const data(20);
   check_fit("sample_weight: expected 20 numbers, one per sample, found 3 [E4005]", data.x, data.y,
             {.sample_weight = std::vector<float>(3, 1.0F)});
-  check_fit("class_weight: expected classes from 0 to 2, found 3 [E4006]", data.x, data.y,
+  check_fit("class_weight: expected the classes from 0 to 0, as there are 1, found 3 [E4006]", data.x, data.y,
             {.class_weight = {{3, 1.0F}}});
-  check_fit("class_weight: expected one weight for each of the 3 classes, found 0 for class 1 [E4006]", data.x, data.y,
+  check_fit("class_weight: expected the classes from 0 to 1, as there are 2, found 2 [E4006]", data.x, data.y,
             {.class_weight = {{0, 1.0F}, {2, 1.0F}}});
+  check_fit("class_weight: expected targets from 0 to 1, found 2 at sample 2 [E4006]", data.x, data.y,
+            {.class_weight = {{0, 1.0F}, {1, 1.0F}}});
+  // Classes that do not occur change nothing.
+  trainer model, other;
+  model.fit(data.x, data.y, {.verbose = 0, .class_weight = {{0, 1.0F}, {1, 2.0F}, {2, 3.0F}}});
+  other.fit(data.x, data.y, {.verbose = 0, .class_weight = {{0, 1.0F}, {1, 2.0F}, {2, 3.0F}, {3, 4.0F}, {4, 5.0F}}});
+  CHECK(model.get_weights() == other.get_weights());
 }
 
 TEST_CASE("class weights where a target is no class") {

@@ -89,8 +89,7 @@ class batch_loader {
     if (Session::rows_per_sample(0) > 1)
       detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
                                Session::rows_per_sample(0));
-    int const width = Session::output_shape(0).back();
-    check_class_weight(class_weight, width == 1 ? 2 : width, y_[0]);
+    check_class_weight(class_weight, y_[0]);
   }
 
   static constexpr std::size_t outputs = Session::output_count;

@@ -7,7 +7,7 @@
 //   E4003  no samples, or fewer than are needed
 //   E4004  a label that is no class number, or out of range
 //   E4005  sample_weight of another length or shape than one number per sample
-//   E4006  class_weight for a class that does not exist, twice, or not for every class
+//   E4006  class_weight that leaves a class out or names one twice
 //   E4007  validation_split outside of [0, 1), or leaving no samples on one side
 //   E4008  batch_size that the compiled program cannot run
 //   E4009  weights of other names, shapes or number than the model's (trainer)
@@ -27,8 +27,8 @@
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/shape.hpp>
-#include <stagecraft/training/class_weight.hpp>
 #include <stagecraft/training/fit_options.hpp>
+#include <stagecraft/training/row_weights.hpp>
 #include <stagecraft/training/sample_set.hpp>
 
 #include <cstddef>
@@ -150,32 +150,25 @@ inline void check_sample_weight(char const* argument, sample_source const& weigh
   }
 }
 
-/// E4006: each class from 0 to classes - 1 exactly once, and, where targets are single numbers, no target that is no
-/// class when it is rounded. An empty list is fine.
+/// E4006: as in Keras, classes from 0 on, each one once, whether or not the model or the data know them all; and no
+/// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
+/// is fine.
 /// \param targets what `row_weights` will take the classes from
-inline void check_class_weight(std::vector<class_weight_entry> const& weights, int classes,
-                               sample_source const& targets = {}) {
+inline void check_class_weight(std::vector<class_weight_entry> const& weights, sample_source const& targets = {}) {
   if (weights.empty()) return;
+  int const classes = static_cast<int>(weights.size());
   for (class_weight_entry const& entry : weights) {
-    if (entry.label >= 0 && entry.label < classes) continue;
-    detail::throw_data_error("E4006", "class_weight: expected classes from 0 to %d, found %d", classes - 1,
-                             entry.label);
-  }
-  for (int label = 0; label < classes; ++label) {
     int seen = 0;
-    for (class_weight_entry const& entry : weights) seen += entry.label == label;
-    if (seen == 1) continue;
-    detail::throw_data_error("E4006",
-                             "class_weight: expected one weight for each of the %d classes, found %d for class %d",
-                             classes, seen, label);
+    for (class_weight_entry const& other : weights) seen += other.label == entry.label;
+    if (seen > 1)
+      detail::throw_data_error("E4006", "class_weight: expected one weight for each class, found %d for class %d", seen,
+                               entry.label);
+    if (entry.label < 0 || entry.label >= classes)
+      detail::throw_data_error("E4006", "class_weight: expected the classes from 0 to %d, as there are %d, found %d",
+                               classes - 1, classes, entry.label);
   }
-  if (targets.sample_size() != 1) return;
-  for (std::ptrdiff_t row = 0; row < targets.count(); ++row) {
-    double const target = targets.at(row);
-    if (target >= -0.5 && target < classes - 0.5) continue;
-    detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %.15g at sample %td",
-                             classes - 1, target, row);
-  }
+  for (std::ptrdiff_t row = 0; row < targets.count(); ++row)
+    static_cast<void>(row_weights::class_of(targets, row, classes));
 }
 
 /// E4007: checks `validation_split` and returns the number of samples that are left to train with: the first

@@ -40,27 +40,29 @@ class row_weights {
       for (std::size_t i = 0; i < rows.size(); ++i) destination[i] = 1;
     }
     if (by_class_.empty()) return;
-    for (std::size_t i = 0; i < rows.size(); ++i) destination[i] *= by_class_[class_of(rows[i])];
+    int const classes = static_cast<int>(by_class_.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) destination[i] *= by_class_[class_of(targets_, rows[i], classes)];
   }
 
- private:
-  /// Keras rounds a single number, and takes the largest of several.
-  [[nodiscard]] std::size_t class_of(std::int32_t row) const {
-    int const size = targets_.sample_size();
+  /// The class of a sample, one of `classes`: Keras rounds a single number, and takes the largest of several. E4006.
+  [[nodiscard]] static std::size_t class_of(sample_source const& targets, std::ptrdiff_t row, int classes) {
+    int const size = targets.sample_size();
+    double target = 0;
     if (size > 1) {
       int best = 0;
       for (int i = 1; i < size; ++i)
-        if (targets_.at(row, i) > targets_.at(row, best)) best = i;
-      return static_cast<std::size_t>(best);
+        if (targets.at(row, i) > targets.at(row, best)) best = i;
+      target = best;
+    } else {
+      target = targets.at(row);
     }
-    double const target = targets_.at(row);
-    if (!(target >= -0.5 && target < static_cast<double>(by_class_.size()) - 0.5)) {
-      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %zu, found %.15g at sample %d",
-                               by_class_.size() - 1, target, static_cast<int>(row));
-    }
+    if (!(target >= -0.5 && target < classes - 0.5))
+      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %.15g at sample %td",
+                               classes - 1, target, row);
     return static_cast<std::size_t>(target + 0.5);
   }
 
+ private:
   sample_source sample_weight_;
   sample_source targets_;
   std::vector<float> by_class_;
