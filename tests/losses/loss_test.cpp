@@ -245,7 +245,8 @@ TEST_CASE("large logits and converged classifiers keep their digits") {
   std::vector<float> const one_hot{0, 1, 0};
   for (float const size : {1e5F, 1e8F, -1e8F}) {
     std::vector<float> const equal(3, size);
-    CHECK(kernels::loss<sparse_logits, 1, 3>(&label, equal.data(), scale.data(), nullptr) == doctest::Approx(1.0986123));
+    CHECK(kernels::loss<sparse_logits, 1, 3>(&label, equal.data(), scale.data(), nullptr) ==
+          doctest::Approx(1.0986123));
     CHECK(kernels::loss<categorical_logits, 1, 3>(one_hot.data(), equal.data(), scale.data(), nullptr) ==
           doctest::Approx(1.0986123));
   }

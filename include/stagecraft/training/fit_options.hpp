@@ -26,10 +26,10 @@ struct fit_options {
   int initial_epoch = 0;                           ///< number of the first epoch, from 0; to continue a training
   /// Batches per epoch, each of which goes on in the data where the one before has ended; 0: all of them.
   int steps_per_epoch = 0;
-  int validation_steps = 0;                        ///< batches per validation; 0: all of them
-  int validation_freq = 1;                         ///< validation runs after every that many epochs
-  std::uint64_t seed = 0;                          ///< of the shuffling; 0: the trainer's
-  bool drop_remainder = false;                     ///< true: a last batch that is not full is left out
+  int validation_steps = 0;     ///< batches per validation; 0: all of them
+  int validation_freq = 1;      ///< validation runs after every that many epochs
+  std::uint64_t seed = 0;       ///< of the shuffling; 0: the trainer's
+  bool drop_remainder = false;  ///< true: a last batch that is not full is left out
 };
 
 /// Options of `evaluate`; names and defaults are Keras's. C++ demands this order: `batch_size`, `verbose`,
