@@ -43,6 +43,15 @@ struct merges_model : sc::functional<merges_model> {
   }
 };
 
+/// Two outputs, of which `network_model` uses one: no loss depends on the other.
+struct heads_model : sc::functional<heads_model> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(12);
+    auto unused = dense(3, sc::relu, {.kernel_regularizer = sc::regularizers::l2{0.01F}})(dense(4)(x));
+    return sc::outputs(unused, dropout(0.25F)(unused), dense(12)(x));
+  }
+};
+
 /// A shared layer, views, a nested model, dropout, and layers of a user's own.
 struct network_model : sc::functional<network_model> {
   static constexpr auto build(auto& model) {
@@ -51,7 +60,8 @@ struct network_model : sc::functional<network_model> {
     auto a = shared(random_runs::gain()(x));
     auto b = shared(dropout(0.25F)(random_runs::squash()(a)));
     auto c = recomputation_checkpoint()(flatten()(dense(3)(reshape(4, 2)(random_runs::blend()(a, b)))));
-    return dense(5)(add()(dense(12, sc::relu)(c), dense(12)(dropout(0.5F)(b))));
+    auto heads = heads_model()(add()(dense(12, sc::relu)(c), dense(12)(dropout(0.5F)(b))));
+    return dense(5)(heads[2]);
   }
 };
 

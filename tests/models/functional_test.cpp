@@ -96,6 +96,34 @@ constexpr auto const& problem_of = sc::detail::findings<M>.problem;
 static_assert(problem_of<gives_one>.code == 1001);
 static_assert(problem_of<gives_three>.text == "model 'model_1' takes 2 inputs, but is called with 3 [E1001]");
 
+// Outputs are called as Keras calls them.
+struct tower : sc::functional<tower> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(4);
+    auto left = dense{1, {.name = "left"}}(x);
+    return sc::outputs(left, dense{2, {.name = "right"}}(x));
+  }
+};
+struct many_outputs : sc::functional<many_outputs> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(4);
+    auto nested = tower{}.named("tower")(x);
+    dense other{3, {.name = "tower_1"}}, shared{2, {.name = "shared"}};
+    auto o = other(x), s = shared(x);
+    return sc::outputs(nested[0], nested[1], o, s, shared(x));
+  }
+};
+struct two_of_subclass : sc::model<two_of_subclass> {
+  tower inner;
+  constexpr auto call(auto&, auto x) { return inner(x); }
+};
+template <class M, std::size_t Output>
+constexpr std::string_view name_of_output = sc::output_names<M>[Output];
+static_assert(name_of_output<many_outputs, 0> == "tower" && name_of_output<many_outputs, 1> == "tower_1");
+static_assert(name_of_output<many_outputs, 2> == "tower_1_1" && name_of_output<many_outputs, 3> == "shared");
+static_assert(name_of_output<many_outputs, 4> == "shared_1" && name_of_output<tower, 1> == "right");
+static_assert(name_of_output<sc::build<two_of_subclass, input{4}>, 1> == "output_2");
+
 }  // namespace
 
 TEST_CASE("inputs of a nested model's calls are those of the outer model") {

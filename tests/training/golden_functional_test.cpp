@@ -19,8 +19,10 @@ struct shared_model : sc::functional<shared_model> {
 struct block : sc::functional<block> {
   static constexpr auto build(auto& model) {
     auto inside = model.input(6);
-    auto added = add()(inside, dense(6, sc::relu, {.name = "block_dense"})(inside));
-    return dense(6, sc::tanh, {.name = "block_out"})(added);
+    auto x = sc::sequential<dense{6, sc::tanh, {.name = "inner_1"}}>{}(inside);
+    auto added = add()(inside, dense(6, sc::relu, {.name = "block_dense"})(x));
+    auto out = dense(6, sc::tanh, {.name = "block_out"})(added);
+    return sc::outputs(out, dense(2, {.name = "block_unused"})(added));
   }
 };
 
@@ -30,8 +32,8 @@ struct nested_model : sc::functional<nested_model> {
   static constexpr auto build(auto& model) {
     block inner;
     auto x = model.input(6);
-    auto a = inner(x);
-    return dense(5, {.name = "out"})(add()(a, tail{}(inner(a))));
+    auto a = inner(x)[0];
+    return dense(5, {.name = "out"})(add()(a, tail{}(inner(a)[0])));
   }
 };
 
@@ -42,8 +44,8 @@ struct nested_subclass : sc::model<nested_subclass> {
   dense out{5, {.name = "out"}};
   add sum;
   constexpr auto call(auto&, auto x) {
-    auto a = inner(x);
-    return out(sum(a, end(inner(a))));
+    auto a = inner(x)[0];
+    return out(sum(a, end(inner(a)[0])));
   }
 };
 
@@ -70,6 +72,12 @@ void check_model(std::string const& name, bool same_order = true) {
 }
 
 }  // namespace
+
+template <sc::fixed_name Name>
+constexpr int count_of = sc::detail::find_weight<nested_model>(Name).count;
+static_assert(count_of<"block_out/kernel"> == 1 && count_of<"model_1/block_out/kernel:0"> == 1);
+static_assert(count_of<"model_1/sequential/inner_1/bias"> == 1 && count_of<"sequential_1/inner_1/bias"> == 0);
+static_assert(count_of<"out/kernel"> == 1 && count_of<"lock_out/kernel"> == 0 && count_of<"kernel"> == 0);
 
 TEST_CASE("a shared layer and branches") { check_model<shared_model>("shared_model"); }
 TEST_CASE("nested models") { check_model<nested_model>("nested_model"); }

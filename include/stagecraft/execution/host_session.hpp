@@ -349,8 +349,8 @@ class host_session : public session_shape<M, Training> {
   }
   template <std::size_t Parameter>
   static void run_update(host_memory const& memory) {
-    if constexpr (graph.parameters[Parameter].trainable && !updated_in_backward(Parameter)) {
-      using update = detail::parameter_update<training_plan, Parameter>;
+    using update = detail::parameter_update<training_plan, Parameter>;
+    if constexpr (graph.parameters[Parameter].trainable && update::has_gradient && !updated_in_backward(Parameter)) {
       auto const elements = memory.share.of(storage.size[Parameter], 16);
       if constexpr (training_plan::accumulates_steps) update::sum_calls(memory, elements);
       update::apply(memory, {memory.slots + storage.offset[Parameter] + elements.first, storage.floats}, elements);

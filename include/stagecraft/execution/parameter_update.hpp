@@ -31,6 +31,13 @@ struct parameter_update {
     return index >= 0 && index < layer.parameter_count;
   }
 
+  /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
+  static constexpr bool has_gradient = [] {
+    for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
+      if (Plan::program.calls[call].needs_gradient && used_by(static_cast<int>(call))) return true;
+    return false;
+  }();
+
   /// Makes an accumulator ready for a micro-batch, of which `memory.accumulated` came before: a sum begins with 0, and
   /// a running mean of what is there is scaled down. `shift` is that of the call (gradient_storage). Halves are made
   /// ready when they are added to.

@@ -140,7 +140,7 @@ class pipeline_update {
   }
   template <std::size_t Parameter, class Each>
   static void visit(int device, Each const& each) {
-    if constexpr (Plan::graph.parameters[Parameter].trainable) {
+    if constexpr (Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient) {
       constexpr int owner = device_of(Parameter);
       if (owner == device) each.template operator()<Parameter>();
     }

@@ -6,6 +6,8 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
+#include <stagecraft/graph/layer_names.hpp>
+#include <stagecraft/graph/model_instance.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/symbolic_tensor.hpp>
 #include <concepts>
@@ -45,14 +47,12 @@ struct model_description {
   std::string_view name;  // empty: made from the class name
 };
 
-/// A nested model while its layers are being traced.
+/// A model while its layers are being traced.
 struct nested_frame {
   int model = 0;                           // index of nested_models
   std::span<symbolic_tensor const> bound;  // what its inputs are given
   std::size_t next_bound = 0;
-  int instance = 0;
-  bool replay = false;  // a further call of the same instance: layers are taken in their first order
-  std::size_t next_layer = 0;
+  int scope = 0;
 };
 
 }  // namespace detail
@@ -75,7 +75,7 @@ class model_builder {
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
     if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);
-    auto const index = add_layer(name.empty() ? unique_name("input") : fixed_name(name), "InputLayer", no_type);
+    auto const index = add_layer(name.empty() ? names_.next("input") : fixed_name(name), "InputLayer", no_type);
     call_info call;
     call.layer = index;
     call.is_input = true;
@@ -95,7 +95,7 @@ class model_builder {
   // What layers, models and scopes call while they are traced.
   constexpr int layer_of(detail::call_record const& record);
   constexpr symbolic_tensor add_call(detail::call_record const& record);
-  constexpr int enter(detail::model_description const& model, int instance, std::span<symbolic_tensor const> bound);
+  constexpr int enter(detail::model_description const& model, int scope, std::span<symbolic_tensor const> bound);
   constexpr void leave(std::span<symbolic_tensor const> outputs);
   /// The next tensor that the model being traced is called with.
   constexpr symbolic_tensor take_input() {
@@ -123,27 +123,17 @@ class model_builder {
   std::vector<int> model_outputs;                // of the nested models
 
  private:
-  struct name_counter {
-    fixed_name base;
-    int used;
-  };
-
   struct type_counter {
     type_tag const* type;
     int layers;
-    int name;  // its class's place in name_counters_, or -1
-  };
-  struct known_name {
-    unsigned hash;
-    int layer;
+    int name;  // its class's counter of names, or -1
   };
 
   constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type);
   constexpr type_counter& counter_of(type_tag const* type);
-  constexpr int name_counter_of(std::string_view class_name);
-  constexpr fixed_name next_name(int counter);
-  constexpr fixed_name unique_name(std::string_view class_name) { return next_name(name_counter_of(class_name)); }
-  constexpr void check_name_is_new(fixed_name const& name);
+  constexpr void take_name(std::string_view what, fixed_name const& name);
+  constexpr int instance_of(detail::model_description const& model);
+  constexpr bool is_layer_again(int known, detail::call_record const& record);
   constexpr void check_shared_weights(int layer, parameter_list const& weights);
 
   constexpr detail::nested_frame* bound_frame() {
@@ -158,8 +148,8 @@ class model_builder {
     if (!(given.shape() == dimensions))
       problem.report(1004, "model '", model.name, "' has an input of shape ", dimensions, ", but is called with ",
                      given.shape());
-    auto& names = instance_inputs_[static_cast<std::size_t>(frame.instance)];
-    if (position >= names.size()) names.push_back(name.empty() ? unique_name("input") : fixed_name(name));
+    auto& names = instances_[static_cast<std::size_t>(model.instance)].inputs;
+    if (position >= names.size()) names.push_back(name.empty() ? names_.next("input") : fixed_name(name));
     if (position < static_cast<std::size_t>(model.input_count) && position < names.size())
       nested_inputs[static_cast<std::size_t>(model.first_input) + position].name = names[position];
     return given;
@@ -174,13 +164,10 @@ class model_builder {
 
   detail::layer_collector* collector_;
   std::vector<detail::nested_frame> frames_;
-  std::vector<std::vector<int>> instance_layers_;
-  std::vector<int> instance_calls_;
-  std::vector<fixed_name> instance_names_;
-  std::vector<std::vector<fixed_name>> instance_inputs_;
-  std::vector<name_counter> name_counters_;
+  std::vector<detail::model_instance> instances_;
+  std::vector<detail::instance_scope> scopes_;
+  detail::layer_names names_;
   std::vector<type_counter> type_counters_;
-  std::vector<std::vector<known_name>> layers_by_name_;  // by a hash of their names
 };
 
 namespace detail {
@@ -196,50 +183,6 @@ constexpr dtype symbolic_tensor::type() const {
   return model == nullptr ? dtype::float32 : model->calls[static_cast<std::size_t>(call)].type;
 }
 
-namespace detail {
-
-/// Keras's `to_snake_case`, its two substitutions in turn: "(.)([A-Z][a-z0-9]+)", then "([a-z])([A-Z])".
-constexpr fixed_name snake_case(std::string_view class_name) {
-  auto const upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-  auto const lower = [](char c) { return c >= 'a' && c <= 'z'; };
-  auto const tail = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  fixed_name words;
-  std::size_t const size = class_name.size();
-  for (std::size_t i = 0; i < size;) {
-    words.append(class_name[i++]);
-    if (i + 1 >= size || !upper(class_name[i]) || !tail(class_name[i + 1])) continue;
-    words.append('_').append(class_name[i++]);
-    while (i < size && tail(class_name[i])) words.append(class_name[i++]);
-  }
-  fixed_name name(words.length > 0 && words.characters[0] == '_' ? "private" : "");
-  for (std::size_t i = 0; i < words.length; ++i) {
-    char const c = words.characters[i];
-    if (i > 0 && upper(c) && lower(words.characters[i - 1])) name.append('_');
-    name.append(upper(c) ? static_cast<char>(c - 'A' + 'a') : c);
-  }
-  return name;
-}
-
-}  // namespace detail
-
-constexpr int model_builder::name_counter_of(std::string_view class_name) {
-  auto const base = detail::snake_case(class_name);
-  for (std::size_t i = 0; i < name_counters_.size(); ++i)
-    if (name_counters_[i].base == base) return static_cast<int>(i);
-  // The first input of Keras is input_1, the first of any other class has no number.
-  name_counters_.push_back({base, base == "input" ? 1 : 0});
-  return static_cast<int>(name_counters_.size()) - 1;
-}
-
-/// Keras's rule: the class name in snake case, with a number from its second use on.
-constexpr fixed_name model_builder::next_name(int index) {
-  auto& counter = name_counters_[static_cast<std::size_t>(index)];
-  auto name = counter.base;
-  if (counter.used > 0) name.append('_').append(counter.used);
-  ++counter.used;
-  return name;
-}
-
 constexpr model_builder::type_counter& model_builder::counter_of(type_tag const* type) {
   for (auto& counter : type_counters_)
     if (same_type(counter.type, type)) return counter;
@@ -247,24 +190,17 @@ constexpr model_builder::type_counter& model_builder::counter_of(type_tag const*
   return type_counters_.back();
 }
 
-// By hash, since every pair of layers compared would cost large models most of the compilers' limits of steps.
-constexpr void model_builder::check_name_is_new(fixed_name const& name) {
+/// E1026 a name too long, E1005 one that something else in the same model has.
+constexpr void model_builder::take_name(std::string_view what, fixed_name const& name) {
   if (name.is_cut)
-    problem.report(1026, "layer name '", name, "...' has more than ", static_cast<int>(max_name_length),
-                   " characters; give the layer a shorter name");
-  constexpr std::size_t buckets = 64;
-  if (layers_by_name_.empty()) layers_by_name_.resize(buckets);
-  unsigned hash = 0;
-  for (std::size_t i = 0; i < name.length; ++i) hash = hash * 31 + static_cast<unsigned char>(name.characters[i]);
-  auto& bucket = layers_by_name_[hash % buckets];
-  for (auto const& other : bucket)
-    if (other.hash == hash && layers[static_cast<std::size_t>(other.layer)].name == name)
-      problem.report(1005, "layer name '", name, "' is used twice; each layer of a model needs a name of its own");
-  bucket.push_back({hash, static_cast<int>(layers.size())});
+    problem.report(1026, what, " name '", name, "...' has more than ", static_cast<int>(max_name_length),
+                   " characters; give the ", what, " a shorter name");
+  if (!names_.take(name, scopes_[static_cast<std::size_t>(frames_.back().scope)].instance))
+    problem.report(1005, what, " name '", name, "' is used twice; each layer of a model needs a name of its own");
 }
 
 constexpr int model_builder::add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type) {
-  check_name_is_new(name);
+  take_name("layer", name);
   layer_info info;
   info.name = name;
   info.class_name = class_name;
@@ -274,25 +210,37 @@ constexpr int model_builder::add_layer(fixed_name const& name, std::string_view 
   return static_cast<int>(layers.size()) - 1;
 }
 
+/// Whether a layer made anew can be one that the instance has. E1063 otherwise.
+constexpr bool model_builder::is_layer_again(int known, detail::call_record const& record) {
+  auto const& layer = layers[static_cast<std::size_t>(known)];
+  if (same_type(layer.type, record.type) &&
+      (record.layer->layer_name.empty() || layer.name == record.layer->layer_name))
+    return true;
+  problem.report(1063, "model '", nested_models[static_cast<std::size_t>(current_model())].name,
+                 "' is called again, but makes a layer ", record.class_name, " where its first call made '", layer.name,
+                 "' (", layer.class_name, "); a model's code must make the same layers in each call");
+  return false;
+}
+
 /// The layer that is called: the one it was at its first call, or a new one.
 constexpr int model_builder::layer_of(detail::call_record const& record) {
   auto& layer = *record.layer;
   if (layer.layer_id >= 0) return layer.layer_id;
-  auto* frame = bound_frame();
-  if (frame != nullptr && frame->replay) {
-    auto const& known = instance_layers_[static_cast<std::size_t>(frame->instance)];
-    if (frame->next_layer < known.size()) return layer.layer_id = known[frame->next_layer++];
-  }
+  auto& scope = scopes_[static_cast<std::size_t>(frames_.back().scope)];
+  auto& known = instances_[static_cast<std::size_t>(scope.instance)].layers;
+  if (scope.next_layer < known.size() && is_layer_again(known[scope.next_layer], record))
+    return layer.layer_id = known[scope.next_layer++];
   if (layer.layer_name.empty()) {
     auto& counter = counter_of(record.type);
-    if (counter.name < 0) counter.name = name_counter_of(record.class_name);
-    layer.layer_id = add_layer(next_name(counter.name), record.class_name, record.type);
+    if (counter.name < 0) counter.name = names_.counter_of(record.class_name);
+    layer.layer_id = add_layer(names_.next(counter.name), record.class_name, record.type);
   } else {
     layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type);
   }
   layers.back().pipeline_stage = layer.pipeline_stage;
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
-  if (frame != nullptr) instance_layers_[static_cast<std::size_t>(frame->instance)].push_back(layer.layer_id);
+  known.push_back(layer.layer_id);
+  ++scope.next_layer;
   return layer.layer_id;
 }
 
@@ -331,36 +279,66 @@ constexpr void model_builder::check_shared_weights(int index, parameter_list con
   }
 }
 
+/// The instance of a model made anew: one that the model around it has from its first call, or a new one.
+constexpr int model_builder::instance_of(detail::model_description const& model) {
+  if (!frames_.empty()) {
+    auto& scope = scopes_[static_cast<std::size_t>(frames_.back().scope)];
+    auto const& known = instances_[static_cast<std::size_t>(scope.instance)].models;
+    if (scope.next_model < known.size()) {
+      int const again = known[scope.next_model++];
+      auto const& instance = instances_[static_cast<std::size_t>(again)];
+      if (instance.class_name != model.class_name || (!model.name.empty() && instance.name != model.name))
+        problem.report(1063, "model '", nested_models[static_cast<std::size_t>(current_model())].name,
+                       "' is called again, but makes a model ", model.class_name, " where its first call made '",
+                       instance.name, "' (", instance.class_name,
+                       "); a model's code must make the same layers in each call");
+      return again;
+    }
+  }
+  auto const default_name = model.kind == model_kind::functional ? std::string_view("Model") : model.class_name;
+  auto const name = model.name.empty() ? names_.next(default_name) : fixed_name(model.name);
+  int const made = static_cast<int>(instances_.size());
+  if (!frames_.empty()) {
+    // Members of a subclass may be called alike.
+    if (nested_models[static_cast<std::size_t>(current_model())].kind != model_kind::subclass) take_name("model", name);
+    auto& scope = scopes_[static_cast<std::size_t>(frames_.back().scope)];
+    instances_[static_cast<std::size_t>(scope.instance)].models.push_back(made);
+    ++scope.next_model;
+  }
+  instances_.emplace_back();
+  instances_.back().name = name;
+  instances_.back().class_name = model.class_name;
+  return made;
+}
+
 /// Begins a call of a nested model (or, with no model open yet, of the outermost one).
-/// Gives the instance, which the model object keeps for its next call.
-constexpr int model_builder::enter(detail::model_description const& model, int instance,
+/// Gives its scope, which the model object keeps for its next call.
+constexpr int model_builder::enter(detail::model_description const& model, int scope,
                                    std::span<symbolic_tensor const> bound) {
+  bool const again = scope >= 0;
+  int const number = again ? scopes_[static_cast<std::size_t>(scope)].instance : instance_of(model);
   detail::nested_frame frame;
   frame.model = static_cast<int>(nested_models.size());
   frame.bound = bound;
-  frame.replay = instance >= 0;
-  if (!frame.replay) {
-    instance = static_cast<int>(instance_layers_.size());
-    instance_layers_.emplace_back();
-    instance_inputs_.emplace_back();
-    instance_calls_.push_back(0);
-    auto const default_name = model.kind == model_kind::functional ? std::string_view("Model") : model.class_name;
-    instance_names_.push_back(model.name.empty() ? unique_name(default_name) : fixed_name(model.name));
+  frame.scope = scope;
+  if (!again || model.kind != model_kind::subclass) {
+    frame.scope = static_cast<int>(scopes_.size());
+    scopes_.push_back({number});
   }
-  frame.instance = instance;
+  auto& instance = instances_[static_cast<std::size_t>(number)];
   nested_model_info info;
-  info.name = instance_names_[static_cast<std::size_t>(instance)];
+  info.name = instance.name;
   info.class_name = model.class_name;
   info.kind = model.kind;
   info.parent = frames_.empty() ? -1 : frames_.back().model;
-  info.instance = instance;
-  info.node_index = instance_calls_[static_cast<std::size_t>(instance)]++;
+  info.instance = number;
+  info.node_index = instance.calls++;
   info.first_input = static_cast<int>(nested_inputs.size());
   info.input_count = static_cast<int>(bound.size());
   for (auto const& tensor : bound) nested_inputs.push_back({{}, tensor.call});
   nested_models.push_back(info);
   frames_.push_back(frame);
-  return instance;
+  return again ? scope : frame.scope;
 }
 
 constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {

@@ -21,6 +21,45 @@ struct traced_graph {
   std::vector<int> model_outputs;
 };
 
+/// Marks the calls that a model's outputs need. A nested model counts as a whole, as in Keras: who needs one of its
+/// outputs needs them all, and all that it is called with.
+class needed_calls {
+ public:
+  constexpr explicit needed_calls(model_builder const& model)
+      : model_(model), call_(model.calls.size(), 0), nested_(model.nested_models.size(), 0) {
+    if (!nested_.empty()) mark_outputs(0);
+    for (auto i = model.calls.size(); i-- > 0;) {
+      auto const& call = model.calls[i];
+      if (call.is_input) call_[i] = 1;  // an input stays an input, used or not
+      if (call_[i] == 0) continue;
+      for (int k = 0; k < call.input_count; ++k) mark(model.inputs[at(call.first_input + k)]);
+    }
+  }
+  constexpr bool operator[](std::size_t call) const { return call_[call] != 0; }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  constexpr void mark(int call) {
+    if (call_[at(call)] != 0) return;
+    call_[at(call)] = 1;
+    for (int nested = model_.calls[at(call)].nested_model; nested > 0; nested = model_.nested_models[at(nested)].parent) {
+      if (nested_[at(nested)] != 0) continue;
+      mark_outputs(nested);
+      auto const& info = model_.nested_models[at(nested)];
+      for (int i = 0; i < info.input_count; ++i) mark(model_.nested_inputs[at(info.first_input + i)].call);
+    }
+  }
+  constexpr void mark_outputs(int nested) {
+    nested_[at(nested)] = 1;
+    auto const& info = model_.nested_models[at(nested)];
+    for (int i = 0; i < info.output_count; ++i) mark(model_.model_outputs[at(info.first_output + i)]);
+  }
+
+  model_builder const& model_;
+  std::vector<char> call_, nested_;
+};
+
 /// Takes over a builder's records, without the calls that no output of the model needs, as Keras does. A call keeps its
 /// node index, as in Keras, where a layer counts all its calls. An input of a nested model that nothing needs is -1.
 constexpr traced_graph prune(model_builder& model) {
@@ -31,21 +70,11 @@ constexpr traced_graph prune(model_builder& model) {
   graph.nested_inputs = model.nested_inputs;
 
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
+  needed_calls const needed(model);
   std::vector<int> new_call(model.calls.size(), -1);
-  if (!model.nested_models.empty()) {
-    auto const& outermost = model.nested_models[0];
-    for (int i = 0; i < outermost.output_count; ++i)
-      new_call[at(model.model_outputs[at(outermost.first_output + i)])] = 0;
-  }
-  for (int i = static_cast<int>(model.calls.size()) - 1; i >= 0; --i) {
-    auto const& call = model.calls[at(i)];
-    if (call.is_input) new_call[at(i)] = 0;  // an input stays an input, used or not
-    if (new_call[at(i)] < 0) continue;
-    for (int k = 0; k < call.input_count; ++k) new_call[at(model.inputs[at(call.first_input + k)])] = 0;
-  }
   int count = 0;
-  for (auto& index : new_call)
-    if (index == 0) index = count++;
+  for (std::size_t i = 0; i < new_call.size(); ++i)
+    if (needed[i]) new_call[i] = count++;
 
   std::vector<int> new_layer(model.layers.size(), -1);
   graph.calls.reserve(at(count));

@@ -15,10 +15,10 @@
 
 namespace stagecraft {
 
-/// The part of a model that does not depend on its type. `instance` is given at the first call inside another model;
+/// The part of a model that does not depend on its type. `call_scope` is given at the first call inside another model;
 /// calls of the same variable share their weights. `model_name` is the name of one inside another, see `named`.
 struct model_base {
-  int instance = -1;
+  int call_scope = -1;
   fixed_name model_name{};
 };
 
@@ -124,7 +124,7 @@ struct callable_model : model_base {
       auto& builder = *bound[0].model;
       auto description = detail::description_of_model<Derived>();
       if (!self.model_name.empty()) description.name = self.model_name;
-      self.instance = builder.enter(description, self.instance, bound);
+      self.call_scope = builder.enter(description, self.call_scope, bound);
       result_type result = self.trace(builder, bound);
       builder.leave(detail::output_tensors(result));
       builder.problem.locate(where);

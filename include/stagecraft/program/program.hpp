@@ -86,12 +86,18 @@ class planner {
   constexpr planned_call& call(int index) { return result_.calls[at(index)]; }
   [[nodiscard]] constexpr int backward_step(int index) const { return 2 * count_ - index; }
 
+  /// A call that no loss depends on, such as an output of a nested model that nobody uses, has no gradient.
   constexpr void find_roots_and_gradients() {
+    std::vector<char> reaches_loss(Calls, 0);
+    for (int const output : graph_.outputs_of(0)) reaches_loss[at(output)] = 1;
+    for (int i = count_; i-- > 0;)
+      for (int const input : graph_.inputs_of(i))
+        if (reaches_loss[at(i)] != 0) reaches_loss[at(input)] = 1;
     for (int i = 0; i < count_; ++i) {
       auto& own = call(i);
       auto const inputs = graph_.inputs_of(i);
       own.root = own.needs.view && !inputs.empty() ? call(inputs[0]).root : i;
-      if (!trains_) continue;
+      if (!trains_ || reaches_loss[at(i)] == 0) continue;
       for (auto const& weight : graph_.parameters_of(graph_.call(i).layer))
         own.needs_gradient = own.needs_gradient || weight.trainable;
       for (int const input : inputs) own.needs_gradient = own.needs_gradient || call(input).needs_gradient;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/step_view.hpp>
+#include <stagecraft/models/output_names.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/training.hpp>
 #include <stagecraft/training/accumulated_value.hpp>
@@ -17,7 +18,7 @@
 namespace stagecraft {
 
 /// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
-/// metrics of each output, whose names begin with the output's layer if there are several. `predict` reports nothing.
+/// metrics of each output, whose names begin with the output's name if there are several. `predict` reports nothing.
 ///
 /// The options of the pipeline, or of gradient accumulation, say what is reported, as Graphcore's outfeed does:
 /// - all of it, after each step: means over the samples;
@@ -111,12 +112,7 @@ class step_results {
 
  private:
   [[nodiscard]] static std::string output_name(std::size_t output) {
-    std::string result(Session::graph.layer_of(Session::outputs[output]).name.view());
-    int same = 0;
-    for (std::size_t i = 0; i < output; ++i)
-      same +=
-          Session::graph.call(Session::outputs[i]).layer == Session::graph.call(Session::outputs[output]).layer ? 1 : 0;
-    return same > 0 ? result + "_" + std::to_string(same) : result;
+    return std::string(output_names<M>[output].view());
   }
 
   [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {

@@ -131,25 +131,56 @@ void assign_weights(Session& session, std::vector<weight_array> const& weights) 
   });
 }
 
-/// The weight called "layer/weight" ("layer/weight:0" as well), or -1.
+/// Whether a weight is called so: "layer/weight", or "model/layer/weight" in a nested model, with the names of as many
+/// of the models around it as are written.
 template <class M>
-constexpr int find_weight(std::string_view name) {
-  if (name.ends_with(":0")) name.remove_suffix(2);
-  for (int i = 0; i < static_cast<int>(graph_of<M>.parameters.size()); ++i) {
-    auto const& layer = graph_of<M>.layer(layer_of_weight<M>(i)).name.view();
-    auto const& weight = graph_of<M>.parameters[static_cast<std::size_t>(i)].name.view();
-    if (name.size() == layer.size() + 1 + weight.size() && name.starts_with(layer) && name[layer.size()] == '/' &&
-        name.ends_with(weight))
-      return i;
+constexpr bool is_name_of_weight(std::string_view name, int weight) {
+  auto const& graph = graph_of<M>;
+  auto const strip = [&](std::string_view last) {
+    if (!name.ends_with(last)) return false;
+    name.remove_suffix(last.size());
+    if (name.empty()) return true;
+    if (!name.ends_with('/')) return false;
+    name.remove_suffix(1);
+    return !name.empty();
+  };
+  auto const& layer = graph.layer(layer_of_weight<M>(weight));
+  if (!strip(graph.parameters[static_cast<std::size_t>(weight)].name) || name.empty()) return false;
+  if (!strip(layer.name)) return false;
+  for (int at = graph.call(layer.first_call).nested_model; at > 0 && !name.empty();) {
+    auto const& model = graph.nested_models[static_cast<std::size_t>(at)];
+    if (!strip(model.name)) return false;
+    at = model.parent;
   }
-  return -1;
+  return name.empty();
 }
 
-/// E4032: a name that no weight has.
+struct found_weight {
+  int index = -1;  ///< the first one
+  int count = 0;
+};
+
+/// The weight of a name (with ":0" as well).
+template <class M>
+constexpr found_weight find_weight(std::string_view name) {
+  if (name.ends_with(":0")) name.remove_suffix(2);
+  found_weight found;
+  for (int i = 0; i < static_cast<int>(graph_of<M>.parameters.size()); ++i)
+    if (is_name_of_weight<M>(name, i) && found.count++ == 0) found.index = i;
+  return found;
+}
+
+/// E4032: a name that no weight has, or several.
 template <class M, fixed_name Name>
 inline constexpr diagnostic weight_name_problem = [] {
   diagnostic problem;
-  if (find_weight<M>(Name) >= 0) return problem;
+  constexpr auto found = find_weight<M>(Name);
+  if (found.count == 1) return problem;
+  if (found.count > 1) {
+    problem.report(4032, "model '", graph_of<M>.name(), "' has ", found.count, " weights '", Name,
+                   "', in different nested models; write the nested model's name before it: 'model/layer/weight'");
+    return problem;
+  }
   message names;
   for (int const weight : weight_order<M>) {
     names.append(names.empty() ? "" : ", ").append(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view());
@@ -173,7 +204,7 @@ std::array<std::size_t, std::size_t{Rank}> extents_of(shape const& dimensions) {
 
 template <class M, fixed_name Name, class Session>
 auto view_weight(Session& session) {
-  constexpr int index = find_weight<M>(Name);
+  constexpr int index = find_weight<M>(Name).index;
   static_assert(report<weight_name_problem<M, Name>>());
   constexpr auto weight = static_cast<std::size_t>(index < 0 ? 0 : index);
   constexpr auto const& dimensions = graph_of<M>.parameters[weight].shape;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the calls of one nested model share, so that a model inside a model is the same one in each call. Level 1.
+#pragma once
+
+#include <stagecraft/diagnostics/text.hpp>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// A model as Keras's object.
+struct model_instance {
+  fixed_name name;
+  std::string_view class_name;
+  std::vector<int> layers;  // those directly in it, in the order of their first calls
+  std::vector<int> models;  // the same for the instances inside it
+  std::vector<fixed_name> inputs;
+  int calls = 0;
+};
+
+/// Layers and models that are made anew are those that an instance already has, in their order, as far as it has them:
+/// this says which comes next. The code of a functional or sequential model runs once for each of its calls, where
+/// Keras's runs once: each call has a scope of its own. A subclass is an object whose members know themselves what they
+/// are: it has one scope for all its calls, and only further ones if the object is made anew by such a code.
+struct instance_scope {
+  int instance = 0;
+  std::size_t next_layer = 0, next_model = 0;
+};
+
+}  // namespace stagecraft::detail
