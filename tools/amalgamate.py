@@ -6,8 +6,9 @@
     tools/amalgamate.py --check   fails if the file is not what would be written
     tools/amalgamate.py --output FILE
 
-Each own header is put in once, where it is first included. Unconditional includes of standard headers move to the top;
-conditional ones, and those of other libraries, stay where they are, because the lines around them may matter.
+Each own header is put in once, where it is first included. Unconditional includes of standard headers move to the top,
+but after what is said to compilers that are too old; conditional ones, and those of other libraries, stay where they
+are, because the lines around them may matter.
 """
 import argparse
 import pathlib
@@ -17,6 +18,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 INCLUDE = ROOT / "include"
 ENTRY = "stagecraft/stagecraft.hpp"
+COMPILER = "stagecraft/diagnostics/compiler.hpp"
 RESULT = ROOT / "single_include" / ENTRY
 INCLUDE_LINE = re.compile(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]")
 
@@ -59,6 +61,8 @@ class Amalgamation:
             self.body += [f"// ---- {name}", text, ""]
 
     def text(self):
+        self.add(COMPILER, "amalgamate")
+        compiler, self.body = self.body, []
         self.add(ENTRY, "nothing")
         version = "".join((INCLUDE / "stagecraft/version.hpp").read_text(encoding="utf-8"))
         numbers = re.findall(r"int version_(?:major|minor|patch) = (\d+);", version)
@@ -71,6 +75,7 @@ class Amalgamation:
             *[("// " + line).rstrip() for line in licence],
             "#pragma once",
             "",
+            *compiler,
             *[f"#include <{name}>" for name in sorted(self.standard_headers)],
             "",
             *self.body,

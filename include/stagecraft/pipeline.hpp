@@ -3,6 +3,8 @@
 // xsimd. Level 3.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/activations/activations.hpp>
 #include <stagecraft/initializers/initializers.hpp>
 #include <stagecraft/layers/layers.hpp>

@@ -2,6 +2,8 @@
 // The whole library: models, their checks, training on the host and on emulated IPUs, data sets.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/datasets/digits.hpp>
 #include <stagecraft/datasets/mnist.hpp>
 #include <stagecraft/execution/host.hpp>

@@ -3,6 +3,8 @@
 // `keras.datasets.mnist.load_data()` where there is nothing to download. Level 7.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/datasets/detail/digit_canvas.hpp>
 #include <stagecraft/datasets/detail/glyphs.hpp>
 #include <stagecraft/datasets/detail/random_stream.hpp>

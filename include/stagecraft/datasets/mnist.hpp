@@ -2,6 +2,8 @@
 // MNIST from its IDX files, as `keras.datasets.mnist.load_data()`, and other pairs of IDX files. Level 7.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/datasets/detail/complaint.hpp>
 #include <stagecraft/datasets/idx_file.hpp>
 #include <stagecraft/datasets/labelled_split.hpp>

@@ -2,6 +2,8 @@
 // The host CPU as the machine that runs a program. Level 5.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/kernels/simd.hpp>
 

@@ -2,6 +2,8 @@
 // Emulated IPUs as the machine that runs a program. Level 5.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/execution/host.hpp>
 #include <stagecraft/execution/tiles/emulated_devices.hpp>
 #include <stagecraft/execution/tiles/ipu_loss.hpp>

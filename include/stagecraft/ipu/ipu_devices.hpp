@@ -2,6 +2,8 @@
 // The emulated IPUs of a configuration, checked: what Graphcore's configure_ipu_system() leaves behind. Level 3.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/ipu/ipu_config.hpp>
 #include <stagecraft/ipu/ipu_config_problem.hpp>

@@ -2,6 +2,8 @@
 // A model written as a constexpr function over symbolic tensors: Keras's functional API. Level 3.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/models/model_base.hpp>
 #include <cstddef>
 #include <span>

@@ -2,6 +2,8 @@
 // A model whose layers are members and whose `call` says how they follow: a subclass of tf.keras.Model. Level 3.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>

@@ -2,6 +2,8 @@
 // A linear stack of layers: tf.keras.Sequential. Level 3.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/layer.hpp>
 #include <stagecraft/layers/input.hpp>

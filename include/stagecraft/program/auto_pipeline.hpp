@@ -3,6 +3,8 @@
 // of Keras models (ipu_tensorflow_addons, keras/experimental/auto_pipeline) and of the SavedModel converter. Level 4.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/pipeline/linear_order.hpp>

@@ -3,6 +3,8 @@
 // Poplar writes for PopVision. Level 4.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/ipu/ipu_devices.hpp>
 #include <stagecraft/program/memory_check.hpp>
 #include <stagecraft/program/memory_profile.hpp>

@@ -3,6 +3,8 @@
 // runs. Level 4.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/timetable.hpp>
 #include <stagecraft/program/call_needs.hpp>

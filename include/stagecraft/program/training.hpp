@@ -2,6 +2,8 @@
 // What a model is trained with, as a compile-time description: Keras's `compile` arguments. Level 4.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/metrics/metrics.hpp>

@@ -2,6 +2,8 @@
 // A profile that the compiler knows, as values of the run time. Level 7.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/program/profile.hpp>
 #include <stagecraft/report/detail/profile_tiles.hpp>
 #include <stagecraft/report/detail/profile_time_line.hpp>

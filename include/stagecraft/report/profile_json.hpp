@@ -3,6 +3,8 @@
 // (CMake: stagecraft::json). Level 7.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/report/detail/profile_json_fields.hpp>
 #include <stagecraft/report/detail/text_file.hpp>

@@ -3,6 +3,8 @@
 // needs another library is not here: report/profile_json.hpp. Level 7.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/report/chrome_trace.hpp>
 #include <stagecraft/report/plot_model.hpp>
 #include <stagecraft/report/plot_profile.hpp>

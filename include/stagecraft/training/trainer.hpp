@@ -2,6 +2,8 @@
 // Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives. Level 6.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
 #include <stagecraft/execution/session_of.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/training_checks.hpp>

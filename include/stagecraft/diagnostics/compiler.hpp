@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is said to a compiler that cannot read this library, before it tries: one sentence. The include after it, of a
+// file that does not exist, ends the compilation. Read first by the headers that programs begin with. Level 0.
+#pragma once
+
+#if !defined(__GNUC__)
+#error stagecraft needs GCC 12 or newer, or Clang 17 or newer
+#include <see the error above>
+#elif defined(__apple_build_version__) && __apple_build_version__ < 16000000
+#error stagecraft needs Xcode 16 or newer (Clang 17)
+#include <see the error above>
+#elif defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 17
+#error stagecraft needs Clang 17 or newer, or GCC 12 or newer
+#include <see the error above>
+#elif !defined(__clang__) && __GNUC__ < 12
+#error stagecraft needs GCC 12 or newer, or Clang 17 or newer
+#include <see the error above>
+#elif __cplusplus < 202002L
+#error stagecraft needs C++20: compile with -std=c++20
+#include <see the error above>
+#endif
