@@ -75,7 +75,7 @@ int oracle(random_graph const& graph, std::vector<int> const& stages, std::vecto
   std::vector<int> of_call;  // in the order of the assignment
   for (int const call : graph.order) of_call.push_back(stages[static_cast<std::size_t>(call)]);
   for (int const stage : of_call) {
-    if (stage == -1) return 2003;
+    if (stage == sc::unassigned) return 2003;
     if (stage < 0) return 2012;
   }
   if (graph.models[0].kind == sc::model_kind::sequential) {
@@ -95,7 +95,8 @@ int oracle(random_graph const& graph, std::vector<int> const& stages, std::vecto
         if (computed.count(input) == 0) return 2004;
       computed.insert(call);
     }
-  std::set<int> const used(of_call.begin(), of_call.end());
+  std::set<int> used(of_call.begin(), of_call.end());
+  if (graph.models[0].kind != sc::model_kind::sequential) used.insert(0);  // that of the inputs
   if (static_cast<int>(used.size()) != last + 1) return 2005;
   if (last == 0) return 2008;
   if (!devices.empty() && static_cast<int>(devices.size()) != last + 1) return 2009;
@@ -149,7 +150,7 @@ TEST_CASE("random assignments: the rules find what the oracle finds") {
     if (pick(random, 10) == 0)
       stages[static_cast<std::size_t>(
           graph.order[static_cast<std::size_t>(pick(random, static_cast<int>(graph.order.size())))])] =
-          pick(random, 2) == 0 ? -1 : -3;
+          pick(random, 2) == 0 ? sc::unassigned : -1 - pick(random, 3);
     std::vector<int> devices;
     if (pick(random, 2) == 0) {
       int const mapped =

@@ -45,6 +45,16 @@ struct by_scopes : sc::functional<by_scopes> {
   }
 };
 
+struct nested_stages : sc::functional<nested_stages> {
+  static constexpr auto build(auto& model) {
+    auto x = two_stages{}(model.input(4));
+    sc::pipeline_stage stage(model, 2);
+    return dense(3)(x);
+  }
+};
+using nested_on_two_devices = sc::pipelined<nested_stages, [](auto&) {}, sc::device_mapping<0, 1, 0>>;
+static_assert(sc::pipeline_stages<nested_on_two_devices> == 3);
+
 using by_function = sc::pipelined<mlp, [](auto& assignment) {
   int stage = 0;
   for (auto& call : assignment) {

@@ -74,6 +74,7 @@ class model_builder {
       if (dimension < 1)
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
+    ++made_in_scopes;
     if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);
     auto const index = add_layer(name.empty() ? names_.next("input") : fixed_name(name), "InputLayer", no_type);
     call_info call;
@@ -87,8 +88,10 @@ class model_builder {
 
   /// A layer constructed here: it remembers the stage of the scope that is open, for all its calls.
   template <class Layer>
-  constexpr Layer layer(Layer value) const {
-    if (open_stage != unassigned) value.pipeline_stage = open_stage;
+  constexpr Layer layer(Layer value) {
+    if (open_stage == unassigned) return value;
+    value.pipeline_stage = open_stage;
+    ++made_in_scopes;
     return value;
   }
 
@@ -113,6 +116,7 @@ class model_builder {
   diagnostic problem;
   int open_stage = unassigned;
   bool uses_stages = false;
+  int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
 
   std::vector<layer_info> layers;
   std::vector<parameter> parameters;
@@ -262,6 +266,7 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   for (auto const& input : record.inputs) inputs.push_back(input.call);
   call.pipeline_stage = open_stage != unassigned ? open_stage : layer.pipeline_stage;
   if (call.pipeline_stage != unassigned) uses_stages = true;
+  ++made_in_scopes;
   call.nested_model = current_model();
   call.type = record.type_of_output;
   call.shape = record.shape;

@@ -10,8 +10,8 @@
 
 namespace stagecraft {
 
-/// The stage of a call or layer that has none. Printed as `None`.
-inline constexpr int unassigned = -1;
+/// The stage of a call or layer that has none. Printed as `None`. No number that anybody writes by mistake.
+inline constexpr int unassigned = -0x7fffffff - 1;
 
 /// Keras's three kinds of model.
 enum class model_kind : unsigned char { sequential, functional, subclass };

@@ -39,13 +39,17 @@ constexpr std::array<symbolic_tensor, Count> const& output_tensors(std::array<sy
 /// A model's class and its own member `name`; without one, it gets Keras's default name.
 template <class M>
 constexpr model_description description_of_model() {
-  model_description description{M::kind, class_name(M::kind), {}};
-  if constexpr (M::kind == model_kind::subclass) {
-    description.class_name = type_name<typename M::model_type>();
-    if constexpr (requires { std::string_view(M::model_type::name); }) description.name = M::model_type::name;
+  if constexpr (requires { typename M::unstaged; }) {
+    return description_of_model<typename M::unstaged>();
+  } else {
+    model_description description{M::kind, class_name(M::kind), {}};
+    if constexpr (M::kind == model_kind::subclass) {
+      description.class_name = type_name<typename M::model_type>();
+      if constexpr (requires { std::string_view(M::model_type::name); }) description.name = M::model_type::name;
+    }
+    if constexpr (requires { std::string_view(M::name); }) description.name = M::name;
+    return description;
   }
-  if constexpr (requires { std::string_view(M::name); }) description.name = M::name;
-  return description;
 }
 
 /// What a model lacks to be traced, when it is called with a number of tensors (0: it is the outermost model).

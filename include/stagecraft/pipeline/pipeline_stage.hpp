@@ -12,28 +12,40 @@ namespace stagecraft {
 ///     { sc::pipeline_stage stage(model, 0);  x = dense(64)(x); }
 ///     { sc::pipeline_stage stage(model, 1);  x = dense(10)(x); }
 ///
-/// A call's own stage goes before that of its layer. As soon as one call has a stage, all need one (E2003). Scopes are
-/// never nested (E2011), and stages are numbered from 0 (E2012).
-/// Definition: Graphcore, Keras with IPUs, "Pipeline stage scopes".
+/// A call's own stage goes before that of its layer. As soon as a scope is opened or a layer has a stage, all calls
+/// need one (E2003). Scopes are never nested (E2011), stages are numbered from 0 (E2012), and a scope holds a call, an
+/// input or a layer that is made with `model.layer(...)` (E2055): nothing tells a layer that is made as `dense{8}` of
+/// it. Definition: Graphcore, Keras with IPUs, "Pipeline stage scopes".
 class pipeline_stage {
  public:
-  constexpr pipeline_stage(model_builder& model, int stage, char const* file = __builtin_FILE(),
-                           int line = __builtin_LINE())
-      : model_(model), outer_(model.open_stage) {
+  [[nodiscard]] constexpr pipeline_stage(model_builder& model, int stage, char const* file = __builtin_FILE(),
+                                         int line = __builtin_LINE())
+      : model_(model), outer_(model.open_stage), made_before_(model.made_in_scopes), where_{file, line} {
     if (outer_ != unassigned)
       model.problem.report(2011, "the scope of pipeline stage ", stage, " is opened inside the scope of stage ", outer_,
                            "; scopes are never nested, close the first one before");
     if (stage < 0) model.problem.report(2012, "pipeline stage ", stage, " is negative; stages are numbered from 0");
-    model.problem.locate({file, line});
+    model.problem.locate(where_);
     model.open_stage = stage;
+    model.uses_stages = true;
   }
-  constexpr ~pipeline_stage() { model_.open_stage = outer_; }
+  constexpr ~pipeline_stage() {
+    if (model_.made_in_scopes == made_before_ && !model_.problem.failed()) {
+      model_.problem.report(2055, "nothing is called in the scope of pipeline stage ", model_.open_stage,
+                            ", so that it assigns nothing; call layers in it, or make them in it with "
+                            "model.layer(dense{8}), to be called later");
+      model_.problem.locate(where_);
+    }
+    model_.open_stage = outer_;
+  }
   pipeline_stage(pipeline_stage const&) = delete;
   pipeline_stage& operator=(pipeline_stage const&) = delete;
 
  private:
   model_builder& model_;
   int outer_;
+  int made_before_;
+  source_line where_;
 };
 
 }  // namespace stagecraft

@@ -8,6 +8,7 @@
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/pipeline/assignment.hpp>
+#include <stagecraft/pipeline/nested_stages.hpp>
 #include <stagecraft/pipeline/pipeline_stage.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <stagecraft/pipeline/validation.hpp>
@@ -19,11 +20,14 @@
 
 namespace stagecraft {
 
-/// The type behind `pipelined<...>`.
+/// The type behind `pipelined<...>`. Inside another model it is called as the model itself is, and its calls keep their
+/// stages. Errors there: E2011 in the scope of a stage, E2056 if it has a device mapping.
 template <Model M, auto Assignment, auto Devices>
-struct pipelined_model : model_base {
+struct pipelined_model : callable_model<pipelined_model<M, Assignment, Devices>> {
   static constexpr model_kind kind = M::kind;
   using unstaged = M;
+
+  static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const> bound);
 };
 
 /// The graph of a staged model is that of the model itself.
@@ -107,10 +111,9 @@ struct staging {
   /// Stages from the scopes in the model's own code.
   static constexpr auto stages() {
     call_stages<graph_of<M>.calls.size()> result;
-    for (std::size_t i = 0; i < result.of_call.size(); ++i) {
-      result.of_call[i] = graph_of<M>.calls[i].pipeline_stage;
-      result.pipelined = result.pipelined || result.of_call[i] != unassigned;
-    }
+    for (std::size_t i = 0; i < result.of_call.size(); ++i) result.of_call[i] = graph_of<M>.calls[i].pipeline_stage;
+    // Also where no call that the outputs need is in one of them: stages that are written are never passed over.
+    result.pipelined = frozen_graph<M>.uses_stages;
     return result;
   }
 };
@@ -280,6 +283,21 @@ template <class M>
 using model_or_stand_in = std::conditional_t<Model<M>, M, not_a_model>;
 
 }  // namespace detail
+
+template <Model M, auto Assignment, auto Devices>
+constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& builder,
+                                                              std::span<symbolic_tensor const> bound) {
+  if constexpr (detail::has_invalid_stages<pipelined_model>) {
+    builder.problem.already_reported();
+    return decltype(M::trace(builder, bound)){};
+  } else {
+    constexpr auto const& staged = detail::staged_calls<pipelined_model>;
+    return detail::trace_with_stages<M>(builder, bound,
+                                        {.pipelined = staged.pipelined,
+                                         .of_call = staged.of_call,
+                                         .maps_devices = !detail::staging<pipelined_model>::devices.empty()});
+  }
+}
 
 /// Keras on IPU's `set_pipeline_stage_assignment`: a model with a stage for each of its layers' calls. `Assignment` is
 /// - `stages<0, 0, 1>`: in Keras's order, see pipeline/stages.hpp;

@@ -70,17 +70,40 @@ constexpr void check_dependencies(staged_graph const& model, diagnostic& problem
                        model.stage(input), "; a layer can only use outputs of its own or previous stages");
 }
 
-/// E2005: stages start at 0 and leave none out. E2008: there are at least two.
+/// Numbers in an error's text: "1, 2 and 4", or the first ones "and more".
+struct list_of_numbers {
+  static constexpr int shown = 8;
+  int values[shown]{};
+  int count = 0;
+
+  [[nodiscard]] constexpr bool full() const { return count > shown; }
+  constexpr void add(int value) {
+    if (count < shown) values[count] = value;
+    ++count;
+  }
+  constexpr void append_to(message& text) const {
+    int const end = count < shown ? count : shown;
+    for (int i = 0; i < end; ++i) {
+      if (i > 0) text.append(i + 1 == count ? " and " : ", ");
+      text.append(values[i]);
+    }
+    if (full()) text.append(" and more");
+  }
+};
+
+/// E2005: stages leave none out. E2008: there are at least two.
 constexpr void check_contiguous(staged_graph const& model, diagnostic& problem) {
   int const highest = model.highest_stage();
-  for (int stage = 0; stage <= highest; ++stage) {
+  // Stage 0 has the model's inputs; check_sequential_order asks for more where Keras on IPU does.
+  list_of_numbers empty;
+  for (int stage = 1; stage <= highest && !empty.full(); ++stage) {
     bool used = false;
     for (int const call : model.graph.order) used = used || model.stage(call) == stage;
-    if (used) continue;
-    problem.report(2005, "no layer is assigned to pipeline stage ", stage, ", but the highest stage is ", highest,
-                   "; stages start at 0 and leave none out");
-    return;
+    if (!used) empty.add(stage);
   }
+  if (empty.count > 0)
+    problem.report(2005, "no layer is assigned to pipeline ", empty.count == 1 ? "stage " : "stages ", empty,
+                   ", but the highest stage is ", highest, "; stages leave none out");
   if (highest < 1) problem.report(2008, "all layers are in pipeline stage 0; a pipeline has at least two stages");
 }
 

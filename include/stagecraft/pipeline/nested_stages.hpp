@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A model with stages that is called inside another one: its calls keep their stages, as those of a nested model with
+// an assignment of its own do in Keras on IPU. Level 3.
+#pragma once
+
+#include <stagecraft/models/model_graph.hpp>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// The stages of a model as it is by itself.
+struct own_stages {
+  bool pipelined = false;
+  std::span<int const> of_call;  ///< by the calls of its graph
+  bool maps_devices = false;
+};
+
+/// The same in the order in which the model's code makes the calls: without inputs, which a nested model is given, and
+/// with those that no output needs.
+template <class M>
+constexpr std::vector<int> stages_as_made(own_stages const& stages) {
+  model_builder builder;
+  builder.enter(description_of_model<M>(), -1, {});
+  builder.leave(output_tensors(M::trace(builder, {})));
+  int made = 0;
+  for (auto& call : builder.calls)
+    if (!call.is_input) call.pipeline_stage = made++;  // a mark that stays with the call
+  std::vector<int> result(static_cast<std::size_t>(made), unassigned);
+  auto const graph = prune(builder);
+  for (std::size_t i = 0; i < graph.calls.size(); ++i)
+    if (!graph.calls[i].is_input) result[static_cast<std::size_t>(graph.calls[i].pipeline_stage)] = stages.of_call[i];
+  return result;
+}
+
+/// Traces M inside another model and gives its calls these stages; without any, that of the scope around the call.
+/// Scopes in the model's own code say nothing then. E2011, E2056.
+template <class M>
+constexpr auto trace_with_stages(model_builder& builder, std::span<symbolic_tensor const> bound,
+                                 own_stages const& stages) {
+  fixed_name const name = builder.nested_models.back().name;
+  if (stages.pipelined && builder.open_stage != unassigned)
+    builder.problem.report(2011, "model '", name,
+                           "' has pipeline stages of its own, but is called inside the scope of "
+                           "pipeline stage ",
+                           builder.open_stage, "; call it outside, or without its stages");
+  if (stages.maps_devices)
+    builder.problem.report(2056, "model '", name,
+                           "' has a device mapping of its own, but is called inside another "
+                           "model; give the devices of all stages with the outermost one: "
+                           "pipelined<model, [](auto&) {}, device_mapping<0, 1>>");
+  int const stage_outside = std::exchange(builder.open_stage, unassigned);
+  bool const uses_stages = builder.uses_stages;
+  auto const first = builder.calls.size();
+  auto const result = M::trace(builder, bound);
+  builder.open_stage = stage_outside;
+  builder.uses_stages = uses_stages || stages.pipelined;
+  std::vector<int> given;
+  if (stages.pipelined) given = stages_as_made<M>(stages);
+  for (std::size_t i = first; i < builder.calls.size(); ++i)
+    builder.calls[i].pipeline_stage = i - first < given.size() ? given[i - first] : stage_outside;
+  return result;
+}
+
+}  // namespace stagecraft::detail
