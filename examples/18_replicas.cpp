@@ -33,11 +33,11 @@ int main(int argc, char** argv) {
   auto const given = read_arguments(argc, argv, "Trains two replicas of a model in two pipeline stages.", 4);
   auto const [train, test] = load_data(given);
 
-  // Steps are those of each replica.
+  // An execution has steps_per_execution steps of each replica; steps_per_epoch counts the batches of all.
   sc::trainer<two_stages, training, machine> model;
-  int const samples = training.batch_size * training.steps_per_execution * model.replicas;
-  int const executions = static_cast<int>(train.y.size()) / samples;
-  model.fit(train.x, train.y, {.epochs = given.epochs, .steps_per_epoch = executions * training.steps_per_execution});
+  int const batches_at_once = training.steps_per_execution * model.replicas;
+  int const executions = static_cast<int>(train.y.size()) / (training.batch_size * batches_at_once);
+  model.fit(train.x, train.y, {.epochs = given.epochs, .steps_per_epoch = executions * batches_at_once});
   auto const [loss, accuracy] = model.evaluate(test.x, test.y, {.verbose = 0});
   for (int replica = 0; replica < model.replicas; ++replica)
     std::printf("replica %d: test loss %.4f, test accuracy %.4f\n", replica, loss[replica], accuracy[replica]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/pipeline.hpp>
 #include <doctest/doctest.h>
+#include <type_traits>
 #include <utility>
 
 namespace sc = stagecraft;
@@ -40,6 +41,10 @@ static_assert(sc::count_parameters<calls_it>() == 4 * 16 + 16 + 16 * 2 + 2);
 static_assert(sc::graph_of<calls_it>.layers[1].call_count == 2);
 static_assert(sc::graph_of<calls_it>.nested_models[1].instance == sc::graph_of<calls_it>.nested_models[2].instance);
 static_assert(sc::graph_of<calls_it>.nested_models[2].node_index == 1);
+
+// Or it is built for a shape, as in Keras: it is then the model that begins with this input.
+static_assert(std::is_same_v<sc::build<without_input, input{4}>, sc::sequential<input{4}, dense{16}, dense{2}>>);
+static_assert(sc::pipeline_stages<sc::pipelined<sc::build<without_input, input{4}>, sc::stages<0, 1>>> == 2);
 
 struct named : sc::sequential_model<input{2}, dense{2}> {
   static constexpr std::string_view name = "my_stack";

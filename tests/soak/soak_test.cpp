@@ -183,7 +183,7 @@ TEST_CASE("callbacks that are called once per execution") {
 TEST_CASE("asynchronous callbacks") { soak<sc::trainer<two_stages, training<true, 1, 2>, sc::host<2>>>(4 * 5000); }
 
 TEST_CASE("replicas with asynchronous callbacks and a prefetch thread") {
-  soak<sc::trainer<two_stages, training<true, 2, 1>, sc::host<4>>>(4 * 5000);
+  soak<sc::trainer<two_stages, training<true, 2, 1>, sc::host<4>>>(2 * 4 * 5000);  // each of both sees a step
 }
 
 TEST_CASE("no stages, with a prefetch thread") { soak<sc::trainer<network, training<false, 1, 3>, sc::host<1>>>(5000); }

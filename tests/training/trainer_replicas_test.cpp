@@ -77,7 +77,9 @@ TEST_CASE_TEMPLATE("predict gives all samples in their order", Way, cases::repli
     typename Way::template trainer<as_it_is> model;
     CHECK(model.predict(data.x, {.callbacks = {&calls}}) == expected);
     xt::xtensor<float, 2> const first = xt::view(expected, xt::range(std::size_t{0}, std::min<std::size_t>(count, 16)));
-    CHECK(model.predict(data.x, {.steps = 1}) == first);
+    // Steps are batches of both replicas together.
+    if (count > 8) CHECK(model.predict(data.x, {.steps = 2}) == first);
+    CHECK(model.predict(data.x, {.steps = 1}).shape()[0] == std::min<std::size_t>(count, 8));
     CHECK(model.predict_on_batch(samples(5).x).shape()[0] == 5);
   }
 }
@@ -94,9 +96,22 @@ TEST_CASE("batches that do not fill all replicas are left out, and some have to 
   CHECK_THROWS_WITH_AS(model.fit(data.x, data.y, {.verbose = 0, .validation_data = few}),
                        "validation_data.x: expected at least 2 batches, one for each replica, found 1 [E4041]",
                        sc::data_error);
-  CHECK_THROWS_WITH_AS(model.fit(data.x, data.y, {.verbose = 0, .steps_per_epoch = 3}),
+  // Options count batches of both replicas together, and callbacks steps of each.
+  for (int const batches : {4, 5}) {
+    recorder asked;
+    model.fit(data.x, data.y, {.verbose = 0, .callbacks = {&asked}, .steps_per_epoch = batches});
+    CHECK(asked.text == calls.text);
+  }
+  recorder evaluated;
+  auto const of_two = model.evaluate(data.x, data.y, {.verbose = 0, .steps = 2, .callbacks = {&evaluated}});
+  samples const both(16);
+  CHECK(of_two == model.evaluate(both.x, both.y, {.verbose = 0}));
+  CHECK_THROWS_WITH_AS(model.fit(data.x, data.y, {.verbose = 0, .steps_per_epoch = 6}),
                        "steps_per_epoch: expected data for 6 batches, found 5 [E4003]", sc::data_error);
-  CHECK_THROWS_WITH_AS(model.fit(few.x, few.y, {.verbose = 0, .validation_data = data, .validation_steps = 3}),
+  CHECK_THROWS_WITH_AS(model.fit(data.x, data.y, {.verbose = 0, .steps_per_epoch = 1}),
+                       "steps_per_epoch: expected at least 2 batches, one for each replica, found 1 [E4041]",
+                       sc::data_error);
+  CHECK_THROWS_WITH_AS(model.fit(few.x, few.y, {.verbose = 0, .validation_data = data, .validation_steps = 6}),
                        "validation_steps: expected data for 6 batches, found 5 [E4003]", sc::data_error);
 }
 

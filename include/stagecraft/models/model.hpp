@@ -14,6 +14,9 @@
 
 namespace stagecraft {
 
+template <auto... Layers>
+struct sequential_model;
+
 namespace detail {
 
 /// Calls `model.call(builder, x...)` with the tensors of a span; the number of inputs is part of the type.
@@ -105,9 +108,26 @@ struct built_model : model_base {
   }
 };
 
-/// Keras's `model.build(input_shape)`: a model subclass whose inputs have these shapes, checked where it is named.
-template <class Subclass, layers::input... Inputs>
-using build =
-    typename detail::layer_verdict<built_model<Subclass, Inputs...>>::template model<built_model<Subclass, Inputs...>>;
+namespace detail {
+
+/// A sequential model without an input gets one; any other model is taken for a subclass.
+template <class M, layers::input... Inputs>
+struct model_with_inputs {
+  using type = built_model<M, Inputs...>;
+};
+template <auto... Layers, layers::input Input>
+  requires(!begins_with_input<Layers...>())
+struct model_with_inputs<sequential_model<Layers...>, Input> {
+  using type = sequential_model<Input, Layers...>;
+};
+template <class M, layers::input... Inputs>
+using built = typename model_with_inputs<M, Inputs...>::type;
+
+}  // namespace detail
+
+/// Keras's `model.build(input_shape)`: a model subclass whose inputs have these shapes, or a sequential model that does
+/// not begin with an input, checked where it is named.
+template <class M, layers::input... Inputs>
+using build = typename detail::layer_verdict<detail::built<M, Inputs...>>::template model<detail::built<M, Inputs...>>;
 
 }  // namespace stagecraft

@@ -84,9 +84,11 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
       has_input = true;
     } else {
       if (!has_input) {
-        builder.problem.report(1010,
-                               "the first entry of this sequential model is not an input, so that its shapes are "
-                               "not known; begin it with input{...}, or call it inside another model");
+        builder.problem.report(
+            1010,
+            "the first entry of this sequential model is not an input, so that its shapes are "
+            "not known; begin it with input{...}, give it one with build<model, input{...}>, or call "
+            "it inside another model");
         x = builder.input(shape(1));
         has_input = true;
       }

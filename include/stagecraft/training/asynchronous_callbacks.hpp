@@ -15,9 +15,9 @@
 
 namespace stagecraft {
 
-/// Both hooks of a batch are called for every step, in order, when all replicas have given their results of it. At
-/// most `buffer_depth` results of a replica wait; a step that gives one more waits itself. What a callback throws ends
-/// the run.
+/// Both hooks of a batch are called for every step, in order, when all replicas have given their results of it: once
+/// for each replica, with its values if they are not reduced. At most `buffer_depth` results of a replica wait; a step
+/// that gives one more waits itself. What a callback throws ends the run.
 template <run_kind Kind, class Results>
 class asynchronous_callbacks {
  public:
@@ -60,9 +60,11 @@ class asynchronous_callbacks {
       auto const batch = static_cast<int>(step);
       values_of_all all;
       std::copy(results.begin(), results.end(), all.begin());
-      callbacks->on_batch_begin(Kind, batch, *values);
-      Results::write(all, *values);
-      callbacks->on_batch_end(Kind, batch, *values);
+      for (int replica = 0; replica < Results::replicas; ++replica) {
+        callbacks->on_batch_begin(Kind, batch, *values);
+        Results::write(all, *values, replica);
+        callbacks->on_batch_end(Kind, batch, *values);
+      }
       if (model->stop_training) stops.store(true, std::memory_order_relaxed);
     }
   };

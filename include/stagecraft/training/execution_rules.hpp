@@ -9,25 +9,22 @@
 
 namespace stagecraft {
 
-/// How many steps each replica takes: all batches, shared out evenly. As in Keras on IPU, those that are left over are
-/// left out, with a warning.
-/// Errors: E4003 if `asked` steps (0: all) need more batches than there are, E4041 if some replica would have none.
-/// \param option the steps' name in errors, and `argument` that of the data
+/// How many steps each replica takes: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
+/// those that are left over are left out, with a warning.
+/// Errors: E4003 if more batches are asked for (0: all) than there are, E4041 if some replica would have none.
+/// \param option the name in errors of what is asked for, and `argument` that of the data
 [[nodiscard]] inline int steps_of_replica(char const* argument, char const* option, int asked, int batches,
                                           int replicas) {
-  if (asked > 0) {
-    // Without overflow: more than there are is too many.
-    check_steps(option, asked > batches ? asked : asked * replicas, batches);
-    return asked;
-  }
-  int const left = batches % replicas;
-  if (batches < replicas)
-    detail::throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d", argument,
-                             replicas, batches);
+  if (asked > 0) check_steps(option, asked, batches);
+  int const taken = asked > 0 ? asked : batches;
+  if (taken < replicas)
+    detail::throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d",
+                             asked > 0 ? option : argument, replicas, taken);
+  int const left = taken % replicas;
   if (left != 0)
-    std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", batches,
-                 replicas, left == 1 ? "the last one is" : "the last ones are");
-  return batches / replicas;
+    std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", taken, replicas,
+                 left == 1 ? "the last one is" : "the last ones are");
+  return taken / replicas;
 }
 
 /// How many steps of each replica training executes at once. As in Keras on IPU, an execution is cut to an epoch that

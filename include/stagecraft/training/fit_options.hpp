@@ -24,9 +24,10 @@ struct fit_options {
   std::vector<class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
   sample_source sample_weight{};                   ///< one number per sample
   int initial_epoch = 0;                           ///< number of the first epoch, from 0; to continue a training
-  /// Batches per epoch, each of which goes on in the data where the one before has ended; 0: all of them.
+  /// Batches per epoch, of all replicas together. Each epoch goes on in the data where the one before has ended. 0:
+  /// all.
   int steps_per_epoch = 0;
-  int validation_steps = 0;     ///< batches per validation; 0: all of them
+  int validation_steps = 0;     ///< batches per validation, of all replicas together; 0: all of them
   int validation_freq = 1;      ///< validation runs after every that many epochs
   std::uint64_t seed = 0;       ///< of the shuffling; 0: the trainer's
   bool drop_remainder = false;  ///< true: a last batch that is not full is left out
@@ -38,7 +39,7 @@ struct evaluate_options {
   int batch_size = 0;             ///< 0: the training description's
   int verbose = 1;                ///< 0 silent, 1 a progress bar, 2 one line
   sample_source sample_weight{};  ///< one number per sample
-  int steps = 0;                  ///< batches; 0: all of them
+  int steps = 0;                  ///< batches, of all replicas together; 0: all of them
   std::vector<callback*> callbacks{};
 };
 
@@ -47,7 +48,7 @@ struct evaluate_options {
 struct predict_options {
   int batch_size = 0;  ///< 0: the training description's
   int verbose = 0;     ///< 0 silent, 1 a progress bar, 2 one line
-  int steps = 0;       ///< batches; 0: all of them
+  int steps = 0;       ///< batches, of all replicas together; 0: all of them
   std::vector<callback*> callbacks{};
 };
 

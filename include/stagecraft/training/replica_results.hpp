@@ -63,10 +63,11 @@ class replica_results {
     return result;
   }
 
-  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them.
-  static void write(values_of_all const& all, logs& values_of_step) {
+  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them. Where replicas are not reduced,
+  /// the values under Keras's names are those of one of them.
+  static void write(values_of_all const& all, logs& values_of_step, int replica = replicas - 1) {
     if (values_of_step.size() < logged) values_of_step = make_logs();
-    for (std::size_t i = 0; i < logged; ++i) values_of_step.value(i) = value(all, i);
+    for (std::size_t i = 0; i < logged; ++i) values_of_step.value(i) = value(all, i, replica);
   }
   void write(logs& values_of_step) const { write(values(), values_of_step); }
   /// Into any logs, each name with a prefix.
@@ -84,16 +85,16 @@ class replica_results {
     auto const listed = index - count;
     return results_of_one::name(listed / replicas) + "_replica_" + std::to_string(listed % replicas);
   }
-  [[nodiscard]] static double value(values_of_all const& all, std::size_t index) {
-    if (index < count) return reduce(all, index);
+  [[nodiscard]] static double value(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
+    if (index < count) return reduce(all, index, replica);
     auto const listed = index - count;
     return all[listed % replicas][listed / replicas];
   }
 
-  [[nodiscard]] static double reduce(values_of_all const& all, std::size_t index) {
+  [[nodiscard]] static double reduce(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
     using enum replicated_metric_reduction_method;
     constexpr auto method = Training.replicated_metric_reduction_method;
-    if (replicas == 1 || method == none || method == list) return all.back()[index];
+    if (replicas == 1 || method == none || method == list) return all[static_cast<std::size_t>(replica)][index];
     double total = 0;
     for (auto const& values : all) total += values[index];
     return method == mean ? total / replicas : total;

@@ -23,11 +23,12 @@ struct step_counts {
 /// Runs one execution after the other.
 ///
 /// Callbacks of batches are called once per execution: the first hook with its first step before it, the second one
-/// with its last step after it. With `asynchronous_callbacks`, both are called for every step, from a thread of its
-/// own, as soon as the step's results are there (not in training and evaluation with `accumulate_outfeed`); logs then
-/// hold the same as those of synchronous callbacks do for the same step. Such a callback may ask for `stop_training`
-/// and for another learning rate, which the executions that follow obey; those of steps that are carried out are all
-/// called. Hooks of epochs and runs are called on the caller's thread, when all batches' are done.
+/// with its last step after it. With `asynchronous_callbacks`, both are called for every step of every replica, from a
+/// thread of its own, as soon as the step's results are there (not in training and evaluation with
+/// `accumulate_outfeed`); logs then hold the same for the last replica as those of synchronous callbacks do for the
+/// same step. Such a callback may ask for `stop_training` and for another learning rate, which the executions that
+/// follow obey; those of steps that are carried out are all called. Hooks of epochs and runs are called on the caller's
+/// thread, when all batches' are done.
 template <class Trained, Model M, auto Training, run_kind Kind>
 class step_runner {
   using session_type = typename Trained::session_type;

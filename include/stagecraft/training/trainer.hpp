@@ -88,8 +88,8 @@ class model_trainer
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps;
   /// with `asynchronous_callbacks` once per step, see step_runner.
-  /// With replicas, each takes every so many-th batch: steps, and all options that count them, are those of each
-  /// replica. Batches that do not fill all replicas are left out.
+  /// With replicas, each takes every so many-th batch. `steps_per_epoch` and its like count batches of all of them, and
+  /// callbacks see steps of each; batches that do not fill all replicas are left out.
   /// Everything is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018, E4041.
   /// Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
@@ -189,19 +189,19 @@ class model_trainer
     callbacks.set_model(*this);
     epoch_order const order(data.count(), false, 0);
     int const batches = order.batches(batch_size);
-    int const steps_of_all = (batches + replicas - 1) / replicas;
     check_at_least("steps", options.steps, 0);
-    check_steps("steps", options.steps, steps_of_all);
-    step_counts const counts{options.steps > 0 ? options.steps : steps_of_all, training.steps_per_execution};
+    check_steps("steps", options.steps, batches);
+    int const taken = options.steps > 0 ? options.steps : batches;
+    step_counts const counts{(taken + replicas - 1) / replicas, training.steps_per_execution};
     callbacks.set_params({options.verbose, 1, counts.steps, false});
-    runner<run_kind::prediction> predicted(*this, callbacks, counts, data, order, batch_size, batches);
-    prediction<session_type> result(std::min(data.count(), std::ptrdiff_t{counts.steps} * replicas * batch_size));
+    runner<run_kind::prediction> predicted(*this, callbacks, counts, data, order, batch_size, taken);
+    prediction<session_type> result(std::min(data.count(), std::ptrdiff_t{taken} * batch_size));
     results<run_kind::prediction> nothing;
     logs none;
     callbacks.on_predict_begin(none);
     predicted.run(nothing, none, [&](auto const& view, int step) {
       int const batch = step * replicas + view.replica();
-      if (batch < batches) result.copy(view, std::ptrdiff_t{batch} * batch_size);
+      if (batch < taken) result.copy(view, std::ptrdiff_t{batch} * batch_size);
     });
     callbacks.on_predict_end(none);
     return result.take();
