@@ -9,6 +9,7 @@ namespace laws {
 using classes = sc::sequential<input{6}, dense{8, sc::tanh}, dense{5}>;
 using probabilities = sc::sequential<input{6}, dense{8, sc::tanh}, dense{5, sc::softmax}>;
 using one_probability = sc::sequential<input{6}, dense{8, sc::tanh}, dense{1, sc::sigmoid}>;
+using probabilities_of_layer = sc::sequential<input{6}, dense{8, sc::tanh}, dense{5}, softmax_layer{}>;
 
 template <auto Loss, auto Optimizer = sc::optimizers::sgd{.learning_rate = 0.02F}>
 inline constexpr auto with = sc::training{.optimizer = Optimizer, .loss = Loss, .batch_size = 4};
@@ -44,7 +45,8 @@ void with_all_losses_and_optimizers(auto const& check) {
   check.template operator()<
       classes, with<categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F}, adam{.amsgrad = true}>>();
   check.template operator()<probabilities, with<sparse_categorical_crossentropy{}, sgd{.momentum = 0.9F}>>();
-  check.template operator()<probabilities, with<categorical_crossentropy{}, sgd{.momentum = 0.9F, .nesterov = true}>>();
+  check.template
+  operator()<probabilities_of_layer, with<categorical_crossentropy{}, sgd{.momentum = 0.9F, .nesterov = true}>>();
   check.template operator()<one_probability, with<binary_crossentropy{}, rmsprop{}>>();
   check.template operator()<classes, with<binary_crossentropy{.from_logits = true, .label_smoothing = 0.2F},
                                           rmsprop{.momentum = 0.5F, .centered = true}>>();

@@ -35,6 +35,10 @@ struct ipu_step;
 template <class Plan, std::size_t Output>
 class ipu_loss;
 
+/// What becomes of the logits that a loss has taken, on an IPU (tiles/ipu_loss.hpp).
+template <class Plan, std::size_t Output>
+class ipu_output;
+
 /// The update of a weight on an IPU (tiles/ipu_update.hpp).
 template <class Plan, std::size_t Parameter>
 class ipu_update;

@@ -16,11 +16,12 @@ struct host_call {
   using plan = Plan;
   using architecture = typename Plan::architecture;
 
-  static constexpr auto const& layer = layer_of<model, Call>;
+  static constexpr auto const& planned = Plan::program.calls[Call];
+  /// Without the activation, if the loss applies it.
+  static constexpr auto const& layer = detail::planned_layer<model, Call, planned.activation_in_loss>;
   static constexpr int call = Call;
   static constexpr int batch = Plan::program.batch;
   static constexpr int input_count = Plan::graph.call(Call).input_count;
-  static constexpr auto const& planned = Plan::program.calls[Call];
   static constexpr bool trains = Plan::trains && planned.needs_gradient;
 
   [[nodiscard]] static constexpr int input_call(int index) {

@@ -83,7 +83,7 @@ struct host_plan_base {
   using model = M;
   using architecture = Arch;
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
   static constexpr auto const& weights = weight_storage_of<M, architecture>;
   /// Copies, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
   static constexpr auto training = Training;
@@ -103,7 +103,7 @@ struct host_plan : host_plan_base<M, Training, Mode, typename Machine::architect
   static constexpr bool accumulates_steps = base::options.accumulation_steps() > 1;
   static constexpr bool adds_parameter_gradients = accumulates_steps && !base::accumulates_halves;
   static constexpr gradient_storage<M, typename Machine::architecture> gradients{
-      program_of<M, Training.batch_size, execution_mode::training>, accumulates_steps};
+      program_for<M, Training, execution_mode::training>, accumulates_steps};
 
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.

@@ -143,13 +143,16 @@ class host_session : public session_shape<M, Training> {
 
   /// Forward step and losses, as in evaluation.
   void test_step() {
-    predict_step();
+    threads_.run(memory_, workspace_floats(), [](host_memory const& memory) { run_forward<inference_plan>(memory); });
     run_losses<inference_plan>(std::make_index_sequence<output_count>{});
   }
 
   /// Forward step alone.
   void predict_step() {
-    threads_.run(memory_, workspace_floats(), [](host_memory const& memory) { run_forward<inference_plan>(memory); });
+    threads_.run(memory_, workspace_floats(), [](host_memory const& memory) {
+      if (run_forward<inference_plan>(memory))
+        finish_outputs<inference_plan>(memory, memory.share, std::make_index_sequence<output_count>{});
+    });
   }
 
   [[nodiscard]] float learning_rate() const { return memory_.learning_rate; }
@@ -290,7 +293,14 @@ class host_session : public session_shape<M, Training> {
   void run_losses(std::index_sequence<Output...>) {
     total_loss_ = 0;
     (run_loss<Plan, Output>(), ...);
+    finish_outputs<Plan>(memory_, {}, std::index_sequence<Output...>{});
     add_regularization(std::make_index_sequence<storage.count>{});
+  }
+
+  template <class Plan, std::size_t... Output>
+  static void finish_outputs(host_memory const& memory, kernels::share const& part, std::index_sequence<Output...>) {
+    (detail::output_step<shape_type, Training, Output, architecture>(memory.block + Plan::value(outputs[Output]), part),
+     ...);
   }
 
   template <class Plan, std::size_t Output>

@@ -116,6 +116,27 @@ class ipu_arithmetic {
     return loss;
   }
 
+  /// Logits that become an output after its loss, by `run()`.
+  template <std::size_t Output, class Run>
+  static void output(host_memory const& memory, float* value, Run const& run) {
+    using session = session_shape<model, Plan::training>;
+    constexpr long long floats = 1LL * session::batch * session::output_shape(Output).size();
+    constexpr int call = session::outputs[Output];
+    [[maybe_unused]] half_rounding const stores(halves::rules(halves::key(memory, rounded_value::tiles, call, 3)));
+    watch results;
+    if constexpr (watch::is_on) results.look_at_operand(value, floats);
+    run();
+    results.end();
+    bool too_large = stores.overflowed();
+    results.look_at_result(value, floats);
+    if constexpr (rounds)
+      too_large |= halves::round(value, floats, halves::key(memory, rounded_value::output, call, 1));
+    results.check(too_large, {.kind = "layer",
+                              .layer = graph.layer_of(call).name,
+                              .step = "the forward step of micro-batch",
+                              .number = memory.micro_batch});
+  }
+
   /// What is added to gradients between two steps, which `run()` does; `number` tells such sums of a pass apart.
   template <class Run>
   static void addition(host_memory const& memory, pass_addition const& added, int number, Run const& run) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss of one output on the host, and its gradient. Level 5.
+// The loss of one output on the host, and its gradient; and what becomes of logits afterwards. Level 5.
 #pragma once
 
 #include <stagecraft/execution/session_shape.hpp>
+#include <stagecraft/kernels/activation.hpp>
 #include <stagecraft/kernels/elementwise.hpp>
 #include <stagecraft/kernels/loss.hpp>
+#include <stagecraft/kernels/softmax.hpp>
+#include <stagecraft/program/logits.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,7 +23,7 @@ struct loss_gradient {
 template <class Shape, auto Training, std::size_t Output, class Arch>
 float loss_step(float const* prediction, void const* targets, float const* scale, loss_gradient const& gradient,
                 float factor) {
-  constexpr auto loss = losses::loss_of_output<Output>(Training.loss);
+  constexpr auto loss = computed_loss_of<typename Shape::shaped_model, Training, Output>;
   constexpr int columns = Shape::output_shape(Output).back();
   constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
   constexpr auto floats = static_cast<std::int64_t>(rows) * columns;
@@ -31,6 +34,23 @@ float loss_step(float const* prediction, void const* targets, float const* scale
   if (factor != 1.0F) kernels::scaled_add<false, Arch>(factor, written, written, floats);
   if (gradient.scratch != nullptr) kernels::scaled_add<true, Arch>(1.0F, written, gradient.to, floats);
   return result;
+}
+
+/// After the loss, or without one: logits that it takes become the model's output, in their place.
+template <class Shape, auto Training, std::size_t Output, class Arch>
+void output_step(float* value, kernels::share const& part = {}) {
+  using model = typename Shape::shaped_model;
+  if constexpr (takes_logits<model, Training, Output>) {
+    constexpr activation function = last_activations_of<model>[Output].function;
+    constexpr int columns = Shape::output_shape(Output).back();
+    constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
+    if constexpr (function.kind == activation_kind::softmax) {
+      kernels::softmax<rows, columns, Arch>(value, value, part);
+    } else {
+      auto const [first, last] = part.of(static_cast<std::int64_t>(rows) * columns, 16);
+      kernels::activation_forward<function, Arch>(value + first, value + first, last - first);
+    }
+  }
 }
 
 }  // namespace stagecraft::detail

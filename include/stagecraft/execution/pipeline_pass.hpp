@@ -257,6 +257,7 @@ class pipeline_pass {
         if (!graph.parameters[i].regularizer.empty()) total += own.penalties[i];
     }
     [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      (finish_output<Output>(memory), ...);
       all.call_results(all.results,
                        step_view<Session>({.replica = own.replica,
                                            .step = static_cast<int>(memory.micro_batch),
@@ -268,13 +269,27 @@ class pipeline_pass {
     }(output_indices{});
   }
   template <std::size_t Output>
+  static void finish_output([[maybe_unused]] host_memory const& memory) {
+    if constexpr (takes_logits<typename plan::model, plan::training, Output>) {
+      float* const value = plan::address(memory, plan::value(Session::outputs[Output]));
+      auto const host_step = [&] {
+        detail::output_step<typename sizes::shape, plan::training, Output, architecture>(value);
+      };
+      if constexpr (is_ipu<typename plan::machine>)
+        ipu_arithmetic<plan>::template output<Output>(memory, value,
+                                                      [&] { ipu_output<plan, Output>::run(memory, value, host_step); });
+      else
+        host_step();
+    }
+  }
+  template <std::size_t Output>
   static float loss(host_memory const& memory, float const* targets, float const* scales) {
     constexpr int call = Session::outputs[Output];
     float factor = plan::training.loss_weights.values[Output];
     detail::loss_gradient gradient;
     if constexpr (trains) {
       constexpr auto const& places = pass.places;
-      constexpr auto role = detail::flow_of<typename plan::model, plan::training.batch_size>.loss_role[Output];
+      constexpr auto role = detail::flow_of<typename plan::model, plan::training>.loss_role[Output];
       if constexpr (role != detail::gradient_role::none)
         gradient.to = plan::address(memory, places.loss_gradient[Output]);
       if constexpr (role == detail::gradient_role::add) gradient.scratch = plan::address(memory, places.loss_scratch);

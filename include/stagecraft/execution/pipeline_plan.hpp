@@ -10,8 +10,7 @@ namespace stagecraft {
 
 /// Where gradients are accumulated: every call of a layer has a place.
 template <class M, auto Training, class Arch>
-inline constexpr gradient_storage<M, Arch> pipeline_gradients{
-    program_of<M, Training.batch_size, execution_mode::training>, true};
+inline constexpr gradient_storage<M, Arch> pipeline_gradients{program_for<M, Training, execution_mode::training>, true};
 
 /// The plan that the calls of one pass see. A device works alone, and its gradients are always accumulated.
 template <class M, auto Training, execution_mode Mode, class Machine, int Pass>

@@ -121,7 +121,7 @@ class pipeline_update {
 
   /// The device of the layer that a weight belongs to.
   static constexpr int device_of(std::size_t parameter) {
-    constexpr auto const& flow = detail::flow_of<typename Plan::model, Plan::training.batch_size>;
+    constexpr auto const& flow = detail::flow_of<typename Plan::model, Plan::training>;
     for (std::size_t i = 0; i < Plan::graph.calls.size(); ++i) {
       auto const& layer = Plan::graph.layer_of(static_cast<int>(i));
       auto const index = static_cast<int>(parameter) - layer.first_parameter;

@@ -15,6 +15,7 @@ namespace stagecraft {
 /// Base of sessions: what callers ask them at compile time.
 template <Model M, auto Training>
 struct session_shape {
+  using shaped_model = M;
   static constexpr int batch = Training.batch_size;
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& outputs = outputs_of<M>;

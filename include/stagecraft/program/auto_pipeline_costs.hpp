@@ -25,7 +25,7 @@ template <class M, auto Training, class Machine, int Call>
 constexpr call_cost find_call_cost() {
   constexpr auto const& graph = graph_of<M>;
   constexpr auto mode = execution_mode::training;
-  constexpr auto const& planned = program_of<M, Training.batch_size, mode>.calls[Call];
+  constexpr auto const& planned = program_for<M, Training, mode>.calls[Call];
   constexpr auto const& options = options_of<M, Training>;
   call_cost result;
   if constexpr (!graph.call(Call).is_input && !planned.needs.view) {
@@ -34,8 +34,7 @@ constexpr call_cost find_call_cost() {
     result.cycles = forward.cost.cycles() * (again ? 2 : 1);
     result.temporary_bytes = forward.temporary_bytes;
     if constexpr (planned.needs_gradient) {
-      constexpr int pass =
-          planning_timetable<M, Training, mode>.backward_pass(flow_of<M, Training.batch_size>.stage[Call]);
+      constexpr int pass = planning_timetable<M, Training, mode>.backward_pass(flow_of<M, Training>.stage[Call]);
       auto const& backward = step_cost_of<M, Training, mode, Machine, pass, Call, true>;
       result.cycles += backward.cost.cycles();
       if (backward.temporary_bytes > result.temporary_bytes) result.temporary_bytes = backward.temporary_bytes;
@@ -122,7 +121,8 @@ struct auto_pipeline_costs {
   }
   static constexpr long long loss_cycles(std::size_t output) {
     return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-      long long const cycles[]{loss_cost_of<M, Training, execution_mode::training, Machine, Output>.cost.cycles()...};
+      long long const cycles[]{(loss_cost_of<M, Training, execution_mode::training, Machine, Output>.cost.cycles() +
+                                output_cost_of<M, Training, Machine, Output>.cost.cycles())...};
       return cycles[output];
     }(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>{});
   }

@@ -42,8 +42,8 @@ namespace detail {
 template <class M, auto Training, int Device>
 class device_memory_finder {
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_of<M, Training.batch_size, execution_mode::training>;
-  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr auto const& program = program_for<M, Training, execution_mode::training>;
+  static constexpr auto const& flow = flow_of<M, Training>;
   static constexpr auto const& table = planning_timetable<M, Training, execution_mode::training>;
   static constexpr pipelining_options options = options_of<M, Training>;
   static constexpr long long float_bytes = sizeof(float);

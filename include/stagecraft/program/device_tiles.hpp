@@ -42,7 +42,7 @@ namespace detail {
 template <class M, auto Training, execution_mode Mode, class Machine>
 struct variables_on_tiles {
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
   static constexpr pipelining_options options = options_of<M, Training>;
   static constexpr bool trains = Mode == execution_mode::training;
   static constexpr int replicas = replicas_of<M, Training, Machine>;
@@ -119,8 +119,8 @@ template <class M, auto Training, execution_mode Mode, class Machine, int Device
 class device_tile_planner {
   using variables = variables_on_tiles<M, Training, Mode, Machine>;
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training>;
   static constexpr auto const& table = planning_timetable<M, Training, Mode>;
   static constexpr auto const& rings = device_buffers_of<M, Training, Mode, Device>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),

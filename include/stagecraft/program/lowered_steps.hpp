@@ -60,6 +60,13 @@ inline constexpr lowered_step lowered_loss_of = lower_loss<M, Training, Mode, Ma
 template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
 inline constexpr step_cost loss_cost_of{lowered_loss_of<M, Training, Mode, Machine, Output>, Machine::target};
 
+/// Logits that become an output after its loss, in training, evaluation and prediction.
+template <class M, auto Training, class Machine, std::size_t Output>
+inline constexpr lowered_step lowered_output_of = lower_output<M, Training, Output>();
+
+template <class M, auto Training, class Machine, std::size_t Output>
+inline constexpr step_cost output_cost_of{lowered_output_of<M, Training, Machine, Output>, Machine::target};
+
 /// The update of one weight by its gradients, without what replicas say to each other; of a replica's part of it, if
 /// weights or optimizer state are sharded.
 template <class M, auto Training, class Machine, std::size_t Parameter>

@@ -113,7 +113,7 @@ class memory_profiler {
       [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
         ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
       }(std::make_index_sequence<static_cast<std::size_t>(table.stages())>{});
-    constexpr auto const& flow = flow_of<M, Training.batch_size>;
+    constexpr auto const& flow = flow_of<M, Training>;
     for (auto const& layer : graph.layers) {
       if (layer.call_count == 0 ||
           table.device_of_stage(flow.stage[static_cast<std::size_t>(layer.first_call)]) != Device)

@@ -90,8 +90,8 @@ template <class M, auto Training, execution_mode Mode>
 class pass_planner {
  protected:
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training>;
   static constexpr auto const& table = planning_timetable<M, Training, Mode>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
                                outputs = graph.outputs_of(0).size();

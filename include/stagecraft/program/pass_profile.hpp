@@ -11,6 +11,7 @@
 #include <stagecraft/program/replica_ring.hpp>
 #include <stagecraft/program/tile_code.hpp>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -85,6 +86,16 @@ struct priced_pass {
   static constexpr bool backward = table.is_backward(Pass);
   static constexpr bool has_losses = !backward && stage + 1 == table.stages();
   static constexpr std::size_t outputs = graph.outputs_of(0).size();
+  static constexpr std::uint64_t logits = outputs_with_logits<M, Training>;
+
+  static constexpr std::size_t count_outputs_with_own_step() { return static_cast<std::size_t>(std::popcount(logits)); }
+  static constexpr auto outputs_with_own_step = [] {
+    std::array<std::size_t, 64> result{};
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < 64; ++i)
+      if ((logits >> i & 1U) != 0) result[count++] = i;
+    return result;
+  }();
 
   template <std::size_t Step>
   static constexpr profiled_step price() {
@@ -112,27 +123,46 @@ struct priced_pass {
             cost.temporary_bytes,
             step_code(lowered_loss_of<M, Training, Mode, Machine, Output>, cost.cost)};
   }
+  /// The end of a forward step whose activation waits for the loss.
+  template <std::size_t Output>
+  static constexpr profiled_step price_output() {
+    constexpr auto const& cost = output_cost_of<M, Training, Machine, Output>;
+    return {graph.outputs_of(0)[Output],
+            false,
+            false,
+            false,
+            cost.cost,
+            tiles.end_of(static_cast<int>(plan.steps.size())),
+            cost.temporary_bytes,
+            step_code(lowered_output_of<M, Training, Machine, Output>, cost.cost)};
+  }
   // One constant for each.
   template <std::size_t Step>
   static constexpr profiled_step step = price<Step>();
   template <std::size_t Output>
   static constexpr profiled_step loss = price_loss<Output>();
-  template <std::size_t... Step, std::size_t... Output>
-  static constexpr auto list(std::index_sequence<Step...>, std::index_sequence<Output...>) {
-    return std::array<profiled_step, sizeof...(Step) + sizeof...(Output)>{step<Step>..., loss<Output>...};
+  template <std::size_t Number>
+  static constexpr profiled_step output = price_output<outputs_with_own_step[Number]>();
+  template <std::size_t... Step, std::size_t... Output, std::size_t... Number>
+  static constexpr auto list(std::index_sequence<Step...>, std::index_sequence<Output...>,
+                             std::index_sequence<Number...>) {
+    return std::array<profiled_step, sizeof...(Step) + sizeof...(Output) + sizeof...(Number)>{
+        step<Step>..., loss<Output>..., output<Number>...};
   }
 
   using step_numbers = std::make_index_sequence<plan.steps.size()>;
   using loss_numbers = std::make_index_sequence<has_losses ? outputs : 0>;
+  using output_numbers = std::make_index_sequence<has_losses ? count_outputs_with_own_step() : 0>;
 };
 
 }  // namespace detail
 
-/// The steps of a pass with their costs; behind those of the last forward pass, the losses.
+/// The steps of a pass with their costs; behind those of the last forward pass, the losses, and what makes outputs of
+/// the logits that these have taken.
 template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
 inline constexpr auto profiled_steps_of = [] {
   using pass = detail::priced_pass<M, Training, Mode, Machine, Pass>;
-  return pass::list(typename pass::step_numbers{}, typename pass::loss_numbers{});
+  return pass::list(typename pass::step_numbers{}, typename pass::loss_numbers{}, typename pass::output_numbers{});
 }();
 
 namespace detail {

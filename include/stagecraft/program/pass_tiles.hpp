@@ -36,8 +36,8 @@ template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
 class pass_tile_planner {
   using variables = variables_on_tiles<M, Training, Mode, Machine>;
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
-  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training>;
   static constexpr auto const& table = planning_timetable<M, Training, Mode>;
   static constexpr auto const& pass = pass_plan_of<M, Training, Mode, Pass>;
   static constexpr auto const& device = device_tiles_of<M, Training, Mode, Machine, table.device_of_pass(Pass)>;

@@ -7,6 +7,7 @@
 #include <stagecraft/program/program.hpp>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace stagecraft::detail {
 
@@ -39,10 +40,10 @@ constexpr int stage_of_graph_call(int call) {
   return stage < 0 ? 0 : stage;
 }
 
-template <class M, int Batch>
+template <class M, int Batch, std::uint64_t Logits>
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_of<M, Batch, execution_mode::training>;
+  constexpr auto const& program = program_of<M, Batch, execution_mode::training, Logits>;
   constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.outputs_of(0).size();
   pipeline_flow<calls, edges, outputs> flow;
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
@@ -87,7 +88,11 @@ constexpr auto find_flow() {
   return flow;
 }
 
-template <class M, int Batch>
-inline constexpr auto flow_of = find_flow<M, Batch>();
+// One constant for all trainings that have the same plan.
+template <class M, int Batch, std::uint64_t Logits>
+inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits>();
+
+template <class M, auto Training>
+inline constexpr auto const& flow_of = flow_of_plan<M, Training.batch_size, outputs_with_logits<M, Training>>;
 
 }  // namespace stagecraft::detail

@@ -7,8 +7,10 @@
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/program/arena.hpp>
 #include <stagecraft/program/call_needs.hpp>
+#include <stagecraft/program/logits.hpp>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,6 +26,8 @@ struct planned_call {
   /// The gradient of its activation is applied by the only call that reads its output, which writes the gradient and
   /// has it in registers.
   bool activation_in_consumer = false;
+  /// Its steps leave out the activation: the loss takes the logits, and afterwards they become the model's output.
+  bool activation_in_loss = false;
   long long value = -1;
   long long gradient = -1;
   long long saved = -1;
@@ -64,10 +68,14 @@ struct program_draft {
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
  public:
-  constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode)
+  constexpr planner(graph_view const& graph, std::span<call_needs const> needs, int batch, execution_mode mode,
+                    std::uint64_t logits)
       : graph_(graph), trains_(mode == execution_mode::training), count_(static_cast<int>(Calls)) {
     result_.batch = batch;
-    for (std::size_t i = 0; i < Calls; ++i) result_.calls[i].needs = needs[i];
+    for (std::size_t i = 0; i < Calls; ++i) {
+      result_.calls[i].needs = needs[i];
+      result_.calls[i].activation_in_loss = leaves_activation_to_loss(graph, static_cast<int>(i), logits);
+    }
   }
 
   constexpr program_draft<Calls, Edges, Outputs> const& make() {
@@ -211,7 +219,7 @@ class planner {
   program<Calls, Edges, Outputs>& result_ = draft_.result;
 };
 
-template <class M, int Call>
+template <class M, int Call, bool LeavesActivation>
 constexpr call_needs find_needs(int batch, execution_mode mode) {
   constexpr auto const& graph = graph_of<M>;
   diagnostic problem;
@@ -220,22 +228,30 @@ constexpr call_needs find_needs(int batch, execution_mode mode) {
   shapes.reserve(inputs.size());
   for (int const input : inputs) shapes.push_back(graph.call(input).shape);
   layer_inputs const in(shapes.data(), static_cast<int>(inputs.size()), {}, problem);
-  return needs_of(layer_of<M, Call>, in, batch, mode);
+  constexpr auto const& layer = planned_layer<M, Call, LeavesActivation>;
+  // A layer that is nothing but its activation hands the logits on.
+  if constexpr (LeavesActivation && is_activation_alone<layer_t<M, Call>>)
+    return {.input = false, .output = false, .adds_exactly = true};
+  else
+    return needs_of(layer, in, batch, mode);
 }
 
 // One constant for each call and for each part of the plan: compilers limit the steps of each.
-template <class M, int Call, int Batch, execution_mode Mode>
-inline constexpr call_needs needs_of_call = find_needs<M, Call>(Batch, Mode);
+template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivation>
+inline constexpr call_needs needs_of_call = find_needs<M, Call, LeavesActivation>(Batch, Mode);
 
-template <class M, int Batch, execution_mode Mode, std::size_t... Call>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, std::size_t... Call>
 constexpr auto draft_program(std::index_sequence<Call...>) {
-  call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode>...};
   constexpr auto const& graph = graph_of<M>;
-  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode).make();
+  call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
+                                         leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
+  return planner<graph.calls.size(), graph.inputs.size(), graph.outputs_of(0).size()>(graph, needs, Batch, Mode, Logits)
+      .make();
 }
 
-template <class M, int Batch, execution_mode Mode>
-inline constexpr auto draft_of = draft_program<M, Batch, Mode>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits>
+inline constexpr auto draft_of =
+    draft_program<M, Batch, Mode, Logits>(std::make_index_sequence<graph_of<M>.calls.size()>{});
 
 template <std::size_t Count>
 struct placed_buffers {
@@ -248,14 +264,14 @@ struct placed_buffers {
   }
 };
 
-template <class M, int Batch, execution_mode Mode>
-inline constexpr placed_buffers<draft_of<M, Batch, Mode>.buffer_count> placed_of{
-    draft_of<M, Batch, Mode>.buffers.data()};
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits>
+inline constexpr placed_buffers<draft_of<M, Batch, Mode, Logits>.buffer_count> placed_of{
+    draft_of<M, Batch, Mode, Logits>.buffers.data()};
 
-template <class M, int Batch, execution_mode Mode>
+template <class M, int Batch, execution_mode Mode, std::uint64_t Logits>
 constexpr auto plan_program() {
-  constexpr auto const& draft = draft_of<M, Batch, Mode>;
-  constexpr auto const& placed = placed_of<M, Batch, Mode>;
+  constexpr auto const& draft = draft_of<M, Batch, Mode, Logits>;
+  constexpr auto const& placed = placed_of<M, Batch, Mode, Logits>;
   auto result = draft.result;
   auto const offset = [&](int slot) { return slot < 0 ? -1 : placed.buffers[static_cast<std::size_t>(slot)].offset; };
   result.floats = placed.floats;
@@ -274,8 +290,13 @@ constexpr auto plan_program() {
 
 }  // namespace detail
 
-/// The plan of a model.
-template <Model M, int Batch, execution_mode Mode>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode>();
+/// The plan of a model. `Logits` has a bit for each output whose loss takes logits.
+template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0>
+inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits>();
+
+/// The same for a training description.
+template <Model M, auto Training, execution_mode Mode>
+inline constexpr auto const& program_for =
+    program_of<M, Training.batch_size, Mode, detail::outputs_with_logits<M, Training>>;
 
 }  // namespace stagecraft

@@ -37,8 +37,8 @@ struct backward_reads {
 template <class M, auto Training, int Stage>
 class recomputation_finder {
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_of<M, Training.batch_size, execution_mode::training>;
-  static constexpr auto const& flow = flow_of<M, Training.batch_size>;
+  static constexpr auto const& program = program_for<M, Training, execution_mode::training>;
+  static constexpr auto const& flow = flow_of<M, Training>;
   static constexpr std::size_t calls = graph.calls.size();
   static constexpr recomputation_mode mode = mode_of_recomputation(options_of<M, Training>);
   static constexpr bool interleaves = mode == recomputation_mode::recompute_and_backpropagate_interleaved;

@@ -44,10 +44,10 @@ constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_targ
 template <class M, auto Training, execution_mode Mode, class Machine, int Call>
 constexpr saved_on_tiles find_saved() {
   saved_on_tiles result;
-  constexpr auto const& call = program_of<M, Training.batch_size, Mode>.calls[Call];
+  constexpr auto const& call = program_for<M, Training, Mode>.calls[Call];
   if constexpr (call.needs.saved > 0 && !call.needs.view && !graph_of<M>.calls[Call].is_input) {
     constexpr auto const& table = unchecked_timetable<M, Training, Mode>;
-    constexpr int stage = flow_of<M, Training.batch_size>.stage[Call];
+    constexpr int stage = flow_of<M, Training>.stage[Call];
     add_saved(result, lowered_step_of<M, Training, Mode, Machine, table.forward_pass(stage), Call, false>,
               Machine::target);
     if constexpr (call.needs_gradient)

@@ -99,9 +99,7 @@ struct tile_places {
   static constexpr int last_forward_pass = table.stages() - 1;
 
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  static constexpr std::size_t root(int call) {
-    return at(program_of<M, Training.batch_size, Mode>.calls[at(call)].root);
-  }
+  static constexpr std::size_t root(int call) { return at(program_for<M, Training, Mode>.calls[at(call)].root); }
 };
 
 }  // namespace stagecraft

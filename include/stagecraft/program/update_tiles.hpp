@@ -49,7 +49,7 @@ constexpr auto place_update() {
   constexpr auto const& layer = layer_info_of_weight<M, Weight>;
   constexpr auto const& weight = graph.parameters[Weight];
   constexpr int device = planning_timetable<M, Training, execution_mode::training>.device_of_stage(
-      flow_of<M, Training.batch_size>.stage[static_cast<std::size_t>(layer.first_call)]);
+      flow_of<M, Training>.stage[static_cast<std::size_t>(layer.first_call)]);
   constexpr auto const& own = device_tiles_of<M, Training, execution_mode::training, Machine, device>;
   update_tiles<static_cast<std::size_t>(layer.call_count)> result;
   result.device = device;

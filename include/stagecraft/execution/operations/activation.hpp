@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/operation.hpp>
+#include <stagecraft/execution/operations/logits.hpp>
 #include <stagecraft/kernels/activation.hpp>
 #include <stagecraft/kernels/softmax.hpp>
 #include <stagecraft/layers/activation.hpp>
@@ -28,7 +29,9 @@ struct operation<layers::activation> {
   static void forward(Call const& call) {
     constexpr auto function = Call::layer.function;
     using arch = typename Call::architecture;
-    if constexpr (function.kind == activation_kind::softmax) {
+    if constexpr (Call::planned.activation_in_loss) {
+      detail::hand_logits_on(call);
+    } else if constexpr (function.kind == activation_kind::softmax) {
       kernels::softmax<rows<Call>, columns<Call>, arch>(call.input(0), call.output(), call.share());
     } else if constexpr (function != linear) {
       auto const [first, last] = call.elements(floats<Call>);
@@ -40,7 +43,9 @@ struct operation<layers::activation> {
   static void backward(Call const& call) {
     constexpr auto function = Call::layer.function;
     using arch = typename Call::architecture;
-    if constexpr (Call::wants_input_gradient(0)) {
+    if constexpr (Call::planned.activation_in_loss) {
+      detail::hand_logits_gradient_back(call);
+    } else if constexpr (Call::wants_input_gradient(0)) {
       constexpr bool add = Call::adds_input_gradient(0);
       if constexpr (function.kind == activation_kind::softmax) {
         kernels::softmax_gradient<rows<Call>, columns<Call>, add, arch>(call.output(), call.output_gradient(),

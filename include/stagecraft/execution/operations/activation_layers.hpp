@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/execution/operation.hpp>
+#include <stagecraft/execution/operations/logits.hpp>
 #include <stagecraft/kernels/activation.hpp>
 #include <stagecraft/kernels/prelu.hpp>
 #include <stagecraft/kernels/softmax.hpp>
@@ -81,7 +82,9 @@ struct operation<layers::softmax_layer> {
   template <class Call>
   static void forward(Call const& call) {
     using arch = typename Call::architecture;
-    if constexpr (inner<Call> == 1)
+    if constexpr (Call::planned.activation_in_loss)
+      detail::hand_logits_on(call);
+    else if constexpr (inner<Call> == 1)
       kernels::softmax<outer<Call>, length<Call>, arch>(call.input(0), call.output(), call.share());
     else
       kernels::softmax_planes<outer<Call>, length<Call>, inner<Call>, arch>(call.input(0), call.output(), call.share());
@@ -90,7 +93,9 @@ struct operation<layers::softmax_layer> {
   template <class Call>
   static void backward(Call const& call) {
     using arch = typename Call::architecture;
-    if constexpr (Call::wants_input_gradient(0)) {
+    if constexpr (Call::planned.activation_in_loss) {
+      detail::hand_logits_gradient_back(call);
+    } else if constexpr (Call::wants_input_gradient(0)) {
       constexpr bool adds = Call::adds_input_gradient(0);
       if constexpr (inner<Call> == 1)
         kernels::softmax_gradient<outer<Call>, length<Call>, adds, arch>(call.output(), call.output_gradient(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss of an output, and its gradient, on an emulated IPU. Level 5.
+// The loss of an output, and its gradient, on an emulated IPU; and what becomes of logits afterwards. Level 5.
 #pragma once
 
 #include <stagecraft/execution/emulation.hpp>
@@ -61,6 +61,37 @@ class ipu_loss {
     } else {
       *memory.counted += loss_cost_of<model, Plan::training, Plan::mode, machine, Output>.cost;
       return host_loss();
+    }
+  }
+};
+
+/// The logits that a loss has taken become the output, on an emulated IPU.
+template <class Plan, std::size_t Output>
+class ipu_output {
+  using model = typename Plan::model;
+  using machine = typename Plan::machine;
+
+ public:
+  template <class HostStep>
+  static void run(host_memory const& memory, [[maybe_unused]] float* value, HostStep const& host_step) {
+    if constexpr (runs_on_tiles<Plan>) {
+      static constexpr lowered_step const& step = lowered_output_of<model, Plan::training, machine, Output>;
+      using places = tile_places<model, Plan::training, Plan::mode, machine>;
+      auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {
+        return places::template of_loss<Output>(tensor, memory.micro_batch);
+      });
+      step_values const values{.seed = memory.seed, .step = memory.step, .valid_samples = memory.valid_samples};
+      *memory.counted += run_step(
+          *memory.tiles, step, offsets.data(), places::end_of_losses(), values,
+          [&](tile_tensor const& tensor, float* to) {
+            std::copy_n(value, tensor.elements, to);
+            return true;
+          },
+          [&](tile_tensor const& tensor, float const* from) { std::copy_n(from, tensor.elements, value); },
+          [](tile_operation const&) {});
+    } else {
+      *memory.counted += output_cost_of<model, Plan::training, machine, Output>.cost;
+      host_step();
     }
   }
 };

@@ -30,6 +30,17 @@ constexpr void append_layer_activation_gradient(lowered_step& step, activation c
   append_activation_gradient_map(step, function, Call::output_gradient(step), known, Call::input_gradient(step));
 }
 
+/// What hands on the logits that the loss takes, and their gradient.
+template <class Call>
+constexpr void append_logits(lowered_step& step) {
+  append_map(step, map_function::copy, Call::output(step), {{Call::input(step)}});
+}
+template <class Call>
+constexpr void append_logits_gradient(lowered_step& step) {
+  if (Call::wants_input_gradient(0))
+    append_map(step, map_function::copy, Call::input_gradient(step), {{Call::output_gradient(step)}});
+}
+
 /// Softmax along one axis of the output's shape.
 template <class Call>
 constexpr void append_layer_softmax(lowered_step& step, int axis) {
@@ -64,7 +75,9 @@ struct lowering<layers::activation> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     if (Call::planned.needs.view) return;
-    if (Call::layer.function.kind == activation_kind::softmax)
+    if (Call::planned.activation_in_loss)
+      detail::append_logits<Call>(step);
+    else if (Call::layer.function.kind == activation_kind::softmax)
       detail::append_layer_softmax<Call>(step, Call::output_shape().rank() - 1);
     else
       detail::append_layer_activation<Call>(step, Call::layer.function);
@@ -72,7 +85,9 @@ struct lowering<layers::activation> {
   template <class Call>
   static constexpr void backward(lowered_step& step) {
     if (Call::planned.needs.view) return;
-    if (Call::layer.function.kind == activation_kind::softmax)
+    if (Call::planned.activation_in_loss)
+      detail::append_logits_gradient<Call>(step);
+    else if (Call::layer.function.kind == activation_kind::softmax)
       detail::append_layer_softmax_gradient<Call>(step, Call::output_shape().rank() - 1);
     else
       detail::append_layer_activation_gradient<Call>(step, Call::layer.function);
@@ -92,11 +107,17 @@ template <>
 struct lowering<layers::softmax_layer> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
-    detail::append_layer_softmax<Call>(step, Call::layer.shape_axis(Call::output_shape()));
+    if (Call::planned.activation_in_loss)
+      detail::append_logits<Call>(step);
+    else
+      detail::append_layer_softmax<Call>(step, Call::layer.shape_axis(Call::output_shape()));
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    detail::append_layer_softmax_gradient<Call>(step, Call::layer.shape_axis(Call::output_shape()));
+    if (Call::planned.activation_in_loss)
+      detail::append_logits_gradient<Call>(step);
+    else
+      detail::append_layer_softmax_gradient<Call>(step, Call::layer.shape_axis(Call::output_shape()));
   }
 };
 

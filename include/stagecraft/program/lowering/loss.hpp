@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss of an output, and its gradient, as operations on the tiles of an IPU. Level 4.
+// The loss of an output, and its gradient, as operations on the tiles of an IPU; and what becomes of logits afterwards.
+// Level 4.
 #pragma once
 
 #include <stagecraft/ipu/operations/known_functions.hpp>
@@ -7,6 +8,7 @@
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/logits.hpp>
 #include <stagecraft/program/pipeline_flow.hpp>
 #include <stagecraft/program/program.hpp>
 #include <cstddef>
@@ -33,14 +35,14 @@ constexpr lowered_step lower_loss() {
   std::int64_t const elements = std::int64_t{Training.batch_size} * output_shape.size(), rows = elements / columns;
   lowered_step step;
   if constexpr (LossOnTiles<loss_type>) {
-    constexpr loss_type loss = losses::loss_of_output<Output>(Training.loss);
+    constexpr loss_type loss = computed_loss_of<M, Training, Output>;
     int const prediction = step.tensor(tensor_role::input, 0, type, elements);
     int const targets =
         step.tensor(tensor_role::target, 0, dtype::float32, loss_type::sparse_targets ? rows : elements);
     int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, rows);
     int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
     auto role = detail::gradient_role::none;
-    if constexpr (Mode == execution_mode::training) role = detail::flow_of<M, Training.batch_size>.loss_role[Output];
+    if constexpr (Mode == execution_mode::training) role = detail::flow_of<M, Training>.loss_role[Output];
     int gradient = -1, written = -1;
     if (role != detail::gradient_role::none)
       written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
@@ -51,6 +53,25 @@ constexpr lowered_step lower_loss() {
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
     append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
     if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
+  }
+  return step;
+}
+
+/// Logits become the output that they are those of, in their place; tensor: the output. Without an operation where the
+/// loss takes no logits.
+template <class M, auto Training, std::size_t Output>
+constexpr lowered_step lower_output() {
+  lowered_step step;
+  if constexpr (takes_logits<M, Training, Output>) {
+    constexpr activation function = last_activations_of<M>[Output].function;
+    constexpr shape const& output_shape = graph_of<M>.call(graph_of<M>.outputs_of(0)[Output]).shape;
+    std::int64_t const columns = output_shape.back(),
+                       elements = std::int64_t{Training.batch_size} * output_shape.size();
+    int const output = step.tensor(tensor_role::output, 0, Training.dtype_policy.compute_dtype, elements);
+    if (function.kind == activation_kind::softmax)
+      append_softmax(step, output, output, elements / columns, columns, 1);
+    else
+      append_activation_map(step, function, output, output);
   }
   return step;
 }

@@ -32,9 +32,10 @@ struct lowered_call_variant {
   using model = M;
   using machine = Machine;
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_of<M, Training.batch_size, Mode>;
-  static constexpr auto const& layer = layer_of<M, Call>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
   static constexpr auto const& planned = program.calls[Call];
+  /// Without the activation, if the loss applies it.
+  static constexpr auto const& layer = detail::planned_layer<M, Call, planned.activation_in_loss>;
   static constexpr auto const& target = Machine::target;
   static constexpr auto const& config = Machine::config;
   static constexpr int call = Call;

@@ -21,7 +21,7 @@ namespace detail {
 template <class M, auto Training, std::size_t Parameter>
 constexpr int accumulators_of_weight() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_of<M, Training.batch_size, execution_mode::training>;
+  constexpr auto const& program = program_for<M, Training, execution_mode::training>;
   int count = 0;
   for (std::size_t call = 0; call < graph.calls.size(); ++call) {
     auto const& layer = graph.layer_of(static_cast<int>(call));
@@ -81,8 +81,7 @@ constexpr lowered_step lower_update() {
     append_update(step, optimizer, weight, gradient, state,
                   {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
   }
-  if (!info.regularizer.empty())
-    append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
+  if (!info.regularizer.empty()) append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
   return step;
 }
 

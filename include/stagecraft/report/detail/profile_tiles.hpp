@@ -24,7 +24,7 @@ std::vector<tensor_on_tiles> tensors_on_tiles() {
   using variables = variables_on_tiles<M, Training, Mode, Machine>;
   constexpr auto const& graph = graph_of<M>;
   auto const& tiles = device_tiles_of<M, Training, Mode, Machine, Device>;
-  auto const& flow = flow_of<M, Training.batch_size>;
+  auto const& flow = flow_of<M, Training>;
   std::vector<tensor_on_tiles> result;
   auto const elements = [&](std::size_t call) {
     return std::int64_t{Training.batch_size} * graph.calls[call].shape.size();
