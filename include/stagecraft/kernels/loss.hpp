@@ -23,9 +23,9 @@ using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>
 /// - `gradient`: (Rows, Columns), written; null if it is not wanted. May be `prediction`;
 /// - `row_loss`: (Rows), the losses without scale (0 for rows with scale 0); null if they are not wanted.
 ///
-/// A class number outside of [0, Columns) makes the loss and the row's gradient NaN. For a model that ends in a softmax
-/// or sigmoid layer, Keras in graph mode takes the logits in front of that activation instead of the probabilities;
-/// value and gradient agree up to the clipping of probabilities at 1e-7.
+/// A class number outside of [0, Columns) makes the loss and the row's gradient NaN. For an output that
+/// comes from softmax or sigmoid, the plan has the loss of the logits carried out, as Keras does: see
+/// program/logits.hpp.
 template <auto Loss, int Rows, int Columns, class Arch = default_architecture>
 inline float loss(target_type<Loss> const* target, float const* prediction, float const* scale, float* gradient,
                   float* row_loss = nullptr) {

@@ -9,7 +9,8 @@
 namespace stagecraft::losses {
 
 /// mean over the last axis of -(y log p + (1 - y) log(1 - p)); target and prediction (rows, columns).
-/// From probabilities Keras clips to [1e-7, 1 - 1e-7] and adds 1e-7 inside the logarithms.
+/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
+/// Keras clips to [1e-7, 1 - 1e-7] and adds 1e-7 inside the logarithms.
 struct binary_crossentropy {
   bool from_logits = false;   ///< true: the model's output is unnormalised, the loss applies sigmoid itself
   float label_smoothing = 0;  ///< s: targets become y (1 - s) + s / 2

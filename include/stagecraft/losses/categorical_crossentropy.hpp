@@ -9,7 +9,8 @@
 namespace stagecraft::losses {
 
 /// -sum_c y[c] log p[c] over the last axis; target and prediction (rows, classes).
-/// From probabilities Keras first divides by their sum, then clips to [1e-7, 1 - 1e-7].
+/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
+/// Keras first divides by their sum, then clips to [1e-7, 1 - 1e-7].
 struct categorical_crossentropy {
   bool from_logits = false;   ///< true: the model's output is unnormalised, the loss applies softmax itself
   float label_smoothing = 0;  ///< s: targets become y (1 - s) + s / classes

@@ -9,7 +9,8 @@
 namespace stagecraft::losses {
 
 /// -log p[y] with y an integer class number, one per row; prediction (rows, classes).
-/// From probabilities Keras clips to [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms).
+/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
+/// Keras clips to [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms).
 struct sparse_categorical_crossentropy {
   bool from_logits = false;  ///< true: the model's output is unnormalised, the loss applies softmax itself
 
