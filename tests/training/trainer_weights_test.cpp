@@ -3,6 +3,9 @@
 #include "trainer_cases.hpp"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 using cases::samples, cases::trainer;
 
@@ -36,6 +39,23 @@ TEST_CASE("weights go out and back in") {
   model.fit(data.x, data.y, {.verbose = 0});
   CHECK(model.get_weights() != initial);
   CHECK(trainer(7).get_weights() == trainer(7).get_weights());
+}
+
+TEST_CASE("a trainer moves, and views of its weights stay valid") {
+  static_assert(std::is_nothrow_move_constructible_v<trainer> && std::is_nothrow_move_assignable_v<trainer>);
+  static_assert(!std::is_copy_constructible_v<trainer> && !std::is_copy_assignable_v<trainer>);
+  samples const data(24);
+  trainer model, other(99), stays;
+  auto kernel = model.weight<"dense/kernel">();
+  std::vector<trainer> models;
+  models.push_back(std::move(model));
+  models.push_back(std::move(other));
+  models.front().fit(data.x, data.y, {.verbose = 0});
+  stays.fit(data.x, data.y, {.verbose = 0});
+  CHECK(models.front().get_weights() == stays.get_weights());
+  kernel(0, 0) = 5;
+  models.back() = std::move(models.front());
+  CHECK(models.back().get_weights()[0].values[0] == 5);
 }
 
 TEST_CASE("views by name read and write the model's own memory") {

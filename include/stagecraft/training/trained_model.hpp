@@ -7,30 +7,32 @@
 #include <stagecraft/training/weight_views.hpp>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 namespace stagecraft {
 
-/// Owns the session that carries out a model's steps.
+/// Owns the session that carries out a model's steps. Can be moved, and views of weights stay valid then; what was moved
+/// from can only be assigned to or destroyed.
 template <class M, class Session>
 class trained_model : public trainable {
  public:
   using session_type = Session;
 
-  explicit trained_model(std::uint64_t seed) : session_(seed) {}
+  explicit trained_model(std::uint64_t seed) : session_(std::make_unique<session_type>(seed)) {}
 
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
 
   [[nodiscard]] float learning_rate() const override {
-    return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_.learning_rate();
+    return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_->learning_rate();
   }
   /// From asynchronous batch callbacks: for the executions that follow.
   void set_learning_rate(float rate) override {
     if (beside_steps_)
       std::atomic_ref(next_rate_).store(rate);
     else
-      session_.set_learning_rate(rate);
+      session_->set_learning_rate(rate);
   }
 
   /// Copies of all weights, in the order of the model's layers; those of a subclass in the order of their first calls,
@@ -38,13 +40,13 @@ class trained_model : public trainable {
   /// Errors: E4042 from asynchronous batch callbacks: the weights are in use.
   [[nodiscard]] std::vector<weight_array> get_weights() const override {
     check_at_rest("get_weights");
-    return detail::copy_weights<M>(session_);
+    return detail::copy_weights<M>(*session_);
   }
   /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
   void set_weights(std::vector<weight_array> const& weights) override {
     check_at_rest("set_weights");
-    detail::assign_weights<M>(session_, weights);
-    session_.begin_run();
+    detail::assign_weights<M>(*session_, weights);
+    session_->begin_run();
   }
 
   /// A weight as an xtensor expression over the model's own memory, nothing is copied:
@@ -52,24 +54,24 @@ class trained_model : public trainable {
   /// first one's, which the others take over when the next run begins. E4032 for an unknown name.
   template <fixed_name Name>
   [[nodiscard]] auto weight() {
-    return detail::view_weight<M, Name>(session_);
+    return detail::view_weight<M, Name>(*session_);
   }
 
   /// The session that carries out the steps.
-  [[nodiscard]] session_type& session() noexcept { return session_; }
+  [[nodiscard]] session_type& session() noexcept { return *session_; }
 
   /// Callbacks are called at the same time as steps, as long as this lives.
   class callbacks_beside_steps {
    public:
     explicit callbacks_beside_steps(trained_model& model) : model_(model) {
-      model_.next_rate_ = model_.session_.learning_rate();
+      model_.next_rate_ = model_.session_->learning_rate();
       model_.beside_steps_ = true;
     }
     callbacks_beside_steps(callbacks_beside_steps const&) = delete;
     callbacks_beside_steps& operator=(callbacks_beside_steps const&) = delete;
     ~callbacks_beside_steps() {
       model_.beside_steps_ = false;
-      model_.session_.set_learning_rate(model_.next_rate_);
+      model_.session_->set_learning_rate(model_.next_rate_);
     }
 
    private:
@@ -77,14 +79,12 @@ class trained_model : public trainable {
   };
   /// Called between executions: takes over what callbacks have asked for meanwhile.
   void begin_execution() {
-    if (beside_steps_) session_.set_learning_rate(std::atomic_ref(next_rate_).load());
+    if (beside_steps_) session_->set_learning_rate(std::atomic_ref(next_rate_).load());
   }
 
  protected:
-  trained_model(trained_model const&) = default;
-  trained_model(trained_model&&) = default;
-  trained_model& operator=(trained_model const&) = default;
-  trained_model& operator=(trained_model&&) = default;
+  trained_model(trained_model&&) noexcept = default;
+  trained_model& operator=(trained_model&&) noexcept = default;
 
  private:
   void check_at_rest(char const* what) const {
@@ -95,7 +95,7 @@ class trained_model : public trainable {
                                what);
   }
 
-  session_type session_;
+  std::unique_ptr<session_type> session_;  // does not move: its threads and weight views know where it is
   mutable float next_rate_ = 0;  // atomic_ref takes no const float
   bool beside_steps_ = false;
 };
