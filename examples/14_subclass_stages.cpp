@@ -38,32 +38,38 @@ struct my_model : sc::model<my_model> {
 
 /// The same, written before anybody thought of stages.
 struct existing_model : sc::model<existing_model> {
-  dense first{8, sc::relu, {.name = "dense_layer_1"}}, second{8, sc::relu, {.name = "dense_layer_2"}};
-  concatenate join = concatenate{}.named("concat_layer");
-  dense third{1, {.name = "dense_layer_3"}};
+  dense dense_layer_1{8, sc::relu}, dense_layer_2{8, sc::relu};
+  concatenate concat_layer;
+  dense dense_layer_3{1};
 
   constexpr auto call(auto& /*model*/, auto x) {
-    x = first(x);
-    auto x1 = second(x), x2 = second(x);
-    x1 = second(x1);
-    x2 = second(x2);
-    return third(join(x1, x2));
+    x = dense_layer_1(x);
+    auto x1 = dense_layer_2(x), x2 = dense_layer_2(x);
+    x1 = dense_layer_2(x1);
+    x2 = dense_layer_2(x2);
+    return dense_layer_3(concat_layer(x1, x2));
   }
 };
+using existing_network = sc::build<existing_model, input{28, 28}>;
 
 // The weights of a layer are on one device, and so are the stages in which it works, 1 and 2. The function that could
 // change the stages of the model's code changes none.
 using staged = sc::pipelined<sc::build<my_model, input{28, 28}>, [](auto&) {}, sc::device_mapping<0, 1, 1, 2>>;
 
-// The calls come in Keras's post-order; those of one layer are told apart by their number.
-using assigned = sc::pipelined<sc::build<existing_model, input{28, 28}>,
+// The calls come in Keras's post-order; their layers are compared with the model's members, and the calls of one layer
+// are told apart by their number.
+using assigned = sc::pipelined<existing_network,
                                [](auto& assignment) {
+                                 auto const& model = sc::members_of<existing_network>;
                                  for (auto& call : assignment) {
-                                   if (call.layer_name() == "dense_layer_1") call.pipeline_stage = 0;
-                                   if (call.layer_name() == "dense_layer_2")
+                                   if (call.layer() == model.dense_layer_1)
+                                     call.pipeline_stage = 0;
+                                   else if (call.layer() == model.dense_layer_2)
                                      call.pipeline_stage = call.node_index() < 2 ? 1 : 2;
-                                   if (call.layer_name() == "concat_layer") call.pipeline_stage = 2;
-                                   if (call.layer_name() == "dense_layer_3") call.pipeline_stage = 3;
+                                   else if (call.layer() == model.concat_layer)
+                                     call.pipeline_stage = 2;
+                                   else if (call.layer() == model.dense_layer_3)
+                                     call.pipeline_stage = 3;
                                  }
                                },
                                sc::device_mapping<0, 1, 1, 2>>;

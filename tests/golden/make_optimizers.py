@@ -14,6 +14,7 @@ cases = {
     "sgd": (optimizers.SGD, {"learning_rate": 0.1}),
     "sgd_momentum": (optimizers.SGD, {"learning_rate": 0.1, "momentum": 0.9}),
     "sgd_nesterov": (optimizers.SGD, {"learning_rate": 0.1, "momentum": 0.9, "nesterov": True}),
+    "sgd_decay": (optimizers.SGD, {"learning_rate": 0.1, "momentum": 0.9, "decay": 0.25}),
     "rmsprop": (optimizers.RMSprop, {}),
     "rmsprop_options": (optimizers.RMSprop, {"learning_rate": 0.05, "rho": 0.8, "epsilon": 0.01}),
     "rmsprop_momentum": (optimizers.RMSprop, {"learning_rate": 0.01, "momentum": 0.9, "epsilon": 0.01}),
@@ -24,7 +25,9 @@ cases = {
     ),
     "adam": (optimizers.Adam, {}),
     "adam_options": (optimizers.Adam, {"learning_rate": 0.05, "beta_1": 0.8, "beta_2": 0.95, "epsilon": 0.01}),
+    "rmsprop_decay": (optimizers.RMSprop, {"learning_rate": 0.05, "epsilon": 0.01, "decay": 0.25}),
     "adam_amsgrad": (optimizers.Adam, {"learning_rate": 0.05, "beta_2": 0.9, "amsgrad": True}),
+    "adam_decay": (optimizers.Adam, {"learning_rate": 0.05, "epsilon": 0.01, "decay": 0.25}),
 }
 
 file = GoldenFile(
@@ -50,7 +53,7 @@ for name, (kind, options) in cases.items():
         optimizer.apply_gradients([(tf.constant(gradient), variable)])
         history.append(variable.numpy().copy())
     for option, value in optimizer.get_config().items():
-        if option not in ("name", "decay"):
+        if option != "name" and not (option == "decay" and value == 0):
             file.add(f"{name}/{option}", float(value))
     file.add(f"{name}/weights", history)
 file.write()

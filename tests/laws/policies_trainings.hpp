@@ -42,14 +42,15 @@ void with_all_losses_and_optimizers(auto const& check) {
   using namespace sc::losses;
   using namespace sc::optimizers;
   check.template operator()<classes, with<sparse_categorical_crossentropy{.from_logits = true}, adam{}>>();
-  check.template operator()<
-      classes, with<categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F}, adam{.amsgrad = true}>>();
-  check.template operator()<probabilities, with<sparse_categorical_crossentropy{}, sgd{.momentum = 0.9F}>>();
+  check.template operator()<classes, with<categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F},
+                                          adam{.amsgrad = true, .decay = 0.5F}>>();
+  check.template
+  operator()<probabilities, with<sparse_categorical_crossentropy{}, sgd{.momentum = 0.9F, .decay = 0.5F}>>();
   check.template
   operator()<probabilities_of_layer, with<categorical_crossentropy{}, sgd{.momentum = 0.9F, .nesterov = true}>>();
   check.template operator()<one_probability, with<binary_crossentropy{}, rmsprop{}>>();
   check.template operator()<classes, with<binary_crossentropy{.from_logits = true, .label_smoothing = 0.2F},
-                                          rmsprop{.momentum = 0.5F, .centered = true}>>();
+                                          rmsprop{.momentum = 0.5F, .centered = true, .decay = 0.5F}>>();
   check.template operator()<classes, with<mean_absolute_error{}>>();
   check.template operator()<classes, with<huber{.delta = 0.5F}>>();
   check.template operator()<two_outputs, of_two>();

@@ -101,6 +101,32 @@ struct staged : sc::model<staged> {
 };
 static_assert(sc::pipeline_stages<sc::build<staged, input{4}>> == 2);
 
+// The entries of an assignment have the layers themselves: comparable with the members, and with each other.
+using staged_network = sc::build<staged, input{4}>;
+constexpr auto entries = sc::get_pipeline_stage_assignment<staged_network>();
+constexpr auto const& members = sc::members_of<staged_network>;
+static_assert(entries[0].layer() == members.first && members.second == entries[1].layer());
+static_assert(entries[0].layer() != members.second && entries[0].layer() != entries[1].layer());
+static_assert(entries[0].layer().name() == "dense" && entries[0].layer().class_name() == "Dense");
+constexpr auto calls_of_siamese = sc::get_pipeline_stage_assignment<siamese_network>();
+static_assert(calls_of_siamese[0].layer() == calls_of_siamese[1].layer());
+
+// A layer of a call that nothing needs is nobody's, and does not shift those that follow.
+struct wasteful : sc::model<wasteful> {
+  dense unused{4}, used{2};
+  dropout never_called{0.5F};
+
+  constexpr auto call(auto&, auto x) {
+    unused(x);
+    return used(x);
+  }
+};
+using wasteful_network = sc::build<wasteful, input{4}>;
+constexpr auto only = sc::get_pipeline_stage_assignment<wasteful_network>();
+static_assert(only.size() == 1 && only[0].layer() == sc::members_of<wasteful_network>.used);
+static_assert(only[0].layer() != sc::members_of<wasteful_network>.unused &&
+              only[0].layer() != sc::members_of<wasteful_network>.never_called);
+
 }  // namespace
 
 TEST_CASE("a layer called twice has one set of weights and two calls") {

@@ -90,6 +90,7 @@ void check_against_keras(golden::file const& file, std::string const& name) {
     CAPTURE(key);
     CHECK(value == file[name + "/" + key].scalar());
   };
+  if (Optimizer.decay != 0) option("decay", Optimizer.decay);
   if constexpr (requires { Optimizer.nesterov; }) {
     option("momentum", Optimizer.momentum);
     option("nesterov", Optimizer.nesterov);
@@ -141,6 +142,7 @@ TEST_CASE("optimizers agree with Keras") {
   check_against_keras<optimizers::sgd{.learning_rate = 0.1F}>(file, "sgd");
   check_against_keras<optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F}>(file, "sgd_momentum");
   check_against_keras<optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F, .nesterov = true}>(file, "sgd_nesterov");
+  check_against_keras<optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F, .decay = 0.25F}>(file, "sgd_decay");
   check_against_keras<optimizers::rmsprop{}>(file, "rmsprop");
   check_against_keras<optimizers::rmsprop{.learning_rate = 0.05F, .rho = 0.8F, .epsilon = 0.01F}>(file,
                                                                                                   "rmsprop_options");
@@ -150,10 +152,13 @@ TEST_CASE("optimizers agree with Keras") {
       file, "rmsprop_centered");
   check_against_keras<optimizers::rmsprop{
       .learning_rate = 0.01F, .momentum = 0.5F, .epsilon = 0.01F, .centered = true}>(file, "rmsprop_centered_momentum");
+  check_against_keras<optimizers::rmsprop{.learning_rate = 0.05F, .epsilon = 0.01F, .decay = 0.25F}>(file,
+                                                                                                     "rmsprop_decay");
   check_against_keras<optimizers::adam{}>(file, "adam");
   check_against_keras<optimizers::adam{.learning_rate = 0.05F, .beta_1 = 0.8F, .beta_2 = 0.95F, .epsilon = 0.01F}>(
       file, "adam_options");
   check_against_keras<optimizers::adam{.learning_rate = 0.05F, .beta_2 = 0.9F, .amsgrad = true}>(file, "adam_amsgrad");
+  check_against_keras<optimizers::adam{.learning_rate = 0.05F, .epsilon = 0.01F, .decay = 0.25F}>(file, "adam_decay");
 }
 
 TEST_CASE("weight penalties: value and gradient") {

@@ -63,6 +63,19 @@ using by_function = sc::pipelined<mlp, [](auto& assignment) {
   }
 }>;
 
+struct existing : sc::model<existing> {
+  dense hidden{8, sc::relu}, decide{3};
+  constexpr auto call(auto& /*model*/, auto x) { return decide(hidden(hidden(hidden(x)))); }
+};
+using network = sc::build<existing, input{8}>;
+using by_layer = sc::pipelined<network,
+                               [](auto& assignment) {
+                                 auto const& model = sc::members_of<network>;
+                                 for (auto& call : assignment)
+                                   call.pipeline_stage = call.layer() == model.hidden && call.node_index() < 2 ? 0 : 1;
+                               },
+                               sc::device_mapping<0, 0>>;
+static_assert(sc::calls_of_stage<by_layer, 0>.size() == 2 && sc::calls_of_stage<by_layer, 1>.size() == 2);
 using by_assignment = sc::pipelined<mlp, sc::get_pipeline_stage_assignment<by_scopes>()>;
 
 using by_name = sc::manual_pipeline<mlp, ".*", "dense_[2-9]">;

@@ -27,6 +27,7 @@ struct layer_info {
   int pipeline_stage = unassigned;  ///< of a layer constructed in a stage's scope
   int call_count = 0;
   int first_call = 0;
+  int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 };
 
 /// One call of a layer: a node of the graph, in the order in which calls were made, so that inputs come first.

@@ -93,6 +93,7 @@ constexpr traced_graph prune(model_builder& model) {
       layer = static_cast<int>(graph.layers.size());
       graph.layers.push_back(model.layers[at(call.layer)]);
       auto& info = graph.layers.back();
+      info.traced_id = call.layer;
       info.first_call = new_call[i];
       info.call_count = 0;
       info.first_parameter = static_cast<int>(graph.parameters.size());

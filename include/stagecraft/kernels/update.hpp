@@ -5,6 +5,7 @@
 
 #include <stagecraft/kernels/simd.hpp>
 #include <stagecraft/optimizers/adam.hpp>
+#include <stagecraft/optimizers/decay.hpp>
 #include <stagecraft/optimizers/rmsprop.hpp>
 #include <stagecraft/optimizers/sgd.hpp>
 
@@ -27,7 +28,8 @@ struct update_function<Optimizer, Arch, optimizers::sgd> {
   using value = batch<Arch>;
   value learning_rate;
 
-  explicit update_function(float rate, [[maybe_unused]] std::int64_t step) : learning_rate(rate) {}
+  explicit update_function(float rate, std::int64_t step)
+      : learning_rate(optimizers::decayed_rate(Optimizer, rate, step)) {}
 
   void operator()(value& w, value const& g, [[maybe_unused]] value* slots) const {
     if constexpr (Optimizer.momentum == 0) {
@@ -48,7 +50,8 @@ struct update_function<Optimizer, Arch, optimizers::rmsprop> {
   using value = batch<Arch>;
   value learning_rate;
 
-  explicit update_function(float rate, [[maybe_unused]] std::int64_t step) : learning_rate(rate) {}
+  explicit update_function(float rate, std::int64_t step)
+      : learning_rate(optimizers::decayed_rate(Optimizer, rate, step)) {}
 
   void operator()(value& w, value const& g, value* slots) const {
     constexpr int mean_slot = Optimizer.momentum != 0 ? 2 : 1;
@@ -78,7 +81,8 @@ struct update_function<Optimizer, Arch, optimizers::adam> {
 
   explicit update_function(float rate, std::int64_t step)
       : corrected_rate(
-            static_cast<float>(rate * std::sqrt(1.0 - std::pow(double{Optimizer.beta_2}, static_cast<double>(step))) /
+            static_cast<float>(optimizers::decayed_rate(Optimizer, rate, step) *
+                               std::sqrt(1.0 - std::pow(double{Optimizer.beta_2}, static_cast<double>(step))) /
                                (1.0 - std::pow(double{Optimizer.beta_1}, static_cast<double>(step))))) {}
 
   void operator()(value& w, value const& g, value* slots) const {

@@ -101,9 +101,14 @@ struct built_model : model_base {
   }
 
   static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const>) {
+    Subclass subclass{};
+    return call(builder, subclass);
+  }
+
+  /// Calls a model of this class with the inputs.
+  static constexpr auto call(model_builder& builder, Subclass& subclass) {
     std::array<symbolic_tensor, sizeof...(Inputs)> const x{
         builder.input(Inputs.dimensions, Inputs.layer_name, Inputs.type)...};
-    Subclass subclass{};
     return detail::call_subclass(subclass, builder, x, std::make_index_sequence<sizeof...(Inputs)>{});
   }
 };
@@ -129,5 +134,46 @@ using built = typename model_with_inputs<M, Inputs...>::type;
 /// not begin with an input, checked where it is named.
 template <class M, layers::input... Inputs>
 using build = typename detail::layer_verdict<detail::built<M, Inputs...>>::template model<detail::built<M, Inputs...>>;
+
+namespace detail {
+
+/// E2080: members are asked of a model that is no subclass.
+template <class M>
+inline constexpr diagnostic members_problem = [] {
+  diagnostic problem;
+  if (M::kind != model_kind::subclass)
+    problem.report(
+        2080, "members_of is asked of a ", M::kind == model_kind::sequential ? "sequential" : "functional",
+        " model, whose layers are not members of it; only a model subclass, build<...>, has some, and layers "
+        "of others are found by their names");
+  return problem;
+}();
+
+/// A model of the class that is behind M, after its `call`.
+template <class M>
+constexpr auto call_members() {
+  static_assert(report<members_problem<M>>());
+  if constexpr (members_problem<M>.failed()) {
+    return not_a_model{};
+  } else {
+    typename M::model_type subclass{};
+    if constexpr (!definition_problem<M, 0>.failed()) {
+      model_builder builder;
+      builder.enter(description_of_model<M>(), -1, {});
+      builder.leave(output_tensors(M::call(builder, subclass)));
+    }
+    return subclass;
+  }
+}
+
+template <class M>
+inline constexpr auto called_members = call_members<M>();
+
+}  // namespace detail
+
+/// The members of a model subclass, as a constant: what a stage assignment's layers are compared with, as in
+/// `call.layer() == sc::members_of<network>.dense_1`. Errors: E2080 for a model of another kind.
+template <Model M>
+inline constexpr auto const& members_of = detail::called_members<typename detail::traced_model<M>::type>;
 
 }  // namespace stagecraft

@@ -17,6 +17,9 @@ struct adam {
   float beta_2 = 0.999F;
   float epsilon = 1e-7F;
   bool amsgrad = false;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
 
   static constexpr std::string_view name = "adam";
 

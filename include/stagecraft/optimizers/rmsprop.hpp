@@ -18,6 +18,9 @@ struct rmsprop {
   float momentum = 0;
   float epsilon = 1e-7F;
   bool centered = false;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
 
   static constexpr std::string_view name = "rmsprop";
 

@@ -14,6 +14,9 @@ struct sgd {
   float learning_rate = 0.01F;
   float momentum = 0;
   bool nesterov = false;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
 
   static constexpr std::string_view name = "sgd";
 

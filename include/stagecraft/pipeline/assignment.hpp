@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/graph.hpp>
+#include <stagecraft/pipeline/assigned_layer.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <array>
 #include <cstddef>
@@ -18,6 +19,8 @@ struct layer_pipeline_stage_assignment {
   int call = 0;
   int pipeline_stage = unassigned;
 
+  /// The layer itself, whose calls have an entry each.
+  [[nodiscard]] constexpr assigned_layer layer() const { return {graph, graph->call(call).layer}; }
   [[nodiscard]] constexpr std::string_view layer_name() const { return graph->layer_of(call).name; }
   [[nodiscard]] constexpr std::string_view class_name() const { return graph->layer_of(call).class_name; }
   /// Which call of its layer, from 0.

@@ -7,6 +7,7 @@
 #include <stagecraft/execution/tiles/run_operation.hpp>
 #include <stagecraft/execution/weight_layout.hpp>
 #include <stagecraft/kernels/half.hpp>
+#include <stagecraft/optimizers/decay.hpp>
 #include <stagecraft/program/lowered_steps.hpp>
 #include <algorithm>
 #include <array>
@@ -108,13 +109,14 @@ class tile_step {
   static operation_cost run(host_memory const& memory, tile_machine& machine, std::int64_t const* offsets,
                             std::int64_t step_offset) {
     call_type const call{memory};
-    step_values const values{.seed = memory.seed,
-                             .step = memory.step,
-                             .call = Call,
-                             .valid_samples = memory.valid_samples,
-                             .accumulated = memory.accumulated,
-                             .update = static_cast<std::int64_t>(memory.update),
-                             .learning_rate = memory.learning_rate};
+    step_values const values{
+        .seed = memory.seed,
+        .step = memory.step,
+        .call = Call,
+        .valid_samples = memory.valid_samples,
+        .accumulated = memory.accumulated,
+        .update = static_cast<std::int64_t>(memory.update),
+        .learning_rate = optimizers::decayed_rate(Plan::training.optimizer, memory.learning_rate, memory.update)};
     return run_step(
         machine, step, offsets, step_offset, values,
         [&](tile_tensor const& tensor, float* to) { return load(call, tensor, to); },
