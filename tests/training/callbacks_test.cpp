@@ -184,6 +184,12 @@ TEST_CASE("early_stopping waits for `patience` epochs without improvement") {
     CHECK(run(model, stop, series("val_loss", {3, 2, 1})) == 3);
     CHECK(stop.stopped_epoch() == -1);
   }
+  SUBCASE("a stop after the first epoch is silent") {
+    sc::callbacks::early_stopping stop({.monitor = "loss", .verbose = 1, .baseline = 0, .output = sink});
+    CHECK(run(model, stop, series("loss", {3, 2, 1})) == 1);
+    CHECK(stop.stopped_epoch() == 0);
+    CHECK(text.empty());
+  }
   SUBCASE("best weights are put back, and it says so") {
     sc::callbacks::early_stopping stop(
         {.monitor = "val_accuracy", .patience = 2, .verbose = 1, .restore_best_weights = true, .output = sink});
@@ -292,9 +298,10 @@ TEST_CASE("csv_logger writes what Python's csv module writes") {
     sc::callbacks::csv_logger log(path);
     run(model, log,
         {{{"loss", 0.30000001192092896}, {"accuracy", 0.5}, {"lr", static_cast<double>(0.001f)}},
-         {{"loss", 1e-5}, {"accuracy", 1}, {"lr", static_cast<double>(0.0001f)}}},
+         {{"loss", 0.1}, {"accuracy", 1}, {"lr", static_cast<double>(0.0001f)}}},
         false);
-    CHECK(file_text(path) == "epoch,accuracy,loss,lr\r\n0,0.5,0.30000001192092896,0.001\r\n1,1.0,1e-05,1e-04\r\n");
+    CHECK(file_text(path) ==
+          "epoch,accuracy,loss,lr\r\n0,0.5,0.30000001192092896,0.001\r\n1,1.0,0.10000000149011612,1e-04\r\n");
   }
   {
     sc::callbacks::csv_logger log(path, {.append = true});
@@ -304,7 +311,12 @@ TEST_CASE("csv_logger writes what Python's csv module writes") {
   {
     sc::callbacks::csv_logger log(path, {.separator = ";"});
     run(model, log, {{{"loss", 2}}, {{"loss", 1}, {"val_loss", 3}}}, true);
-    CHECK(file_text(path) == "epoch;loss;val_loss\r\n0;2.0;NA\r\n1;1.0;3.0\r\n");
+    CHECK(file_text(path) == "epoch;loss\r\n0;2.0\r\n1;1.0\r\n");
+  }
+  {
+    sc::callbacks::csv_logger log(path);
+    run(model, log, {{{"loss", 2}, {"val_loss", 3}}, {{"loss", 1}}}, true);
+    CHECK(file_text(path) == "epoch,loss,val_loss\r\n0,2.0,3.0\r\n1,1.0,NA\r\n");
   }
   std::remove(path.c_str());
   sc::callbacks::csv_logger nowhere("no/such/folder/log.csv");

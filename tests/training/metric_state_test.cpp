@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace sc = stagecraft;
@@ -27,13 +30,38 @@ TEST_CASE("sparse categorical accuracy takes the first of equal maxima") {
   CHECK(state.result() == doctest::Approx(0.75));
 }
 
-TEST_CASE("rows with NaN are wrong") {
-  sc::metric_state state(sc::metrics::accuracy{}, true, 3);
+// TensorFlow's argmax passes over NaN, and gives 0 for rows without any number that is finite or +infinity.
+TEST_CASE("rows with NaN") {
   float const nan = std::numeric_limits<float>::quiet_NaN();
-  float const predictions[] = {nan, 2, 1, nan, nan, nan};
-  std::int32_t const labels[] = {1, 0};
-  state.update(predictions, labels, 2);
-  CHECK(state.result() == 0);
+  float const infinity = std::numeric_limits<float>::infinity();
+  auto const score = [&](std::array<float, 3> const& prediction, std::int32_t label) {
+    sc::metric_state state(sc::metrics::accuracy{}, true, 3);
+    state.update(prediction.data(), &label, 1);
+    // The same with the row as a target whose largest column is compared.
+    sc::metric_state of_rows(sc::metrics::categorical_accuracy{}, false, 3);
+    std::array<float, 3> one_hot{};
+    one_hot[static_cast<std::size_t>(label)] = 1;
+    of_rows.update(one_hot.data(), prediction.data(), 1);
+    CHECK(of_rows.result() == state.result());
+    return state.result();
+  };
+  CHECK(score({nan, 2, 1}, 1) == 1);
+  CHECK(score({nan, 2, 1}, 0) == 0);
+  CHECK(score({2, nan, 1}, 0) == 1);
+  CHECK(score({nan, nan, nan}, 0) == 1);
+  CHECK(score({nan, nan, nan}, 2) == 0);
+  CHECK(score({nan, -infinity, -infinity}, 0) == 1);
+  CHECK(score({nan, -infinity, -infinity}, 1) == 0);
+  CHECK(score({nan, 1, infinity}, 2) == 1);
+
+  // NaN in a target: no accuracy is spoilt, a mean is, whatever the weight of its row.
+  float const zeros[]{0, 0}, targets[]{nan, 0}, weights[]{0, 1};
+  sc::metric_state error(sc::metrics::mean_absolute_error{}, false, 1);
+  error.update(zeros, targets, 2, weights);
+  CHECK(std::isnan(error.result()));
+  sc::metric_state binary(sc::metrics::binary_accuracy{}, false, 1);
+  binary.update(zeros, targets, 2);
+  CHECK(binary.result() == 0.5);
 }
 
 TEST_CASE("categorical accuracy compares argmax with argmax") {

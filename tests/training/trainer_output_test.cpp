@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 using cases::samples, cases::trainer;
 
@@ -75,6 +76,35 @@ TEST_CASE("a bar is shown again after a run that an exception ended") {
     model.evaluate(data.x, data.y, {.verbose = verbose, .callbacks = {&bar}});
   });
   CHECK(count(text, "3/3 [==============================] - ") == 1);
+}
+
+// A scheduler's line comes after "Epoch 1/2", and its learning rate not into the bar, but into the history.
+TEST_CASE("the run's own bar is the first callback") {
+  samples const data(24);
+  trainer model;
+  sc::callbacks::learning_rate_scheduler schedule([](int, double rate) { return rate; }, {.verbose = 1});
+  bool empty = true;
+  auto const look = [&](sc::logs& values) { empty = empty && values.begin() == values.end(); };
+  sc::callbacks::lambda_callback begins({.on_epoch_begin = [&](int, sc::logs& values) { look(values); },
+                                         .on_batch_begin = [&](int, sc::logs& values) { look(values); },
+                                         .on_train_begin = look});
+  std::fflush(stdout);
+  int const terminal = dup(STDOUT_FILENO);
+  std::FILE* const file = std::tmpfile();
+  dup2(fileno(file), STDOUT_FILENO);
+  auto const history = model.fit(data.x, data.y, {.epochs = 2, .callbacks = {&schedule, &begins}});
+  std::fflush(stdout);
+  dup2(terminal, STDOUT_FILENO);
+  close(terminal);
+  std::string text;
+  std::rewind(file);
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) text += static_cast<char>(c);
+  std::fclose(file);
+  CHECK(text.starts_with("Epoch 1/2\n"));
+  CHECK(count(text, "Epoch 00001") == 1);
+  CHECK(count(text, " - lr: ") == 0);
+  CHECK(history.at("lr").size() == 2);
+  CHECK(empty);
 }
 
 TEST_CASE("a file of logs") {

@@ -35,6 +35,16 @@ enum class metric_kind : unsigned char {
   return "";
 }
 
+/// The same for a metric that was asked for by its short name: Keras reports what is written.
+[[nodiscard]] constexpr std::string_view short_name(metric_kind kind) noexcept {
+  switch (kind) {
+    case metric_kind::accuracy: return "acc";
+    case metric_kind::mean_squared_error: return "mse";
+    case metric_kind::mean_absolute_error: return "mae";
+    default: return name(kind);
+  }
+}
+
 /// True when targets of this metric are class numbers, one per row.
 [[nodiscard]] constexpr bool wants_sparse_targets(metric_kind kind) noexcept {
   return kind == metric_kind::sparse_categorical_accuracy || kind == metric_kind::sparse_top_k_categorical_accuracy;
@@ -44,11 +54,14 @@ enum class metric_kind : unsigned char {
 /// an array of these (see metric_list.hpp).
 struct metric {
   metric_kind kind = metric_kind::accuracy;
-  float threshold = 0.5f;  ///< binary accuracy only
-  int k = 5;               ///< top-k accuracies only
+  float threshold = 0.5f;       ///< binary accuracy only
+  int k = 5;                    ///< top-k accuracies only
+  bool has_short_name = false;  ///< it is reported as "acc", "mse" or "mae"
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
-  [[nodiscard]] constexpr std::string_view name() const noexcept { return metrics::name(kind); }
+  [[nodiscard]] constexpr std::string_view name() const noexcept {
+    return has_short_name ? short_name(kind) : metrics::name(kind);
+  }
 
   friend constexpr bool operator==(metric const&, metric const&) = default;
 };

@@ -3,13 +3,16 @@
 // Keras counterpart: tf.keras.metrics. Level 2 of the house.
 #pragma once
 
+#include <stagecraft/metrics/acc.hpp>
 #include <stagecraft/metrics/accuracy.hpp>
 #include <stagecraft/metrics/binary_accuracy.hpp>
 #include <stagecraft/metrics/categorical_accuracy.hpp>
+#include <stagecraft/metrics/mae.hpp>
 #include <stagecraft/metrics/mean_absolute_error.hpp>
 #include <stagecraft/metrics/mean_squared_error.hpp>
 #include <stagecraft/metrics/metric.hpp>
 #include <stagecraft/metrics/metric_list.hpp>
+#include <stagecraft/metrics/mse.hpp>
 #include <stagecraft/metrics/sparse_categorical_accuracy.hpp>
 #include <stagecraft/metrics/sparse_top_k_categorical_accuracy.hpp>
 #include <stagecraft/metrics/top_k_categorical_accuracy.hpp>

@@ -61,7 +61,8 @@ class asynchronous_callbacks {
       values_of_all all;
       std::copy(results.begin(), results.end(), all.begin());
       for (int replica = 0; replica < Results::replicas; ++replica) {
-        callbacks->on_batch_begin(Kind, batch, *values);
+        logs none;
+        callbacks->on_batch_begin(Kind, batch, none);
         Results::write(all, *values, replica);
         callbacks->on_batch_end(Kind, batch, *values);
       }

@@ -18,6 +18,9 @@ class callback_list {
   explicit callback_list(std::vector<callback*> callbacks) : callbacks_(std::move(callbacks)) {}
 
   void append(callback& added) { callbacks_.push_back(&added); }
+  /// Puts the run's progress bar before all others, as Keras does: what they print or write into the logs at the end of
+  /// an epoch comes after it.
+  void prepend(callback& added) { callbacks_.insert(callbacks_.begin(), &added); }
   [[nodiscard]] bool empty() const noexcept { return callbacks_.empty(); }
 
   void set_params(callback_params const& params) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace stagecraft {
 
@@ -31,10 +32,15 @@ namespace detail {
 /// True for numbers that are neither infinite nor NaN, without <cmath>.
 [[nodiscard]] inline bool is_finite(float value) noexcept { return value - value == 0; }
 
+/// tf.math.argmax of a row: the first largest. NaN is never it, and the first column is if no number is finite or more.
 [[nodiscard]] inline int first_largest(float const* values, int width) noexcept {
   int best = 0;
-  for (int i = 1; i < width; ++i)
-    if (values[i] > values[best]) best = i;
+  float largest = std::numeric_limits<float>::lowest();
+  for (int i = 0; i < width; ++i)
+    if (values[i] > largest) {
+      largest = values[i];
+      best = i;
+    }
   return best;
 }
 
@@ -43,9 +49,10 @@ namespace detail {
 [[nodiscard]] inline bool is_first_largest(float const* values, int width, int label) noexcept {
   if (label < 0 || label >= width) return false;
   float const value = values[label];
+  if (!(value > std::numeric_limits<float>::lowest())) return first_largest(values, width) == label;
   int against = 0;
-  for (int i = 0; i < label; ++i) against += !(values[i] < value);
-  for (int i = label; i < width; ++i) against += !(values[i] <= value);
+  for (int i = 0; i < label; ++i) against += values[i] >= value;
+  for (int i = label; i < width; ++i) against += values[i] > value;
   return against == 0;
 }
 

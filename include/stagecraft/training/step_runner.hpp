@@ -58,11 +58,12 @@ class step_runner {
     [[maybe_unused]] auto const beside_steps = begin_callbacks_beside_steps();
     [[maybe_unused]] auto const calling = begin_callbacks(values);
     [[maybe_unused]] auto const feeding = feed_.start(counts_.steps);
+    [[maybe_unused]] logs none;  // what hooks get before there are results
     for (int first = 0; first < counts_.steps && !stops(); first += counts_.execution) {
       int const steps = std::min(counts_.execution, counts_.steps - first);
       model_.begin_execution();
       results.begin_execution(steps);
-      if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, values);
+      if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
       execute(first, steps, results, look);
       if constexpr (!is_asynchronous) {
         results.write(values);

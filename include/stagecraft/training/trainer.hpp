@@ -132,7 +132,7 @@ class model_trainer
     training_history history;
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
+    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.append(history);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, options.epochs, steps, validates});
@@ -169,7 +169,7 @@ class model_trainer
     loader const data(x, y, options.sample_weight, {});
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
+    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.set_model(*this);
     int const steps = evaluation_steps("x", "steps", options.steps, batches_of(data, batch_size));
     callbacks.set_params({options.verbose, 1, steps, false});
@@ -185,7 +185,7 @@ class model_trainer
     loader const data(x);
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (needs_bar(options.verbose, options.callbacks)) callbacks.append(bar);
+    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.set_model(*this);
     epoch_order const order(data.count(), false, 0);
     int const batches = order.batches(batch_size);
@@ -245,8 +245,8 @@ class model_trainer
                   batches_of(data, batch_size)) {}
     results<run_kind::evaluation> run() {
       results<run_kind::evaluation> means;
-      logs step_logs = means.make_logs();
-      callbacks_.on_test_begin(step_logs);
+      logs none, step_logs = means.make_logs();
+      callbacks_.on_test_begin(none);
       runner_.run(means, step_logs);
       callbacks_.on_test_end(step_logs);
       return means;

@@ -24,9 +24,9 @@ struct csv_logger_options {
 };
 
 /// A header `epoch,<names, sorted>` and one line per epoch, as Python's csv module writes them: numbers in their
-/// shortest form, lines ended by "\r\n". The columns are the names of the first epoch; when validation does not run in
-/// that epoch but will later, its columns come last and hold NA in the epochs without. Each line is flushed. Throws
-/// file_error E5040 when the file cannot be opened or written.
+/// shortest form, lines ended by "\r\n". The columns are the names of the first epoch, as in Keras 2.6: there are none
+/// of a validation that does not run in that epoch; one that does not run in a later epoch has NA there. Each line is
+/// flushed. Throws file_error E5040 when the file cannot be opened or written.
 class csv_logger : public callback {
  public:
   explicit csv_logger(std::string filename, csv_logger_options options = {})
@@ -56,11 +56,11 @@ class csv_logger : public callback {
       line += options_.separator;
       double const* const value = values.find(column);
       if (value == nullptr) line += "NA";
-      // Keras keeps the learning rate as a float32, whose shortest form has fewer digits.
+      // Keras's values are float32: the learning rate in its shortest form, the others as the doubles that they are.
       else if (column == "lr")
         line += stagecraft::detail::python_repr(static_cast<float>(*value));
       else
-        line += stagecraft::detail::python_repr(*value);
+        line += stagecraft::detail::python_repr(static_cast<double>(static_cast<float>(*value)));
     }
     write(line);
   }
@@ -74,18 +74,12 @@ class csv_logger : public callback {
   using file = std::unique_ptr<std::FILE, close_file>;
 
   void choose_columns(logs const& values) {
-    bool validated = false;
     for (logs::entry const& e : values) {
-      validated = validated || e.name.starts_with("val_");
       // Sorted while they come: there are few.
       std::size_t at = columns_.size();
       while (at > 0 && e.name < columns_[at - 1]) --at;
       columns_.insert(columns_.begin() + static_cast<std::ptrdiff_t>(at), e.name);
     }
-    if (validated || !params().validation) return;
-    std::size_t const count = columns_.size();
-    for (std::size_t i = 0; i < count; ++i)
-      if (columns_[i] != "lr") columns_.push_back("val_" + columns_[i]);
   }
 
   void write(std::string line) {

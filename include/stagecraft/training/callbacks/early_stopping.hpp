@@ -72,7 +72,7 @@ class early_stopping : public callback {
   }
 
   void on_train_end(logs&) override {
-    if (stopped_epoch_ < 0 || options_.verbose == 0) return;
+    if (stopped_epoch_ <= 0 || options_.verbose == 0) return;  // Keras says nothing of the first epoch
     char text[48];
     std::snprintf(text, sizeof(text), "Epoch %05d: early stopping\n", stopped_epoch_ + 1);
     options_.output(text);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// accuracy under its short name.
+// Keras counterpart: the string "acc" in compile(metrics=...). Level 2 of the house.
+#pragma once
+
+#include <stagecraft/metrics/metric.hpp>
+
+#include <string_view>
+
+namespace stagecraft::metrics {
+
+/// `accuracy`, reported as "acc" in logs and history, as Keras reports a metric under the text that asks for it.
+struct acc {
+  static constexpr std::string_view name = "acc";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy, .has_short_name = true}; }
+
+  friend constexpr bool operator==(acc const&, acc const&) = default;
+};
+
+}  // namespace stagecraft::metrics

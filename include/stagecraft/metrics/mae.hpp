@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mean_absolute_error under its short name.
+// Keras counterpart: the string "mae" in compile(metrics=...). Level 2 of the house.
+#pragma once
+
+#include <stagecraft/metrics/metric.hpp>
+
+#include <string_view>
+
+namespace stagecraft::metrics {
+
+/// `mean_absolute_error`, reported as "mae" in logs and history, as Keras reports a metric under the text that asks for it.
+struct mae {
+  static constexpr std::string_view name = "mae";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::mean_absolute_error, .has_short_name = true}; }
+
+  friend constexpr bool operator==(mae const&, mae const&) = default;
+};
+
+}  // namespace stagecraft::metrics

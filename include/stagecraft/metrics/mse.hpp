@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mean_squared_error under its short name.
+// Keras counterpart: the string "mse" in compile(metrics=...). Level 2 of the house.
+#pragma once
+
+#include <stagecraft/metrics/metric.hpp>
+
+#include <string_view>
+
+namespace stagecraft::metrics {
+
+/// `mean_squared_error`, reported as "mse" in logs and history, as Keras reports a metric under the text that asks for it.
+struct mse {
+  static constexpr std::string_view name = "mse";
+
+  constexpr operator metric() const noexcept { return {.kind = metric_kind::mean_squared_error, .has_short_name = true}; }
+
+  friend constexpr bool operator==(mse const&, mse const&) = default;
+};
+
+}  // namespace stagecraft::metrics
