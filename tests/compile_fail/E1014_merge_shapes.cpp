@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// E1014: the inputs of a merging layer have different shapes.
-// expect-error: layer 'add' expects inputs of one shape, but input 0 has (32,) and input 1 has (64,)
+// E1014: the inputs of a merging layer have shapes that do not fit.
+// expect-error: layer 'add' expects inputs whose shapes fit, but input 0 has (32,) and input 1 has (64,)
 // expect-error: [E1014] (E1014_merge_shapes.cpp:15)
 #include <stagecraft/pipeline.hpp>
 

@@ -46,20 +46,27 @@ def steps(name, model, x, y):
 
 def shared_model():
     """in(6) -> shared(6, tanh) -> shared -> left(4, relu)  \\
-                                \\-> right(3, sigmoid)       concatenate -> out(5)"""
+                                \\-> right(3, sigmoid)       concatenate -> ... -> out(5)"""
     x = tf.keras.Input((6,), name="in")
     shared = layers.Dense(6, "tanh", name="shared")
     first = shared(x)
     second = shared(first)
     left = layers.Dense(4, "relu", name="left")(second)
     right = layers.Dense(3, "sigmoid", name="right")(first)
-    out = layers.Dense(5, name="out")(layers.Concatenate(name="concatenate")([left, right]))
+    joined = layers.Concatenate(name="concatenate")([left, right])
+    gate = layers.Dense(1, name="gate")(first)
+    gated = layers.Multiply()([joined, gate])
+    mixed = 1 - (joined * gate + gated / 4) - joined / (gate * gate + 2)
+    table = layers.Add()([layers.Reshape((7, 1))(mixed), joined])
+    out = layers.Dense(5, name="out")(layers.Flatten()(layers.Maximum()([table, mixed])))
     return tf.keras.Model(x, out, name="shared_model")
 
 
 x, y = numbers.normal(STEPS * BATCH, 6), numbers.integers(STEPS * BATCH, high=5)
-file.comment("shared_model: a = shared(in), b = shared(a), out = out(concatenate(left(b), right(a))); shared: 6")
-file.comment("  tanh, left: 4 relu,")
+file.comment("shared_model: a = shared(in), b = shared(a), joined = concatenate(left(b), right(a)), gate = gate(a),")
+file.comment("  mixed = 1 - (joined * gate + multiply(joined, gate) / 4) - joined / (gate * gate + 2),")
+file.comment("  out = out(flatten(maximum(add(reshape(mixed), joined), mixed))), reshaped to (7, 1); shared: 6")
+file.comment("  tanh, gate: 1 linear, left: 4 relu,")
 file.comment("  right: 3 sigmoid, out: 5 linear; sparse categorical cross-entropy from logits.")
 model = shared_model()
 model.compile(SGD(0.1), losses.SparseCategoricalCrossentropy(from_logits=True))

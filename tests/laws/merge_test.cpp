@@ -32,8 +32,20 @@ void check_merge() {
   laws::check_gradients<merged_with_itself<Layer>>();
 }
 
+/// Inputs that are repeated: along the last axis, along axes in front that they do not have, along both.
+struct repeated : sc::functional<repeated> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(3, 4);
+    auto a = dense(5, sc::tanh)(x), gate = dense(1, sc::sigmoid)(x), row = dense(5)(flatten()(x));
+    auto one = dense(1)(row);
+    auto merged = add()(multiply()(a, gate, row), maximum()(gate, a, one), subtract()(one, a), average()(row, gate));
+    return dense(2)(merged + a / (gate + 1) - gate * a);
+  }
+};
+
 }  // namespace
 
+TEST_CASE("inputs of different shapes") { laws::check_gradients<repeated>(); }
 TEST_CASE("add") { check_merge<add>(); }
 TEST_CASE("subtract") { check_merge<subtract>(); }
 TEST_CASE("multiply") { check_merge<multiply>(); }

@@ -38,6 +38,12 @@ struct merges_model : sc::functional<merges_model> {
   static constexpr auto build(auto& model) {
     auto x = model.input(3, 4);
     auto a = dense(4, sc::tanh)(x), b = dense(4, sc::sigmoid)(x), c = dense(4)(x);
+    // Repeated along the last axis, the axes in front, one between, and by operators.
+    auto gate = dense(1, sc::sigmoid)(x), row = dense(4)(flatten()(x));
+    auto all = multiply()(subtract()(a, gate), average()(row, a, gate), maximum()(b, gate, row));
+    auto middle = add()(reshape(3, 1, 4)(a), reshape(1, 1, 4)(row), reshape(1, 3, 4)(b));
+    auto operated = 1 - (a * gate + gate * 2) / (2 - gate) - 1 / (gate + 3) + b / (1 + gate) + all;
+    c = c + operated - dense(4)(reshape(3, 12)(middle * 0.5)) / 4;
     auto sums = add()(subtract()(a, b), average()(a, b, c), maximum()(b, c, a));
     return dense(2)(concatenate(1)(multiply()(sums, c), add()(a, a), concatenate()(dense(2)(a), dense(2)(b))));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Add, subtract, multiply, average, maximum: inputs of one shape.
+// Add, subtract, multiply, average, maximum: inputs of one shape, or of shapes that are repeated.
 #include "layer_rules.hpp"
 
 #include <stagecraft/layers/add.hpp>
@@ -19,6 +19,9 @@ constexpr bool merges() {
   static_assert(rules_of(L{}, in, in).gives(in));
   static_assert(rules_of(L{}, in, in).weights.count == 0);
   static_assert(rules_of(L{}, in, in).flops == 20);
+  static_assert(rules_of(L{}, in, sc::shape(5)).gives(in) && rules_of(L{}, sc::shape(1), in).gives(in));
+  static_assert(rules_of(L{}, sc::shape(4, 1), sc::shape(3, 1, 5)).gives({3, 4, 5}));
+  static_assert(rules_of(L{}, sc::shape(4, 1), sc::shape(3, 1, 5)).flops == 60);
   static_assert(rules_of(L{}, in).problem.code == 1001);
   static_assert(rules_of(L{}, in, sc::shape(5, 4)).problem.code == 1014);
   static_assert(rules_of(L{}, in, sc::shape(4, 5, 1)).problem.code == 1014);
@@ -30,7 +33,8 @@ static_assert(rules_of(add{}, sc::shape(3), sc::shape(3), sc::shape(3)).gives({3
 static_assert(rules_of(add{}, sc::shape(3), sc::shape(3), sc::shape(3)).flops == 6);
 static_assert(
     rules_of(add{}, sc::shape(3), sc::shape(3), sc::shape(4))
-        .says("layer 'the_layer' expects inputs of one shape, but input 0 has (3,) and input 2 has (4,) [E1014]"));
+        .says("layer 'the_layer' expects inputs whose shapes fit, but input 0 has (3,) and input 2 has (4,); axes are "
+              "compared from the last one, and are equal or one of them is 1 [E1014]"));
 static_assert(rules_of(subtract{}, sc::shape(3), sc::shape(3), sc::shape(3))
                   .says("layer 'the_layer' takes 2 inputs, but is called with 3 [E1001]"));
 static_assert(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models with shared layers, branches and nested models, against real Keras.
+// Models with shared layers, branches, operators, inputs that are repeated, and nested models, against real Keras.
 #include "golden_trainer.hpp"
 
 namespace {
@@ -12,7 +12,12 @@ struct shared_model : sc::functional<shared_model> {
     auto second = shared(first);
     auto left = dense(4, sc::relu, {.name = "left"})(second);
     auto right = dense(3, sc::sigmoid, {.name = "right"})(first);
-    return dense(5, {.name = "out"})(concatenate()(left, right));
+    auto joined = concatenate()(left, right);
+    auto gate = dense(1, {.name = "gate"})(first);
+    auto gated = multiply()(joined, gate);
+    auto mixed = 1 - (joined * gate + gated / 4) - joined / (gate * gate + 2);
+    auto table = add()(reshape(7, 1)(mixed), joined);
+    return dense(5, {.name = "out"})(flatten()(maximum()(table, mixed)));
   }
 };
 

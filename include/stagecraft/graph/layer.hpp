@@ -166,7 +166,8 @@ struct layer : layer_base {
 
     detail::call_record record{};
     record.layer = &self;
-    record.class_name = Derived::class_name;
+    record.class_name = record.default_name = Derived::class_name;
+    if constexpr (requires { Derived::default_name; }) record.default_name = Derived::default_name;
     record.type = tag_of<Derived>;
     record.inputs = given;
     record.shape = given[0].shape();

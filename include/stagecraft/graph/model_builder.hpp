@@ -32,6 +32,7 @@ struct layer_collector {
 struct call_record {
   layer_base* layer;
   std::string_view class_name;
+  std::string_view default_name;  // what the default name of the layer is made from
   type_tag const* type;
   std::span<symbolic_tensor const> inputs;
   stagecraft::shape shape;
@@ -236,7 +237,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
     return layer.layer_id = known[scope.next_layer++];
   if (layer.layer_name.empty()) {
     auto& counter = counter_of(record.type);
-    if (counter.name < 0) counter.name = names_.counter_of(record.class_name);
+    if (counter.name < 0) counter.name = names_.counter_of(record.default_name);
     layer.layer_id = add_layer(names_.next(counter.name), record.class_name, record.type);
   } else {
     layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type);

@@ -6,7 +6,7 @@
 
 namespace stagecraft::layers {
 
-/// Adds two or more inputs of one shape, element by element.
+/// Adds two or more inputs element by element; shapes that differ are repeated, see merge.
 /// Called as `add{}(a, b)` or `add{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
 /// Definition: Keras API, layers/merging_layers/add.
 struct add : merge<add> {

@@ -6,7 +6,7 @@
 
 namespace stagecraft::layers {
 
-/// The mean of two or more inputs of one shape, element by element.
+/// The mean of two or more inputs element by element; shapes that differ are repeated, see merge.
 /// Called as `average{}(a, b)` or `average{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
 /// Definition: Keras API, layers/merging_layers/average.
 struct average : merge<average> {

@@ -40,6 +40,7 @@
 #include <stagecraft/layers/spatial_dropout1d.hpp>
 #include <stagecraft/layers/spatial_dropout2d.hpp>
 #include <stagecraft/layers/subtract.hpp>
+#include <stagecraft/layers/tf_op_lambda.hpp>
 #include <stagecraft/layers/thresholded_re_lu.hpp>
 #include <stagecraft/layers/up_sampling1d.hpp>
 #include <stagecraft/layers/up_sampling2d.hpp>

@@ -6,7 +6,7 @@
 
 namespace stagecraft::layers {
 
-/// The maximum of two or more inputs of one shape, element by element.
+/// The maximum of two or more inputs element by element; shapes that differ are repeated, see merge.
 /// Called as `maximum{}(a, b)` or `maximum{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
 /// Definition: Keras API, layers/merging_layers/maximum.
 struct maximum : merge<maximum> {

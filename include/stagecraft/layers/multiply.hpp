@@ -6,7 +6,7 @@
 
 namespace stagecraft::layers {
 
-/// Multiplies two or more inputs of one shape, element by element.
+/// Multiplies two or more inputs element by element; shapes that differ are repeated, see merge.
 /// Called as `multiply{}(a, b)` or `multiply{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
 /// Definition: Keras API, layers/merging_layers/multiply.
 struct multiply : merge<multiply> {

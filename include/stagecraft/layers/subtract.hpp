@@ -6,7 +6,7 @@
 
 namespace stagecraft::layers {
 
-/// Its first input minus its second; exactly two inputs of one shape.
+/// Its first input minus its second; exactly two inputs, whose shapes are repeated, see merge.
 /// Called as `subtract{}(a, b)` or `subtract{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
 /// Definition: Keras API, layers/merging_layers/subtract.
 struct subtract : merge<subtract, 2> {

@@ -188,11 +188,30 @@ constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs c
 constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false};
 }
-constexpr call_needs needs_of(layers::add const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false, .adds_exactly = true};
+namespace detail {
+
+/// Whether all inputs have the output's shape; the gradients of others are sums.
+constexpr bool has_one_shape(layer_inputs const& in) {
+  bool result = true;
+  for (int i = 1; i < in.size(); ++i) result = result && in[i] == in[0];
+  return result;
 }
-constexpr call_needs needs_of(layers::subtract const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false, .adds_exactly = true};
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::add const&, layer_inputs const& in, int, execution_mode) {
+  return {.input = false, .output = false, .adds_exactly = detail::has_one_shape(in)};
+}
+constexpr call_needs needs_of(layers::subtract const&, layer_inputs const& in, int, execution_mode) {
+  return {.input = false, .output = false, .adds_exactly = detail::has_one_shape(in)};
+}
+/// A sum's gradient needs no operand, and neither does that of a tensor times or divided by a number.
+template <tensor_operator Operator>
+constexpr call_needs needs_of(layers::tf_op_lambda<Operator> const& layer, layer_inputs const& in, int,
+                              execution_mode) {
+  constexpr bool is_sum = Operator == tensor_operator::add || Operator == tensor_operator::subtract;
+  bool const is_scaled = Operator == tensor_operator::multiply ? in.size() == 1 : layer.number_place == 1;
+  return {.input = !is_sum && !is_scaled, .output = false, .adds_exactly = is_sum && detail::has_one_shape(in)};
 }
 constexpr call_needs needs_of(layers::average const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false};

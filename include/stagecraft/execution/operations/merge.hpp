@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of the merging layers on the host: add, subtract, multiply, average, maximum. Level 5.
+// The steps of the merging layers on the host: add, subtract, multiply, average, maximum; and of operators. Level 5.
 #pragma once
 
 #include <stagecraft/execution/operation.hpp>
+#include <stagecraft/execution/operations/broadcast.hpp>
+#include <stagecraft/kernels/broadcast.hpp>
 #include <stagecraft/kernels/elementwise.hpp>
 #include <stagecraft/layers/add.hpp>
 #include <stagecraft/layers/average.hpp>
 #include <stagecraft/layers/maximum.hpp>
 #include <stagecraft/layers/multiply.hpp>
 #include <stagecraft/layers/subtract.hpp>
+#include <stagecraft/layers/tf_op_lambda.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -17,8 +20,8 @@ namespace stagecraft {
 
 namespace detail {
 
-/// What the merging layers have in common. `Rule` says `forward(inputs, count, y, n)` and
-/// `backward<Add>(inputs, count, which, dy, dx, n)`.
+/// What the merging layers have in common. For inputs of one shape, `Rule` says `forward(inputs, count, y, n)` and
+/// `backward<Add>(inputs, count, which, dy, dx, n)`; for others, `Rule::broadcast` says what becomes of elements.
 template <class Rule>
 struct merge_operation {
   static constexpr bool divides = true;
@@ -39,21 +42,36 @@ struct merge_operation {
 
   template <class Call>
   static void forward(Call const& call) {
+    if constexpr (broadcast_operation<Call>::needed)
+      return broadcast_operation<Call>::template forward<typename Rule::broadcast>(call);
+    else
+      return forward_of_one_shape(call);
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    if constexpr (broadcast_operation<Call>::needed)
+      return broadcast_operation<Call>::template backward<typename Rule::broadcast>(call);
+    else
+      return backward_of_one_shape(call);
+  }
+
+ private:
+  template <class Call>
+  static void forward_of_one_shape(Call const& call) {
     auto const [first, last] = call.elements(floats<Call>);
     Rule::template forward<typename Call::architecture>(inputs(call, first).data(), Call::input_count,
                                                         call.output() + first, last - first);
   }
 
   template <class Call>
-  static void backward(Call const& call) {
+  static void backward_of_one_shape(Call const& call) {
     auto const range = call.elements(floats<Call>);
     auto const x = inputs(call, range.first);
     [&]<int... Index>(std::integer_sequence<int, Index...>) {
       (input_backward<Index>(call, x.data(), range), ...);
     }(std::make_integer_sequence<int, Call::input_count>{});
   }
-
- private:
   template <int Index, class Call>
   static void input_backward(Call const& call, float const* const* x, kernels::share::range const& range) {
     if constexpr (Call::wants_input_gradient(Index))
@@ -64,6 +82,8 @@ struct merge_operation {
 };
 
 struct add_rule {
+  using broadcast = kernels::broadcast_add;
+
   template <class Arch>
   static void forward(float const* const* x, int count, float* y, long long n) {
     kernels::add<Arch>(x, count, y, n);
@@ -75,6 +95,8 @@ struct add_rule {
 };
 
 struct subtract_rule {
+  using broadcast = kernels::broadcast_subtract;
+
   template <class Arch>
   static void forward(float const* const* x, int, float* y, long long n) {
     kernels::subtract<Arch>(x[0], x[1], y, n);
@@ -86,6 +108,8 @@ struct subtract_rule {
 };
 
 struct average_rule {
+  using broadcast = kernels::broadcast_average;
+
   template <class Arch>
   static void forward(float const* const* x, int count, float* y, long long n) {
     kernels::average<Arch>(x, count, y, n);
@@ -97,6 +121,8 @@ struct average_rule {
 };
 
 struct multiply_rule {
+  using broadcast = kernels::broadcast_multiply;
+
   template <class Arch>
   static void forward(float const* const* x, int count, float* y, long long n) {
     kernels::multiply<Arch>(x, count, y, n);
@@ -108,6 +134,8 @@ struct multiply_rule {
 };
 
 struct maximum_rule {
+  using broadcast = kernels::broadcast_maximum;
+
   template <class Arch>
   static void forward(float const* const* x, int count, float* y, long long n) {
     kernels::maximum<Arch>(x, count, y, n);
@@ -118,7 +146,38 @@ struct maximum_rule {
   }
 };
 
+/// Operators take the loops for operands of any shape; a number is an operand of one element.
+template <class Rule>
+struct operator_operation {
+  static constexpr bool divides = true;
+
+  template <class Call>
+  static constexpr long long workspace() {
+    return 0;
+  }
+  template <class Call>
+  static void forward(Call const& call) {
+    broadcast_operation<Call>::template forward<Rule>(call);
+  }
+  template <class Call>
+  static void backward(Call const& call) {
+    broadcast_operation<Call>::template backward<Rule>(call);
+  }
+};
+
 }  // namespace detail
+
+template <>
+struct operation<layers::tf_op_lambda<tensor_operator::add>> : detail::operator_operation<kernels::broadcast_add> {};
+template <>
+struct operation<layers::tf_op_lambda<tensor_operator::subtract>>
+    : detail::operator_operation<kernels::broadcast_subtract> {};
+template <>
+struct operation<layers::tf_op_lambda<tensor_operator::multiply>>
+    : detail::operator_operation<kernels::broadcast_multiply> {};
+template <>
+struct operation<layers::tf_op_lambda<tensor_operator::divide>>
+    : detail::operator_operation<kernels::broadcast_divide> {};
 
 template <>
 struct operation<layers::add> : detail::merge_operation<detail::add_rule> {};

@@ -17,5 +17,6 @@
 #include <stagecraft/program/lowering/prelu.hpp>
 #include <stagecraft/program/lowering/recomputation_checkpoint.hpp>
 #include <stagecraft/program/lowering/separable_convolution.hpp>
+#include <stagecraft/program/lowering/tf_op_lambda.hpp>
 #include <stagecraft/program/lowering/up_sampling.hpp>
 #include <stagecraft/program/lowering/views.hpp>

@@ -8,19 +8,20 @@
 #include <stagecraft/layers/maximum.hpp>
 #include <stagecraft/layers/multiply.hpp>
 #include <stagecraft/layers/subtract.hpp>
+#include <stagecraft/program/lowering/broadcast.hpp>
 #include <stagecraft/program/lowering/lowering.hpp>
 
 namespace stagecraft {
 
 namespace detail {
 
-/// The inputs' tensors, by their positions.
+/// The inputs' tensors, by their positions, with as many elements as the output.
 template <class Call>
 struct merge_inputs {
   int tensors[Call::input_count]{};
 
   constexpr explicit merge_inputs(lowered_step& step) {
-    for (int i = 0; i < Call::input_count; ++i) tensors[i] = Call::input(step, i);
+    for (int i = 0; i < Call::input_count; ++i) tensors[i] = append_broadcast_input<Call>(step, i);
   }
 };
 
@@ -33,12 +34,8 @@ constexpr void append_merged_inputs(lowered_step& step, map_function function) {
 /// The output's gradient is each input's, times `factor(input)`.
 template <class Call, class Factor>
 constexpr void append_scaled_gradients(lowered_step& step, Factor const& factor) {
-  for (int i = 0; i < Call::input_count; ++i) {
-    if (!Call::wants_input_gradient(i)) continue;
-    float const scale = factor(i);
-    append_map(step, scale == 1 ? map_function::copy : map_function::scale, Call::input_gradient(step, i),
-               {{Call::output_gradient(step)}}, {scale});
-  }
+  for (int i = 0; i < Call::input_count; ++i)
+    if (Call::wants_input_gradient(i)) append_scaled_gradient<Call>(step, i, factor(i));
 }
 
 /// The output's gradient where the input with number `which` is the first of the largest. One operation compares it
@@ -46,7 +43,7 @@ constexpr void append_scaled_gradients(lowered_step& step, Factor const& factor)
 template <class Call>
 constexpr void append_maximum_gradient(lowered_step& step, merge_inputs<Call> const& inputs, int which) {
   int gradient = Call::output_gradient(step);
-  int const result = Call::input_gradient(step, which);
+  int const result = elementwise_gradient<Call>(step, which);
   constexpr int others = tile_operation::most_inputs - 2;
   for (int next = 0; next < Call::input_count;) {
     tile_operation& operation = append_map(step, map_function::maximum_gradient, result, {{gradient}});
@@ -68,6 +65,7 @@ constexpr void append_maximum_gradient(lowered_step& step, merge_inputs<Call> co
     for (int i = 0; i < operation.input_count; ++i) operation.sizes[2 * i] = 1;
     gradient = result;
   }
+  append_gradient_sums<Call>(step, which, result);
 }
 
 }  // namespace detail
@@ -88,7 +86,8 @@ template <>
 struct lowering<layers::subtract> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
-    append_map(step, map_function::subtract, Call::output(step), {{Call::input(step, 0)}, {Call::input(step, 1)}});
+    detail::merge_inputs<Call> const inputs(step);
+    append_map(step, map_function::subtract, Call::output(step), {{inputs.tensors[0]}, {inputs.tensors[1]}});
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
@@ -130,7 +129,9 @@ struct lowering<layers::multiply> {
       int count = 1;
       for (int i = 0; i < Call::input_count; ++i)
         if (i != which) factors[count++] = inputs.tensors[i];
-      append_merge(step, map_function::multiply, Call::input_gradient(step, which), factors, count);
+      int const gradient = detail::elementwise_gradient<Call>(step, which);
+      append_merge(step, map_function::multiply, gradient, factors, count);
+      detail::append_gradient_sums<Call>(step, which, gradient);
     }
   }
 };

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arithmetic on symbolic tensors: a + b, 2 * a. Keras makes a layer of each, a TFOpLambda. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/broadcast.hpp>
+#include <concepts>
+#include <string_view>
+
+namespace stagecraft {
+
+enum class tensor_operator : unsigned char { add, subtract, multiply, divide };
+
+namespace layers {
+
+/// One operator between two tensors, or a tensor and a number. Not called by name: `a + b`, `1 - a`.
+///
+/// Shapes as TensorFlow broadcasts them: tensors of one rank (the batch is an axis), whose axes are equal or 1; the
+/// merging layers also take tensors of different ranks. No weights.
+/// Errors: E1064 shapes that do not fit.
+/// Definition: Keras, layers/core, TFOpLambda.
+template <tensor_operator Operator>
+struct tf_op_lambda : layer<tf_op_lambda<Operator>> {
+  static constexpr std::string_view class_name = "TFOpLambda";
+  static constexpr std::string_view default_name = Operator == tensor_operator::add        ? "tf.__operators__.add"
+                                                   : Operator == tensor_operator::subtract ? "tf.math.subtract"
+                                                   : Operator == tensor_operator::multiply ? "tf.math.multiply"
+                                                                                           : "tf.math.truediv";
+  static constexpr int no_number = -1;
+
+  float number = 0;
+  int number_place = no_number;  ///< which operand the number is
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (in.size() == 1) return in[0];
+    detail::broadcast_shape const merged(in[0], in[1]);
+    if (!merged.fits || in[0].rank() != in[1].rank())
+      return in.error(1064, "is an operator between tensors of shapes ", in[0], " and ", in[1],
+                      ", which do not fit; axes are equal or one of them is 1, ",
+                      "and only layers such as add{} and multiply{} take tensors of different ranks");
+    return merged.result;
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    return in.size() == 1 ? in[0].size() : detail::broadcast_shape(in[0], in[1]).result.size();
+  }
+};
+
+}  // namespace layers
+
+namespace detail {
+
+template <tensor_operator Operator>
+constexpr symbolic_tensor operate(first_tensor const& tensor, float number, int place) {
+  layers::tf_op_lambda<Operator> operation;
+  operation.number = number;
+  operation.number_place = place;
+  return operation(tensor);
+}
+
+template <class T>
+concept Number = std::integral<T> || std::floating_point<T>;
+
+}  // namespace detail
+
+// Found by the tensors that they are called with.
+constexpr symbolic_tensor operator+(detail::first_tensor a, symbolic_tensor b) {
+  return layers::tf_op_lambda<tensor_operator::add>{}(a, b);
+}
+constexpr symbolic_tensor operator-(detail::first_tensor a, symbolic_tensor b) {
+  return layers::tf_op_lambda<tensor_operator::subtract>{}(a, b);
+}
+constexpr symbolic_tensor operator*(detail::first_tensor a, symbolic_tensor b) {
+  return layers::tf_op_lambda<tensor_operator::multiply>{}(a, b);
+}
+constexpr symbolic_tensor operator/(detail::first_tensor a, symbolic_tensor b) {
+  return layers::tf_op_lambda<tensor_operator::divide>{}(a, b);
+}
+constexpr symbolic_tensor operator+(detail::first_tensor a, detail::Number auto b) {
+  return detail::operate<tensor_operator::add>(a, static_cast<float>(b), 1);
+}
+constexpr symbolic_tensor operator-(detail::first_tensor a, detail::Number auto b) {
+  return detail::operate<tensor_operator::subtract>(a, static_cast<float>(b), 1);
+}
+constexpr symbolic_tensor operator*(detail::first_tensor a, detail::Number auto b) {
+  return detail::operate<tensor_operator::multiply>(a, static_cast<float>(b), 1);
+}
+constexpr symbolic_tensor operator/(detail::first_tensor a, detail::Number auto b) {
+  return detail::operate<tensor_operator::divide>(a, static_cast<float>(b), 1);
+}
+constexpr symbolic_tensor operator+(detail::Number auto a, detail::first_tensor b) {
+  return detail::operate<tensor_operator::add>(b, static_cast<float>(a), 0);
+}
+constexpr symbolic_tensor operator-(detail::Number auto a, detail::first_tensor b) {
+  return detail::operate<tensor_operator::subtract>(b, static_cast<float>(a), 0);
+}
+constexpr symbolic_tensor operator*(detail::Number auto a, detail::first_tensor b) {
+  return detail::operate<tensor_operator::multiply>(b, static_cast<float>(a), 0);
+}
+constexpr symbolic_tensor operator/(detail::Number auto a, detail::first_tensor b) {
+  return detail::operate<tensor_operator::divide>(b, static_cast<float>(a), 0);
+}
+
+}  // namespace stagecraft
