@@ -85,18 +85,24 @@ struct host_call {
   /// them and has no part in the loss, so no gradient comes from there.
   [[nodiscard]] int valid_samples() const { return memory.valid_samples; }
 
-  /// The part of the work that is for the calling thread; all of it if the operation does not divide its work.
+  /// The part of the work that this call is for: all of it, but for the parts of `divide` and in operations that are
+  /// divided as a whole.
   [[nodiscard]] kernels::share share() const {
     if constexpr (Plan::threads > 1)
       return memory.share;
     else
       return {};
   }
-  /// This thread's part of `floats` floats, in whole cache lines.
+  /// This part of `floats` floats, in whole cache lines.
   [[nodiscard]] kernels::share::range elements(long long floats) const { return share().of(floats, 16); }
-  /// Waits for the other threads, inside an operation that divides its work.
-  void synchronize() const {
-    if constexpr (Plan::threads > 1) memory.team->synchronize();
+  /// Calls `work(part)` for each part of the work, on any thread, and waits until all are done: `part` is this call
+  /// with a share of its own. What is in the workspace does not last until the next one.
+  template <class Work>
+  void divide(Work const& work) const {
+    if constexpr (Plan::threads > 1)
+      detail::divide(memory, [&](host_memory const& own) { work(host_call{own}); });
+    else
+      work(*this);
   }
 
   host_memory const& memory;

@@ -2,7 +2,7 @@
 // The memory that the host's steps work on. Level 5.
 #pragma once
 
-#include <stagecraft/execution/thread_team.hpp>
+#include <stagecraft/execution/sharing_team.hpp>
 #include <stagecraft/kernels/share.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -58,13 +58,27 @@ struct host_memory {
   int accumulated = 0;           ///< micro-batches of this weight update before this one
   std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
-  int valid_samples = 0;        ///< samples of this step; the rest of the batch only fills it
-  kernels::share share = {};    ///< which of the threads this is
-  thread_team* team = nullptr;  ///< null if there is one thread only
+  int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
+  kernels::share share = {};               ///< which part of the work this is
+  sharing_team::member* member = nullptr;  ///< null if there is one thread only
   // Of emulated IPUs.
   operation_cost* counted = nullptr;  ///< of the pass or the weight update
   tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
   float* held_gradients = nullptr;    ///< room of the device, where gradients are rounded before they are added
 };
+
+namespace detail {
+
+/// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done.
+template <class Part>
+void divide(host_memory const& memory, Part const& part) {
+  memory.member->divide([&](int number) {
+    host_memory own = memory;
+    own.share = {number, memory.member->pieces()};
+    part(own);
+  });
+}
+
+}  // namespace detail
 
 }  // namespace stagecraft

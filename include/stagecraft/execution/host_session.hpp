@@ -6,9 +6,9 @@
 #include <stagecraft/execution/host.hpp>
 #include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/host_threads.hpp>
+#include <stagecraft/execution/host_update.hpp>
 #include <stagecraft/execution/loss_step.hpp>
 #include <stagecraft/execution/operations/operations.hpp>
-#include <stagecraft/execution/parameter_update.hpp>
 #include <stagecraft/execution/session_shape.hpp>
 #include <stagecraft/execution/step_view.hpp>
 #include <stagecraft/execution/weight_layout.hpp>
@@ -88,16 +88,13 @@ class host_session : public session_shape<M, Training> {
   /// weight has changed.
   template <class Look>
   void train_step(Look&& look) {
-    threads_.run(memory_, workspace_floats(), [this, &look](host_memory const& memory) {
-      if (!run_forward<training_plan>(memory)) return;
-      if constexpr (accumulation_steps > 1) begin_micro_batch(memory);
-      if (memory.share.is_first()) {
-        run_losses<training_plan>(std::make_index_sequence<output_count>{});
-        look();
-      }
-      if (!host_threads<threads>::synchronize(memory) || !run_backward(memory)) return;
-      if (memory.accumulated + 1 == accumulation_steps) run_updates(memory, std::make_index_sequence<storage.count>{});
-    });
+    auto const find_losses = [this, &look] {
+      run_losses<training_plan>(std::make_index_sequence<output_count>{});
+      look();
+    };
+    threads_.run(
+        memory_, workspace_floats(), [&find_losses](host_memory const& memory) { run_training(memory, find_losses); },
+        [](host_memory const& memory) { run_training(memory, [] {}); });
     ++memory_.step;
     if (++memory_.accumulated == accumulation_steps) {
       ++memory_.update;
@@ -143,16 +140,19 @@ class host_session : public session_shape<M, Training> {
 
   /// Forward step and losses, as in evaluation.
   void test_step() {
-    threads_.run(memory_, workspace_floats(), [](host_memory const& memory) { run_forward<inference_plan>(memory); });
+    constexpr auto run = [](host_memory const& memory) { run_forward<inference_plan>(memory); };
+    threads_.run(memory_, workspace_floats(), run, run);
     run_losses<inference_plan>(std::make_index_sequence<output_count>{});
   }
 
   /// Forward step alone.
   void predict_step() {
-    threads_.run(memory_, workspace_floats(), [](host_memory const& memory) {
-      if (run_forward<inference_plan>(memory))
-        finish_outputs<inference_plan>(memory, memory.share, std::make_index_sequence<output_count>{});
-    });
+    constexpr auto run = [](host_memory const& memory) {
+      if (!run_forward<inference_plan>(memory)) return;
+      if constexpr (outputs_are_finished(std::make_index_sequence<output_count>{}))
+        team::divide(memory, finish_predictions);
+    };
+    threads_.run(memory_, workspace_floats(), run, run);
   }
 
   [[nodiscard]] float learning_rate() const { return memory_.learning_rate; }
@@ -186,6 +186,8 @@ class host_session : public session_shape<M, Training> {
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   using step_function = void (*)(host_memory const&);
+  using team = host_threads<threads>;
+  using update = detail::host_update<training_plan>;
 
   [[nodiscard]] step_view<host_session> view(int step, bool training) {
     return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
@@ -198,33 +200,22 @@ class host_session : public session_shape<M, Training> {
   template <class Plan, std::size_t Call>
   static void forward_step(host_memory const& memory) {
     using steps = operation<layer_t<M, static_cast<int>(Call)>>;
-    if (detail::takes_part<steps>(memory)) steps::forward(host_call<Plan, static_cast<int>(Call)>{memory});
+    team::template step<steps>(
+        memory, [](host_memory const& own) { steps::forward(host_call<Plan, static_cast<int>(Call)>{own}); });
   }
   template <std::size_t Call>
   static void backward_step(host_memory const& memory) {
     using steps = operation<layer_t<M, static_cast<int>(Call)>>;
     if constexpr (training_plan::program.calls[Call].needs_gradient) {
       using call = host_call<training_plan, static_cast<int>(Call)>;
-      if (detail::takes_part<steps>(memory)) steps::backward(call{memory});
-      if constexpr (adds_own_gradients(Call)) {
-        if (!host_threads<threads>::synchronize(memory)) return;
-        add_own_gradients(call{memory}, std::make_index_sequence<static_cast<std::size_t>(call::input_count)>{});
-      }
-      if constexpr (training_plan::accumulates_halves && call::parameter_count > 0) {
-        if (!host_threads<threads>::synchronize(memory)) return;
-        for_each_parameter<Call>([&]<std::size_t Parameter>() {
-          detail::parameter_update<training_plan, Parameter>::accumulate(memory, training_plan::gradients.shift[Call],
-                                                                         memory.share.of(storage.size[Parameter], 16));
+      team::template step<steps>(memory, [](host_memory const& own) { steps::backward(call{own}); });
+      if constexpr (adds_own_gradients(Call))
+        team::divide(memory, [](host_memory const& own) {
+          add_own_gradients(call{own}, std::make_index_sequence<static_cast<std::size_t>(call::input_count)>{});
         });
-      }
+      if constexpr (training_plan::accumulates_halves && call::parameter_count > 0)
+        team::divide(memory, update::template accumulate_halves<Call>);
     }
-  }
-  template <std::size_t Call, class Each>
-  static void for_each_parameter(Each const& each) {
-    constexpr auto const& layer = graph.layer_of(static_cast<int>(Call));
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<at(layer.first_parameter) + Index>(), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(layer.parameter_count)>{});
   }
   /// Whether gradients of a call have been written to places of their own.
   static constexpr bool adds_own_gradients(std::size_t call) {
@@ -266,14 +257,24 @@ class host_session : public session_shape<M, Training> {
   }
   using call_indices = std::make_index_sequence<graph.calls.size()>;
 
-  // False if the first thread has failed: then the others have nothing more to do.
+  // What each thread does; `alone` on the first one only, for all.
+  template <class Alone>
+  static void run_training(host_memory const& memory, Alone const& find_losses) {
+    if (!run_forward<training_plan>(memory)) return;
+    if constexpr (accumulation_steps > 1) team::divide(memory, update::begin_micro_batch);
+    team::alone(memory, find_losses);
+    if (!run_backward(memory) || memory.accumulated + 1 != accumulation_steps) return;
+    if constexpr (update::has_work()) team::divide(memory, update::run);
+  }
+
+  // False if a thread has failed: then the others have nothing more to do.
   template <class Plan>
   static bool run_forward(host_memory const& memory) {
     static constexpr auto steps = forward_table<Plan>(call_indices{});
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (Plan::program.calls[i].needs.view || graph.calls[i].is_input) continue;
       steps[i](memory);
-      if (!host_threads<threads>::synchronize(memory)) return false;
+      if (!team::goes_on(memory)) return false;
     }
     return true;
   }
@@ -284,7 +285,7 @@ class host_session : public session_shape<M, Training> {
       auto const& planned = training_plan::program.calls[i];
       if (!planned.needs_gradient || planned.needs.view) continue;
       steps[i](memory);
-      if (!host_threads<threads>::synchronize(memory)) return false;
+      if (!team::goes_on(memory)) return false;
     }
     return true;
   }
@@ -293,14 +294,22 @@ class host_session : public session_shape<M, Training> {
   void run_losses(std::index_sequence<Output...>) {
     total_loss_ = 0;
     (run_loss<Plan, Output>(), ...);
-    finish_outputs<Plan>(memory_, {}, std::index_sequence<Output...>{});
+    finish_outputs<Plan>(memory_, std::index_sequence<Output...>{});
     add_regularization(std::make_index_sequence<storage.count>{});
   }
 
   template <class Plan, std::size_t... Output>
-  static void finish_outputs(host_memory const& memory, kernels::share const& part, std::index_sequence<Output...>) {
-    (detail::output_step<shape_type, Training, Output, architecture>(memory.block + Plan::value(outputs[Output]), part),
+  static void finish_outputs(host_memory const& memory, std::index_sequence<Output...>) {
+    (detail::output_step<shape_type, Training, Output, architecture>(memory.block + Plan::value(outputs[Output]),
+                                                                     memory.share),
      ...);
+  }
+  template <std::size_t... Output>
+  [[nodiscard]] static constexpr bool outputs_are_finished(std::index_sequence<Output...>) {
+    return (takes_logits<typename shape_type::shaped_model, Training, Output> || ...);
+  }
+  static void finish_predictions(host_memory const& memory) {
+    finish_outputs<inference_plan>(memory, std::make_index_sequence<output_count>{});
   }
 
   template <class Plan, std::size_t Output>
@@ -321,27 +330,6 @@ class host_session : public session_shape<M, Training> {
     total_loss_ += output_weight * losses_[Output];
   }
 
-  static void begin_micro_batch(host_memory const& memory) {
-    for_each_call_of_gradients([&]<std::size_t Call>() {
-      for_each_parameter<Call>([&]<std::size_t Parameter>() {
-        detail::parameter_update<training_plan, Parameter>::begin(memory, training_plan::gradients.shift[Call],
-                                                                  memory.share.of(storage.size[Parameter], 16));
-      });
-    });
-  }
-  template <class Each>
-  static void for_each_call_of_gradients(Each const& each) {
-    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-      [[maybe_unused]] int const done[]{0, (visit_gradients<Call>(each), 0)...};
-    }(call_indices{});
-  }
-  template <std::size_t Call, class Each>
-  static void visit_gradients(Each const& each) {
-    if constexpr (training_plan::program.calls[Call].needs_gradient &&
-                  graph.layer_of(static_cast<int>(Call)).parameter_count > 0)
-      each.template operator()<Call>();
-  }
-
   template <std::size_t... Parameter>
   void add_regularization(std::index_sequence<Parameter...>) {
     [[maybe_unused]] int const done[]{0, (add_regularization_of<Parameter>(), 0)...};
@@ -351,29 +339,6 @@ class host_session : public session_shape<M, Training> {
     constexpr auto const& penalty = graph.parameters[Parameter].regularizer;
     if constexpr (!penalty.empty())
       total_loss_ += kernels::regularization_loss<architecture>(penalty, weight(Parameter), storage.size[Parameter]);
-  }
-
-  template <std::size_t... Parameter>
-  static void run_updates(host_memory const& memory, std::index_sequence<Parameter...>) {
-    [[maybe_unused]] int const done[]{0, (run_update<Parameter>(memory), 0)...};
-  }
-  template <std::size_t Parameter>
-  static void run_update(host_memory const& memory) {
-    using update = detail::parameter_update<training_plan, Parameter>;
-    if constexpr (graph.parameters[Parameter].trainable && update::has_gradient && !updated_in_backward(Parameter)) {
-      auto const elements = memory.share.of(storage.size[Parameter], 16);
-      if constexpr (training_plan::accumulates_steps) update::sum_calls(memory, elements);
-      update::apply(memory, {memory.slots + storage.offset[Parameter] + elements.first, storage.floats}, elements);
-    }
-  }
-  [[nodiscard]] static constexpr bool updated_in_backward(std::size_t parameter) {
-    for (std::size_t i = 0; i < graph.calls.size(); ++i) {
-      auto const& layer = graph.layer_of(static_cast<int>(i));
-      auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count)
-        return training_plan::fuses_update(static_cast<int>(i), index) && same_type(layer.type, tag_of<layers::dense>);
-    }
-    return false;
   }
 
   template <class Plan, std::size_t... Call>

@@ -80,8 +80,9 @@ class layer_call {
 };
 
 /// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need on each thread.
-/// Where `divides` is declared and true, every thread carries out a step, each with its share of the work
-/// (`call.share()`); else the first one does all of it. This one serves the user's own layers.
+/// Where `divides` is declared and true, a step is called once for each share of its work (`call.share()`), by any
+/// thread. Where `has_phases` is, every thread calls it, and `call.divide` inside does that: one after the other, what
+/// reads what all shares have written. Else the first thread does all of it. This one serves the user's own layers.
 template <class L>
 struct operation {
   template <class Call>
@@ -133,13 +134,21 @@ struct operation {
 
 namespace detail {
 
-/// Whether a thread has something to do in the steps of an operation.
+/// How threads share the steps of an operation.
 template <class Operation>
-[[nodiscard]] bool takes_part(host_memory const& memory) {
+inline constexpr bool divides_steps = [] {
   if constexpr (requires { Operation::divides; })
-    if (Operation::divides) return true;
-  return memory.share.is_first();
-}
+    return Operation::divides;
+  else
+    return false;
+}();
+template <class Operation>
+inline constexpr bool has_phases = [] {
+  if constexpr (requires { Operation::has_phases; })
+    return Operation::has_phases;
+  else
+    return false;
+}();
 
 }  // namespace detail
 

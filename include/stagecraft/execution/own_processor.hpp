@@ -4,51 +4,119 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <mutex>
 #include <vector>
 
 #if defined(__linux__)
+#include <pthread.h>
 #include <sched.h>
+#include <time.h>
+#include <unistd.h>
 #endif
 
 namespace stagecraft {
 
 /// Where the threads of a team run. A system may leave two of them on one processor for a long time while another is
-/// idle (seen on a virtual machine): they wait for each other in loops, which looks like work. A
-/// thread that finds itself where one with a smaller number runs asks to be moved; where it may run afterwards does not
-/// change. Does nothing on other systems, and where there are fewer processors than threads.
+/// idle (seen on a virtual machine); and where other programs run as well, it keeps one in a queue for some
+/// milliseconds while the processor of the other, which waits for it, is idle. So a thread that finds itself where one
+/// with a smaller number runs asks to be moved, and one that waits can fetch the other. Where they may run afterwards
+/// does not change. Does nothing on other systems, and where there are fewer processors than threads.
 class own_processor {
  public:
-  explicit own_processor(int threads) : processor_(static_cast<std::size_t>(threads)) {
-    for (auto& processor : processor_) processor.store(-1, std::memory_order_relaxed);
-  }
+  explicit own_processor(int threads) : seats_(static_cast<std::size_t>(threads)) {}
 
   /// Called by each thread at the beginning of its work. Some tens of nanoseconds, unless it has to move.
   void find([[maybe_unused]] int thread) noexcept {
 #if defined(__linux__)
-    auto const own = static_cast<std::size_t>(thread);
+    auto& own = seat_of(thread);
+    thread_local auto const id = own_id();
+    own.system_id.store(id.system_id, std::memory_order_relaxed);
+    own.clock.store(id.clock, std::memory_order_relaxed);
     int const here = sched_getcpu();
     bool taken = false;
-    for (std::size_t i = 0; i < own; ++i) taken = taken || processor_[i].load(std::memory_order_relaxed) == here;
-    if (taken) move_away(own);
-    processor_[own].store(taken ? sched_getcpu() : here, std::memory_order_relaxed);
+    for (int i = 0; i < thread; ++i) taken = taken || seat_of(i).processor.load(std::memory_order_relaxed) == here;
+    if (taken) move_away(thread);
+    own.processor.store(taken ? sched_getcpu() : here, std::memory_order_relaxed);
+#endif
+  }
+
+  /// How long a thread has run until now; 0 if that is not known. Where it stays the same, the thread does not run.
+  [[nodiscard]] std::int64_t running_time([[maybe_unused]] int thread) const noexcept {
+#if defined(__linux__)
+    timespec time{};
+    if (clock_gettime(seat_of(thread).clock.load(std::memory_order_relaxed), &time) != 0) return 0;
+    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+#else
+    return 0;
+#endif
+  }
+
+  /// Has a thread moved here, which does not run; the calling one is about to sleep.
+  void fetch([[maybe_unused]] int thread) const noexcept {
+#if defined(__linux__)
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    auto const id = seat_of(thread).system_id.load(std::memory_order_relaxed);
+    std::unique_lock const lock(moving(), std::try_to_lock);
+    cpu_set_t allowed;
+    if (lock.owns_lock() && find_allowed(id, allowed)) move(id, here, allowed);
 #endif
   }
 
  private:
 #if defined(__linux__)
-  void move_away(std::size_t own) const noexcept {
-    cpu_set_t allowed, free;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-    if (static_cast<std::size_t>(CPU_COUNT(&allowed)) < processor_.size()) return;
-    free = allowed;
-    for (std::size_t i = 0; i < own; ++i)
-      if (int const other = processor_[i].load(std::memory_order_relaxed); other >= 0) CPU_CLR(other, &free);
-    if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof free, &free) != 0) return;
-    sched_setaffinity(0, sizeof allowed, &allowed);
+  // Its members are written by the thread itself.
+  struct seat {
+    std::atomic<int> processor = -1;
+    std::atomic<pid_t> system_id = 0;
+    std::atomic<clockid_t> clock = CLOCK_THREAD_CPUTIME_ID;
+  };
+  struct identity {
+    pid_t system_id = gettid();
+    clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
+  };
+
+  static identity own_id() noexcept {
+    identity own;
+    pthread_getcpuclockid(pthread_self(), &own.clock);
+    return own;
   }
+
+  [[nodiscard]] seat& seat_of(int thread) noexcept { return seats_[static_cast<std::size_t>(thread)]; }
+  [[nodiscard]] seat const& seat_of(int thread) const noexcept { return seats_[static_cast<std::size_t>(thread)]; }
+
+  // Nobody takes for allowed what somebody has allowed only to move a thread.
+  static std::mutex& moving() noexcept {
+    static std::mutex mutex;
+    return mutex;
+  }
+
+  /// False if there are fewer processors than threads.
+  [[nodiscard]] bool find_allowed(pid_t id, cpu_set_t& allowed) const noexcept {
+    return sched_getaffinity(id, sizeof allowed, &allowed) == 0 &&
+           static_cast<std::size_t>(CPU_COUNT(&allowed)) >= seats_.size();
+  }
+
+  static void move(pid_t id, cpu_set_t const& to, cpu_set_t const& allowed) noexcept {
+    if (sched_setaffinity(id, sizeof to, &to) == 0) sched_setaffinity(id, sizeof allowed, &allowed);
+  }
+
+  void move_away(int thread) const noexcept {
+    std::scoped_lock const lock(moving());
+    cpu_set_t allowed;
+    if (!find_allowed(0, allowed)) return;
+    cpu_set_t free = allowed;
+    for (int i = 0; i < thread; ++i)
+      if (int const other = seat_of(i).processor.load(std::memory_order_relaxed); other >= 0) CPU_CLR(other, &free);
+    if (CPU_COUNT(&free) != 0) move(0, free, allowed);
+  }
+#else
+  struct seat {};
 #endif
 
-  std::vector<std::atomic<int>> processor_;
+  std::vector<seat> seats_;
 };
 
 }  // namespace stagecraft

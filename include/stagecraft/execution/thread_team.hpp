@@ -60,7 +60,7 @@ class thread_team {
     };
     left_.store(size_ - 1, std::memory_order_relaxed);
     if (size_ > 1) processors_.find(0);
-    signal(begun_);
+    begun_.publish(begun_.value() + 1);
     call_(*this, 0);
     finish();
     if (!failure_.failed()) return;
@@ -70,13 +70,13 @@ class thread_team {
 
   /// Waits until all threads have come here. False if the work has failed: then a thread has nothing more to do.
   bool synchronize() {
-    auto const phase = passed_.load(std::memory_order_acquire);
+    auto const phase = passed_.value();
     if (failure_.failed()) return false;
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
       arrived_.store(0, std::memory_order_relaxed);
-      signal(passed_);
+      passed_.publish(phase + 1);
     } else {
-      wait_for_other(passed_, phase);
+      passed_.await(phase + 1, [this] { return failure_.failed(); }, patience_);
     }
     return !failure_.failed();
   }
@@ -94,21 +94,8 @@ class thread_team {
   }
 
  private:
-  using counter = std::atomic<std::uint32_t>;
   using sleeper = std::atomic<progress*>;
-
-  static void signal(counter& number) {
-    number.fetch_add(1, std::memory_order_release);
-    number.notify_all();
-  }
-
-  void wait_for_other(counter const& number, std::uint32_t old) const {
-    for (int attempt = 0; attempt < patience_; ++attempt) {
-      if (number.load(std::memory_order_acquire) != old) return;
-      detail::pause_in_loop(attempt);
-    }
-    while (number.load(std::memory_order_acquire) == old) number.wait(old, std::memory_order_acquire);
-  }
+  static constexpr auto never = [] { return false; };
 
   // There is one for each thread.
   sleeper& place_to_sleep(progress& count) {
@@ -120,31 +107,29 @@ class thread_team {
 
   bool fail(std::exception_ptr error) noexcept {
     if (!failure_.fail(std::move(error))) return false;
-    signal(passed_);
+    passed_.wake();
     for (auto const& place : asleep_)
       if (progress* const count = place.load(std::memory_order_seq_cst)) count->wake();
     return true;
   }
 
   void serve(int thread) {
-    for (std::uint32_t seen = 0;; ++seen) {
-      wait_for_other(begun_, seen);
+    for (std::int64_t round = 1;; ++round) {
+      begun_.await(round, never, patience_);
       if (call_ == nullptr) return;
       processors_.find(thread);
       call_(*this, thread);
-      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) signal(ended_);
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) ended_.publish(round);
     }
   }
 
   void finish() {
-    if (size_ == 1) return;
-    wait_for_other(ended_, ended_before_);
-    ++ended_before_;
+    if (size_ > 1) ended_.await(begun_.value(), never, patience_);
   }
 
   void stop() {
     call_ = nullptr;
-    signal(begun_);
+    begun_.publish(begun_.value() + 1);
     for (auto& thread : others_) thread.join();
     others_.clear();
   }
@@ -155,13 +140,10 @@ class thread_team {
   void* work_ = nullptr;
   void const* when_failed_ = nullptr;
   void (*call_)(thread_team&, int) noexcept = nullptr;
-  std::uint32_t ended_before_ = 0;
   first_failure failure_;
   std::vector<sleeper> asleep_;  // what each sleeping thread waits for
+  progress begun_, ended_, passed_;
   // Each in a cache line of its own: waiting for one must not slow down the others.
-  alignas(64) counter begun_ = 0;
-  alignas(64) counter ended_ = 0;
-  alignas(64) counter passed_ = 0;
   alignas(64) std::atomic<int> arrived_ = 0;
   alignas(64) std::atomic<int> left_ = 0;
   std::vector<std::thread> others_;

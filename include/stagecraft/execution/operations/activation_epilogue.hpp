@@ -34,40 +34,42 @@ struct activation_epilogue {
     }
   };
 
-  /// `product(y, epilogue)` writes this thread's share of the sums, each through the epilogue. While training, sums +
-  /// bias are kept in `before` if the activation's gradient needs them. `bias` is read if UseBias.
+  /// `product(call, y, epilogue)` writes the share of a call of the sums, each through the epilogue. While training,
+  /// sums + bias are kept in `before` if the activation's gradient needs them. `bias` is read if UseBias.
   template <class Call, class Product>
   static void forward(Call const& call, float const* bias, [[maybe_unused]] float* before, float* y,
                       Product const& product) {
     if constexpr (Act == linear) {
-      product(y, with_bias(bias));
+      call.divide([&](Call const& part) { product(part, y, with_bias(bias)); });
     } else if constexpr (!in_registers) {
-      product(y, with_bias(bias));
-      call.synchronize();
-      kernels::softmax<Rows, Columns, Arch>(y, y, call.share());
+      call.divide([&](Call const& part) { product(part, y, with_bias(bias)); });
+      call.divide([&](Call const& part) { kernels::softmax<Rows, Columns, Arch>(y, y, part.share()); });
     } else if constexpr (!Call::plan::trains || !Act.gradient_needs_input()) {
-      product(y, kernels::epilogue_then{with_bias(bias), apply{}});
+      call.divide([&](Call const& part) { product(part, y, kernels::epilogue_then{with_bias(bias), apply{}}); });
     } else {
-      product(before, with_bias(bias));
-      call.synchronize();
-      auto const [first, last] = call.elements(floats);
-      kernels::activation_forward<Act, Arch>(before + first, y + first, last - first);
+      call.divide([&](Call const& part) { product(part, before, with_bias(bias)); });
+      call.divide([&](Call const& part) {
+        auto const [first, last] = part.elements(floats);
+        kernels::activation_forward<Act, Arch>(before + first, y + first, last - first);
+      });
     }
   }
 
-  /// dy becomes the gradient of sums + bias, unless it is that already. All threads see all of dy afterwards.
+  /// dy becomes the gradient of sums + bias, unless it is that already.
   template <class Call>
   static void backward(Call const& call) {
     float const* const saved = Act.gradient_needs_input() ? call.saved() : call.output();
     float* const dy = call.output_gradient();
     if constexpr (Call::planned.activation_in_consumer) {
     } else if constexpr (!in_registers) {
-      kernels::softmax_gradient<Rows, Columns, false, Arch>(saved, dy, dy, call.share());
-      call.synchronize();
+      call.divide([&](Call const& part) {
+        kernels::softmax_gradient<Rows, Columns, false, Arch>(saved, dy, dy, part.share());
+      });
     } else if constexpr (Act != linear) {
-      auto const [first, last] = call.elements(floats);
-      kernels::activation_backward<Act, false, Arch>(saved + first, dy + first, dy + first, last - first);
-      call.synchronize();
+      call.divide([&](Call const& part) {
+        auto const [first, last] = part.elements(floats);
+        kernels::activation_backward<Act, false, Arch>(saved + first, dy + first, dy + first, last - first);
+      });
     }
   }
 

@@ -16,7 +16,7 @@ namespace stagecraft {
 
 template <>
 struct operation<layers::batch_normalization> {
-  static constexpr bool divides = true;
+  static constexpr bool has_phases = true;
 
   template <class Call>
   struct shapes {
@@ -64,28 +64,50 @@ struct operation<layers::batch_normalization> {
   template <class Call>
   static void forward(Call const& call) {
     using s = shapes<Call>;
-    if constexpr (s::inner > 1)
-      forward_planes(call);
-    else
-      forward_rows(call);
+    if constexpr (s::inner > 1) {
+      call.divide([](Call const& part) { forward_planes(part); });
+    } else {
+      if constexpr (Call::plan::trains) call.divide([](Call const& part) { measure_rows(part); });
+      call.divide([](Call const& part) { forward_rows(part); });
+    }
   }
 
   template <class Call>
   static void backward(Call const& call) {
     using s = shapes<Call>;
     // What fills a partial batch has no part in the loss.
-    if constexpr (Call::wants_input_gradient(0) && !Call::adds_input_gradient(0)) {
-      auto const used = static_cast<std::size_t>(call.valid_samples()) * Call::size;
-      if (call.share().is_first())
-        std::memset(call.input_gradient(0) + used, 0, sizeof(float) * (std::size_t{Call::batch} * Call::size - used));
+    auto const clear_rest = [](Call const& part) {
+      if constexpr (Call::wants_input_gradient(0) && !Call::adds_input_gradient(0)) {
+        auto const used = static_cast<std::size_t>(part.valid_samples()) * Call::size;
+        if (part.share().is_first())
+          std::memset(part.input_gradient(0) + used, 0, sizeof(float) * (std::size_t{Call::batch} * Call::size - used));
+      }
+    };
+    if constexpr (s::inner > 1) {
+      call.divide([&](Call const& part) {
+        clear_rest(part);
+        backward_planes(part);
+      });
+    } else {
+      call.divide([&](Call const& part) {
+        clear_rest(part);
+        find_gradient_sums(part);
+      });
+      call.divide([](Call const& part) { backward_rows(part); });
     }
-    if constexpr (s::inner > 1)
-      backward_planes(call);
-    else
-      backward_rows(call);
   }
 
  private:
+  template <class Call>
+  static void measure_rows(Call const& call) {
+    using s = shapes<Call>;
+    std::int64_t const rows = std::int64_t{call.valid_samples()} * s::outer_per_sample;
+    float* const workspace = call.memory.workspace + 4 * s::array;
+    float* const partial = call.saved() + 2 * s::array;
+    kernels::batch_statistics<s::outer, s::channels, typename s::arch>(call.input(0), rows, workspace, partial,
+                                                                       call.share());
+  }
+
   template <class Call>
   static void forward_rows(Call const& call) {
     using s = shapes<Call>;
@@ -97,9 +119,7 @@ struct operation<layers::batch_normalization> {
     float const* used_mean = mean;
     if constexpr (Call::plan::trains) {
       std::int64_t const rows = std::int64_t{call.valid_samples()} * s::outer_per_sample;
-      float* const partial = call.saved() + 2 * s::array;
-      kernels::batch_statistics<s::outer, s::channels, arch>(call.input(0), rows, workspace, partial, call.share());
-      call.synchronize();
+      float const* const partial = call.saved() + 2 * s::array;
       kernels::join_batch_statistics<s::outer, s::channels, arch>(call.input(0), partial, rows, workspace, mean,
                                                                   variance);
       kernels::reciprocal_deviation<arch>(variance, Call::layer.epsilon, reciprocal, s::channels);
@@ -118,17 +138,24 @@ struct operation<layers::batch_normalization> {
   }
 
   template <class Call>
+  static void find_gradient_sums(Call const& call) {
+    using s = shapes<Call>;
+    std::int64_t const rows = std::int64_t{call.valid_samples()} * s::outer_per_sample;
+    float* const partial = call.saved() + 2 * s::array;
+    float* const workspace = call.memory.workspace + 4 * s::array;
+    kernels::batch_normalization_sums<s::outer, s::channels, typename s::arch>(
+        call.input(0), call.output_gradient(), rows, call.saved(), workspace, partial, call.share());
+  }
+
+  template <class Call>
   static void backward_rows(Call const& call) {
     using s = shapes<Call>;
     using arch = typename s::arch;
     std::int64_t const rows = std::int64_t{call.valid_samples()} * s::outer_per_sample;
     float const *const mean = call.saved(), *const reciprocal = mean + s::array;
-    float* const partial = call.saved() + 2 * s::array;
+    float const* const partial = call.saved() + 2 * s::array;
     float* const sums = call.memory.workspace;
     float* const workspace = sums + 4 * s::array;
-    kernels::batch_normalization_sums<s::outer, s::channels, arch>(call.input(0), call.output_gradient(), rows, mean,
-                                                                   workspace, partial, call.share());
-    call.synchronize();
     kernels::add_item_sums<s::outer, s::channels, arch>(partial, rows, sums);
     if (call.share().is_first()) {
       constexpr bool add = Call::adds_parameter_gradient;

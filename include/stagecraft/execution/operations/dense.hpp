@@ -13,7 +13,7 @@ namespace stagecraft {
 
 template <>
 struct operation<layers::dense> {
-  static constexpr bool divides = true;
+  static constexpr bool has_phases = true;
 
   template <class Call>
   struct shapes {
@@ -35,9 +35,9 @@ struct operation<layers::dense> {
     using s = shapes<Call>;
     float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
     float* const before = Call::has_saved ? call.saved() : nullptr;
-    s::epilogue::forward(call, bias, before, call.output(), [&](float* y, auto const& epilogue) {
-      kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(call.input(0), call.weight(0), y,
-                                                                                 epilogue, call.share());
+    s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
+      kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
+                                                                                 epilogue, part.share());
     });
   }
 
@@ -45,30 +45,40 @@ struct operation<layers::dense> {
   static void backward(Call const& call) {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
-    float* const dy = call.output_gradient();
     s::epilogue::backward(call);
-    if constexpr (Call::wants_input_gradient(0))
-      kernels::matmul_input_gradient<s::rows, s::inputs, s::units, Call::adds_input_gradient(0), arch>(
-          dy, call.weight(0), call.memory.workspace, call.input_gradient(0), detail::input_gradient_epilogue(call),
-          call.share());
-    if constexpr (Call::plan::fuses_update(Call::call, 0)) {
-      if constexpr (Call::wants_input_gradient(0)) call.synchronize();  // the weights change now
-      constexpr auto optimizer = Call::plan::training.optimizer;
-      auto const& memory = call.memory;
-      kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, false, arch>(
-          call.input(0), dy, nullptr,
-          detail::update_in_registers<optimizer, arch>{
-              kernels::update_function<optimizer, arch>(memory.learning_rate, memory.update),
-              memory.weights + Call::weight_offset(0), memory.slots + Call::weight_offset(0),
-              Call::plan::weights.floats},
-          call.share());
-    } else {
-      kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-          call.input(0), dy, call.parameter_gradient(0), call.share());
-    }
-    if constexpr (Call::layer.use_bias)
-      kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(dy, call.parameter_gradient(1),
-                                                                                     call.share());
+    if constexpr (Call::plan::fuses_update(Call::call, 0) && Call::wants_input_gradient(0))
+      call.divide([](Call const& part) { find_input_gradient(part); });  // before the weights change
+    call.divide([](Call const& part) {
+      float* const dy = part.output_gradient();
+      if constexpr (Call::plan::fuses_update(Call::call, 0)) {
+        constexpr auto optimizer = Call::plan::training.optimizer;
+        auto const& memory = part.memory;
+        kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, false, arch>(
+            part.input(0), dy, nullptr,
+            detail::update_in_registers<optimizer, arch>{
+                kernels::update_function<optimizer, arch>(memory.learning_rate, memory.update),
+                memory.weights + Call::weight_offset(0), memory.slots + Call::weight_offset(0),
+                Call::plan::weights.floats},
+            part.share());
+      } else {
+        if constexpr (Call::wants_input_gradient(0)) find_input_gradient(part);
+        kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+            part.input(0), dy, part.parameter_gradient(0), part.share());
+      }
+      if constexpr (Call::layer.use_bias)
+        kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(dy, part.parameter_gradient(1),
+                                                                                       part.share());
+    });
+  }
+
+ private:
+  template <class Call>
+  static void find_input_gradient(Call const& part) {
+    using s = shapes<Call>;
+    kernels::matmul_input_gradient<s::rows, s::inputs, s::units, Call::adds_input_gradient(0),
+                                   typename Call::architecture>(part.output_gradient(), part.weight(0),
+                                                                part.memory.workspace, part.input_gradient(0),
+                                                                detail::input_gradient_epilogue(part), part.share());
   }
 };
 

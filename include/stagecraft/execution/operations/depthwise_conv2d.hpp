@@ -15,7 +15,7 @@ namespace stagecraft {
 
 template <>
 struct operation<layers::depthwise_conv2d> {
-  static constexpr bool divides = true;
+  static constexpr bool has_phases = true;
 
   template <class Call>
   struct shapes {
@@ -41,9 +41,9 @@ struct operation<layers::depthwise_conv2d> {
     using s = shapes<Call>;
     float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
     float* const before = detail::keeps_sums<Call> ? call.saved() : nullptr;
-    s::epilogue::forward(call, bias, before, call.output(), [&](float* y, auto const& epilogue) {
+    s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
       kernels::depthwise_convolution<Call::batch, s::convolution, typename s::arch>(
-          call.input(0), call.weight(0), call.memory.workspace, y, epilogue, call.share());
+          part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());
     });
   }
 
@@ -51,17 +51,19 @@ struct operation<layers::depthwise_conv2d> {
   static void backward(Call const& call) {
     using s = shapes<Call>;
     using arch = typename s::arch;
-    float* const dy = call.output_gradient();
-    float* const workspace = call.memory.workspace;
     s::epilogue::backward(call);
-    if constexpr (Call::wants_input_gradient(0))
-      kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
-          dy, call.weight(0), workspace, call.input_gradient(0), call.share());
-    kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, Call::adds_parameter_gradient, arch>(
-        call.input(0), dy, workspace, call.parameter_gradient(0), call.share());
-    if constexpr (Call::layer.use_bias)
-      kernels::bias_gradient<s::rows, s::convolution.filters, Call::adds_parameter_gradient, arch>(
-          dy, call.parameter_gradient(1), call.share());
+    call.divide([](Call const& part) {
+      float* const dy = part.output_gradient();
+      float* const workspace = part.memory.workspace;
+      if constexpr (Call::wants_input_gradient(0))
+        kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
+            dy, part.weight(0), workspace, part.input_gradient(0), part.share());
+      kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, Call::adds_parameter_gradient, arch>(
+          part.input(0), dy, workspace, part.parameter_gradient(0), part.share());
+      if constexpr (Call::layer.use_bias)
+        kernels::bias_gradient<s::rows, s::convolution.filters, Call::adds_parameter_gradient, arch>(
+            dy, part.parameter_gradient(1), part.share());
+    });
   }
 };
 

@@ -13,7 +13,7 @@ namespace stagecraft {
 
 template <>
 struct operation<layers::layer_normalization> {
-  static constexpr bool divides = true;
+  static constexpr bool has_phases = true;
 
   template <class Call>
   struct shapes {
@@ -44,9 +44,11 @@ struct operation<layers::layer_normalization> {
   static void forward(Call const& call) {
     using s = shapes<Call>;
     float* const mean = Call::plan::trains ? call.saved() : nullptr;
-    kernels::layer_normalize<s::columns, typename s::arch>(
-        call.input(0), s::rows, Call::layer.epsilon, s::gamma_of(call), s::beta_of(call), call.output(), mean,
-        Call::plan::trains ? mean + s::row_floats : nullptr, call.share());
+    call.divide([&](Call const& part) {
+      kernels::layer_normalize<s::columns, typename s::arch>(
+          part.input(0), s::rows, Call::layer.epsilon, s::gamma_of(part), s::beta_of(part), part.output(), mean,
+          Call::plan::trains ? mean + s::row_floats : nullptr, part.share());
+    });
   }
 
   template <class Call>
@@ -57,20 +59,30 @@ struct operation<layers::layer_normalization> {
     float* const partial = call.saved() + 2 * s::row_floats;
     float* gradient = nullptr;
     if constexpr (Call::wants_input_gradient(0)) gradient = call.input_gradient(0);
-    kernels::layer_normalization_gradient<s::rows, s::columns, Call::adds_input_gradient(0), arch>(
-        call.input(0), call.output_gradient(), mean, mean + s::row_floats, s::gamma_of(call), call.memory.workspace,
-        gradient, s::has_weights ? partial : nullptr, call.share());
+    call.divide([&](Call const& part) {
+      kernels::layer_normalization_gradient<s::rows, s::columns, Call::adds_input_gradient(0), arch>(
+          part.input(0), part.output_gradient(), mean, mean + s::row_floats, s::gamma_of(part), part.memory.workspace,
+          gradient, s::has_weights ? partial : nullptr, part.share());
+    });
     if constexpr (s::has_weights) {
-      call.synchronize();
-      if (!call.share().is_first()) return;
-      float* const sums = call.memory.workspace;
-      constexpr bool add = Call::adds_parameter_gradient;
-      kernels::add_item_sums<s::rows, s::columns, arch>(partial, s::rows, sums);
-      if constexpr (Call::layer.center)
-        kernels::scaled_add<add, arch>(1.0F, sums, call.parameter_gradient(s::beta), s::columns);
-      if constexpr (Call::layer.scale)
-        kernels::scaled_add<add, arch>(1.0F, sums + s::array, call.parameter_gradient(s::gamma), s::columns);
+      call.divide([&](Call const& part) {
+        if (part.share().is_first()) add_weight_gradients(part, partial);
+      });
     }
+  }
+
+ private:
+  template <class Call>
+  static void add_weight_gradients(Call const& call, float const* partial) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    float* const sums = call.memory.workspace;
+    constexpr bool add = Call::adds_parameter_gradient;
+    kernels::add_item_sums<s::rows, s::columns, arch>(partial, s::rows, sums);
+    if constexpr (Call::layer.center)
+      kernels::scaled_add<add, arch>(1.0F, sums, call.parameter_gradient(s::beta), s::columns);
+    if constexpr (Call::layer.scale)
+      kernels::scaled_add<add, arch>(1.0F, sums + s::array, call.parameter_gradient(s::gamma), s::columns);
   }
 };
 

@@ -20,7 +20,7 @@ namespace stagecraft {
 namespace detail {
 
 struct separable_convolution_operation {
-  static constexpr bool divides = true;
+  static constexpr bool has_phases = true;
 
   template <class Call>
   struct shapes {
@@ -55,13 +55,14 @@ struct separable_convolution_operation {
     using s = shapes<Call>;
     using arch = typename s::arch;
     float* const between = s::depthwise_output(call);
-    kernels::depthwise_convolution<Call::batch, s::convolution, arch>(call.input(0), call.weight(0),
-                                                                      call.memory.workspace, between, {}, call.share());
-    call.synchronize();
+    call.divide([&](Call const& part) {
+      kernels::depthwise_convolution<Call::batch, s::convolution, arch>(
+          part.input(0), part.weight(0), part.memory.workspace, between, {}, part.share());
+    });
     float const* const bias = Call::layer.use_bias ? call.weight(2) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
-    s::epilogue::forward(call, bias, before, call.output(), [&](float* y, auto const& epilogue) {
-      kernels::matmul<s::rows, s::between, s::filters, arch>(between, call.weight(1), y, epilogue, call.share());
+    s::epilogue::forward(call, bias, before, call.output(), [&](Call const& part, float* y, auto const& epilogue) {
+      kernels::matmul<s::rows, s::between, s::filters, arch>(between, part.weight(1), y, epilogue, part.share());
     });
   }
 
@@ -71,22 +72,27 @@ struct separable_convolution_operation {
     using arch = typename s::arch;
     constexpr bool adds = Call::adds_parameter_gradient;
     float* const dy = call.output_gradient();
-    float* const workspace = call.memory.workspace;
     float* const between = s::depthwise_output(call);
     s::epilogue::backward(call);
-    kernels::matmul_weight_gradient<s::rows, s::between, s::filters, adds, arch>(
-        between, dy, call.parameter_gradient(1), call.share());
-    if constexpr (Call::layer.use_bias)
-      kernels::bias_gradient<s::rows, s::filters, adds, arch>(dy, call.parameter_gradient(2), call.share());
-    call.synchronize();  // its gradient takes the place of the first step's output
-    kernels::matmul_input_gradient<s::rows, s::between, s::filters, false, arch>(dy, call.weight(1), workspace, between,
-                                                                                 call.share());
-    call.synchronize();
-    if constexpr (Call::wants_input_gradient(0))
-      kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
-          between, call.weight(0), workspace, call.input_gradient(0), call.share());
-    kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, adds, arch>(
-        call.input(0), between, workspace, call.parameter_gradient(0), call.share());
+    call.divide([&](Call const& part) {
+      kernels::matmul_weight_gradient<s::rows, s::between, s::filters, adds, arch>(
+          between, dy, part.parameter_gradient(1), part.share());
+      if constexpr (Call::layer.use_bias)
+        kernels::bias_gradient<s::rows, s::filters, adds, arch>(dy, part.parameter_gradient(2), part.share());
+    });
+    // Its gradient takes the place of the first step's output.
+    call.divide([&](Call const& part) {
+      kernels::matmul_input_gradient<s::rows, s::between, s::filters, false, arch>(
+          dy, part.weight(1), part.memory.workspace, between, part.share());
+    });
+    call.divide([&](Call const& part) {
+      float* const workspace = part.memory.workspace;
+      if constexpr (Call::wants_input_gradient(0))
+        kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
+            between, part.weight(0), workspace, part.input_gradient(0), part.share());
+      kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, adds, arch>(
+          part.input(0), between, workspace, part.parameter_gradient(0), part.share());
+    });
   }
 };
 
