@@ -2,7 +2,7 @@
 // A pipeline on two emulated IPUs: the compiler says that it fits, how long a weight update takes and how much of that
 // is waiting; then it is trained as on any other machine, and the cycles that were counted are those that were
 // promised.
-#include <stagecraft/stagecraft.hpp>
+#include <stagecraft/ipu.hpp>
 #include <cstdint>
 #include <cstdio>
 

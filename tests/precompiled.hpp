@@ -4,4 +4,4 @@
 
 #include <doctest/doctest.h>
 
-#include <stagecraft/stagecraft.hpp>
+#include <stagecraft/ipu.hpp>

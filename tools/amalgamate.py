@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes single_include/stagecraft/stagecraft.hpp from include/stagecraft/stagecraft.hpp and all that it includes.
+"""Makes single_include/stagecraft/stagecraft.hpp from include/stagecraft/ipu.hpp and all that it includes.
 
     tools/amalgamate.py           writes the file
     tools/amalgamate.py --check   fails if the file is not what would be written
@@ -17,9 +17,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 INCLUDE = ROOT / "include"
-ENTRY = "stagecraft/stagecraft.hpp"
+ENTRY = "stagecraft/ipu.hpp"
 COMPILER = "stagecraft/diagnostics/compiler.hpp"
-RESULT = ROOT / "single_include" / ENTRY
+RESULT = ROOT / "single_include/stagecraft/stagecraft.hpp"
 INCLUDE_LINE = re.compile(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]")
 
 

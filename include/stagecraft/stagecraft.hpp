@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole library: models, their checks, training on the host and on emulated IPUs, data sets.
+// The whole library: models, their checks, training on the host, profiles of emulated IPUs (<stagecraft/ipu.hpp> trains
+// on them, too), data sets.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -7,7 +8,7 @@
 #include <stagecraft/datasets/digits.hpp>
 #include <stagecraft/datasets/mnist.hpp>
 #include <stagecraft/execution/host.hpp>
-#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/execution/ipu_machine.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/program/auto_pipeline.hpp>
 #include <stagecraft/program/device_memory.hpp>

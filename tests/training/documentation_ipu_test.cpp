@@ -3,7 +3,7 @@
 #include <stagecraft/ipu/tile_mapping.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <stagecraft/report/report.hpp>
-#include <stagecraft/stagecraft.hpp>
+#include <stagecraft/ipu.hpp>
 
 #include <doctest/doctest.h>
 

@@ -14,6 +14,10 @@ namespace stagecraft {
 template <class Sizes, bool Emulates = is_ipu<typename Sizes::machine>>
 struct emulation {};
 
+/// Whether the program knows how a machine carries out a step: of IPUs only with <stagecraft/ipu.hpp>.
+template <class Machine, bool Emulates = is_ipu<Machine>>
+inline constexpr bool is_carried_out = !Emulates;
+
 /// Why a machine cannot run a model: nothing is known of others than IPUs, whose memory may be too small (ipu.hpp).
 template <class M, auto Training, class Machine, bool Emulates = is_ipu<Machine>>
 inline constexpr diagnostic memory_problem_on{};

@@ -13,8 +13,8 @@
 
 namespace stagecraft {
 
-/// Owns the session that carries out a model's steps. Can be moved, and views of weights stay valid then; what was moved
-/// from can only be assigned to or destroyed.
+/// Owns the session that carries out a model's steps. Can be moved, and views of weights stay valid then; what was
+/// moved from can only be assigned to or destroyed.
 template <class M, class Session>
 class trained_model : public trainable {
  public:

@@ -306,6 +306,16 @@ class model_trainer
 
 namespace detail {
 
+/// E4092: a machine of which only the description is included.
+template <class Machine>
+inline constexpr diagnostic execution_problem = [] {
+  diagnostic problem;
+  if (!is_carried_out<Machine>)
+    problem.report(4092, "a model is trained on emulated IPUs, but how they carry out its steps is not included: "
+                         "#include <stagecraft/ipu.hpp>");
+  return problem;
+}();
+
 /// The first rule that a model, its stages or its training description breaks, alone or with the machine.
 template <class M, auto Training, class Machine>
 constexpr diagnostic const& trainer_problem() {
@@ -317,6 +327,8 @@ constexpr diagnostic const& trainer_problem() {
     return training_problem<M, Training>;
   else if constexpr (machine_problem<M, Training, Machine>.failed())
     return machine_problem<M, Training, Machine>;
+  else if constexpr (execution_problem<Machine>.failed())
+    return execution_problem<Machine>;
   else
     return memory_problem_on<model_of_session<M>, training_on<Training, Machine>, Machine>;
 }
@@ -335,7 +347,7 @@ using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training, Mach
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
-/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061 to E2063.
+/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061 to E2063, E4092.
 template <Model M, auto Training, class Machine = host<>>
 using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training, Machine>()>::template model<
     detail::trainer_or_stand_in<M, Training, Machine>>;
