@@ -3,7 +3,8 @@
 """Makes docs/errors.md from docs/errors.in.md and the cases of tests/compile_fail.
 
     tools/errors_catalogue.py             writes docs/errors.md
-    tools/errors_catalogue.py --check     fails if docs/errors.md is not what would be written
+    tools/errors_catalogue.py --check     fails if docs/errors.md is not what would be written; what the compilers say
+                                          is not asked again: the test of each case compares it
     tools/errors_catalogue.py --complete  fails if a code of the library lacks its section, or its case
     ... --headers <folder>                keeps the library's precompiled headers there, for the next time
 
@@ -79,20 +80,40 @@ def kept_output(code, name, previous):
     return found.group(0) if found else None
 
 
-def generated_part(case, versions, previous, headers):
+def output_block(name, version, output):
+    return f"{name} {version} says:\n\n" + block("text", stable(output))
+
+
+def is_kept(written, name, version):
+    """Whether a compiler is missing, or another one than that whose output is written."""
+    return version is None or (written is not None and not written.startswith(f"{name} {version} "))
+
+
+def stale_output(case, compiler, output):
+    """What differs between a compiler's output for a case and docs/errors.md, as a list of texts: empty if nothing."""
+    names = [name for name, (command, _) in COMPILERS.items() if pathlib.Path(compiler).name == command]
+    if not names or first_cases()[case.code].path != case.path:
+        return []
+    written = kept_output(case.code, names[0], present_text())
+    if is_kept(written, names[0], version_of(compiler)):
+        return []
+    now = output_block(names[0], version_of(compiler), output)
+    if now == written:
+        return []
+    return ["docs/errors.md is stale: run tools/errors_catalogue.py\n" + difference(written or "", now)]
+
+
+def generated_part(case, versions, previous, headers, ask_compilers):
     """Examples and compiler output of one case, in Markdown."""
     broken, mended = "\n".join(case.variant(True)), "\n".join(case.variant(False))
     text = "Broken:\n\n" + block("cpp", broken) + "\nMended:\n\n" + block("cpp", mended)
-    with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "example.cpp").write_text(broken + "\n", encoding="utf-8")
-        for name, (compiler, _) in COMPILERS.items():
-            written = kept_output(case.code, name, previous)
-            if versions[name] is None or (written and not written.startswith(f"{name} {versions[name]} ")):
-                if written:
-                    text += "\n" + written
-                continue
-            _, output = compile_case.compile_source(compiler, "example.cpp", directory=folder, headers=headers)
-            text += f"\n{name} {versions[name]} says:\n\n" + block("text", stable(output))
+    for name, (compiler, _) in COMPILERS.items():
+        written = kept_output(case.code, name, previous)
+        if ask_compilers and not is_kept(written, name, versions[name]):
+            _, output = compile_case.compile_bad_variant(case, compiler, headers=headers)
+            text += "\n" + output_block(name, versions[name], output)
+        elif written:
+            text += "\n" + written
     return text
 
 
@@ -105,9 +126,18 @@ def first_cases():
     return cases
 
 
-def catalogue(headers):
+def present_text():
+    return RESULT.read_text(encoding="utf-8") if RESULT.exists() else ""
+
+
+def difference(present, text):
+    return "".join(difflib.unified_diff(present.splitlines(True), text.splitlines(True), "docs/errors.md",
+                                        "what tools/errors_catalogue.py writes", n=2))
+
+
+def catalogue(headers, ask_compilers):
     """The text of docs/errors.md, and the library's precompiled headers in a folder."""
-    previous = RESULT.read_text(encoding="utf-8") if RESULT.exists() else ""
+    previous = present_text()
     versions = {name: version_of(compiler) for name, (compiler, _) in COMPILERS.items()}
     for name, (compiler, _) in COMPILERS.items():
         if versions[name] is None:
@@ -117,7 +147,9 @@ def catalogue(headers):
 
     def section(part):
         code, text = part[3:8], part.rstrip() + "\n"
-        return text + "\n" + generated_part(cases[code], versions, previous, headers) if code in cases else text
+        if code not in cases:
+            return text
+        return text + "\n" + generated_part(cases[code], versions, previous, headers, ask_compilers)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         sections = list(pool.map(section, parts))
@@ -169,17 +201,14 @@ def main():
         print("\n".join(found) if found else "every code has its section and its case")
         return 1 if found else 0
     with tempfile.TemporaryDirectory() as temporary:
-        text = catalogue(options.headers or temporary)
+        text = catalogue(options.headers or temporary, ask_compilers=not options.check)
     if not options.check:
         RESULT.write_text(text, encoding="utf-8")
         return 0
-    present = RESULT.read_text(encoding="utf-8") if RESULT.exists() else ""
-    if text == present:
+    if text == present_text():
         print("docs/errors.md is current")
         return 0
-    sys.stdout.writelines(difflib.unified_diff(present.splitlines(True), text.splitlines(True), "docs/errors.md",
-                                               "what tools/errors_catalogue.py writes", n=2))
-    print("docs/errors.md is stale: run tools/errors_catalogue.py")
+    print(difference(present_text(), text) + "docs/errors.md is stale: run tools/errors_catalogue.py")
     return 1
 
 

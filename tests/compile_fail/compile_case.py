@@ -3,13 +3,15 @@
 
 A case is a C++ file. `#ifdef STAGECRAFT_BAD ... #else ... #endif` holds what is wrong and what is right; comment lines
 `// expect-error: <text>` say what the compiler must print for the former, and `// <- here` at the end of a line says
-that the compiler must name this line.
+that the compiler must name this line. With `// expect-warning: <text>` instead, the former compiles, and the compiler
+prints that.
 """
 import dataclasses
 import os
 import pathlib
 import re
 import subprocess
+import tempfile
 
 import precompiled
 
@@ -17,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 MAX_ERROR_LINES = 2
 HERE = "// <- here"
+EXAMPLE = "example.cpp"  # what a variant is called while it is compiled
 
 
 @dataclasses.dataclass
@@ -24,42 +27,45 @@ class Case:
     path: pathlib.Path
     code: str  # "E2001"
     expected: list
+    is_warning: bool
     lines: list
 
-    @property
-    def marked_lines(self):
-        return [number for number, line in enumerate(self.lines, 1) if line.rstrip().endswith(HERE)]
-
-    def variant(self, bad):
-        """The file's lines with STAGECRAFT_BAD resolved, without the comment at its top and without marks."""
+    def marked_variant(self, bad):
+        """The file's lines with STAGECRAFT_BAD resolved, without the comment at its top, as (number, line, is marked)."""
         result, branches = [], []
-        for line in self.lines:
+        for number, line in enumerate(self.lines, 1):
             text = line.strip()
             if text in ("#ifdef STAGECRAFT_BAD", "#ifndef STAGECRAFT_BAD"):
                 branches.append(bad == text.startswith("#ifdef"))
             elif text.startswith("#if"):
                 branches.append(None)
-                result.append(line)
+                result.append((number, line))
             elif text == "#else" and branches and branches[-1] is not None:
                 branches[-1] = not branches[-1]
             elif text.startswith("#endif") and branches and branches.pop() is not None:
                 pass
             elif False not in branches:
-                result.append(line)
-        while result and (not result[0].strip() or result[0].startswith("//")):
+                result.append((number, line))
+        while result and (not result[0][1].strip() or result[0][1].startswith("//")):
             result.pop(0)
-        result = [line.rstrip().removesuffix(HERE).rstrip() for line in result]
-        while result and not result[-1]:
+        while result and not result[-1][1].strip():
             result.pop()
-        return result
+        return [(number, line.rstrip().removesuffix(HERE).rstrip(), line.rstrip().endswith(HERE))
+                for number, line in result]
+
+    def variant(self, bad):
+        """The lines of a variant, without marks."""
+        return [line for _, line, _ in self.marked_variant(bad)]
 
 
 def read_case(path):
     path = pathlib.Path(path)
     lines = path.read_text(encoding="utf-8").splitlines()
-    expected = [line.split("// expect-error:", 1)[1].strip() for line in lines if "// expect-error:" in line]
+    texts = {kind: [line.split(f"// expect-{kind}:", 1)[1].strip() for line in lines if f"// expect-{kind}:" in line]
+             for kind in ("error", "warning")}
     code = re.match(r"(E\d{4})(?:_|$)", path.stem)
-    return Case(path, code.group(1) if code else "", expected, lines)
+    return Case(path, code.group(1) if code else "", texts["error"] or texts["warning"],
+                bool(texts["warning"]) and not texts["error"], lines)
 
 
 def compile_source(compiler, source, arguments=(), directory=None, standard="c++20", headers=None):
@@ -96,33 +102,66 @@ def error_lines(output):
     return [line for line in output.splitlines() if "error:" in line and not is_source_echo(line)]
 
 
-def problems(case, compiler, standard="c++20", with_good_variant=True, headers=None):
-    """What is wrong with a case under one compiler, as a list of texts; empty if it behaves."""
+def warning_lines(output):
+    return [line for line in output.splitlines() if "warning:" in line and not is_source_echo(line)]
+
+
+def compile_bad_variant(case, compiler, standard="c++20", headers=None):
+    """Whether it compiled, and what the compiler said of it, under the name example.cpp."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = "\n".join(case.variant(True)) + "\n"
+        pathlib.Path(folder, EXAMPLE).write_text(text, encoding="utf-8")
+        return compile_source(compiler, EXAMPLE, directory=folder, standard=standard, headers=headers)
+
+
+def problems_of_bad_variant(case, compiled, output):
+    """What is wrong with what a compiler said of the bad variant, as a list of texts; empty if it is as expected."""
     found = []
     if not case.expected:
         found.append("the case has no `// expect-error:` line")
     if case.code and not any(f"[{case.code}]" in text for text in case.expected):
         found.append(f"no `// expect-error:` line names [{case.code}]")
-    if with_good_variant:
-        compiled, output = compile_source(compiler, case.path, standard=standard, headers=headers)
-        if not compiled:
-            found.append("the good variant does not compile:\n" + output)
-        elif output.strip():
-            found.append("the good variant compiles with warnings:\n" + output)
-    compiled, output = compile_source(compiler, case.path, ["-DSTAGECRAFT_BAD"], standard=standard, headers=headers)
-    if compiled:
+    if compiled and not case.is_warning:
         return found + ["the bad variant compiles"]
     text = readable(output)
     flat = " ".join(text.split())
     for expected in case.expected:
         if " ".join(expected.split()) not in flat:
             found.append(f"the bad variant's output lacks: {expected}")
-    for number in case.marked_lines:
-        if f"{case.path.name}:{number}:" not in text:
+    for line, (number, _, is_marked) in enumerate(case.marked_variant(True), 1):
+        if is_marked and f"{EXAMPLE}:{line}:" not in text:
             found.append(f"the bad variant's output does not name line {number}, which is marked `{HERE}`")
+    most_errors = 0 if case.is_warning else MAX_ERROR_LINES
     errors = error_lines(output)
-    if len(errors) > MAX_ERROR_LINES:
-        found.append(f"the bad variant gives {len(errors)} lines with `error:`, more than {MAX_ERROR_LINES}")
+    if len(errors) > most_errors:
+        found.append(f"the bad variant gives {len(errors)} lines with `error:`, more than {most_errors}")
+    if case.is_warning and len(warning_lines(output)) > MAX_ERROR_LINES:
+        found.append(f"the bad variant gives more than {MAX_ERROR_LINES} lines with `warning:`")
     if found:
         found.append("output of the bad variant:\n" + output)
     return found
+
+
+def together(cases):
+    """The good variants of cases as one text of C++: under their own lines' numbers, and if there are several, each in a
+    namespace of its own."""
+    includes, bodies = [], []
+    for case in cases:
+        body = []
+        for number, line, _ in case.marked_variant(False):
+            if line.startswith("#include"):
+                includes += [line] if line not in includes else []
+            else:
+                body += [f'#line {number} "{case.path.name}"', line]
+        bodies += [f"namespace {case.path.stem} {{", *body, "}"] if len(cases) > 1 else body
+    return "\n".join([*includes, *bodies, ""])
+
+
+def problems_of_good_variants(cases, compiler, headers=None):
+    """What a compiler has against the good variants of cases, compiled as one text; empty if it has nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, EXAMPLE).write_text(together(cases), encoding="utf-8")
+        compiled, output = compile_source(compiler, EXAMPLE, directory=folder, headers=headers)
+    if not compiled:
+        return ["a good variant does not compile:\n" + output]
+    return ["a good variant compiles with warnings:\n" + output] if output.strip() else []

@@ -33,7 +33,10 @@ class Runner(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / name
             path.write_text(text, encoding="utf-8")
-            return {compiler: compile_case.problems(compile_case.read_case(path), compiler) for compiler in COMPILERS}
+            case = compile_case.read_case(path)
+            return {compiler: compile_case.problems_of_good_variants([case], compiler) +
+                    compile_case.problems_of_bad_variant(case, *compile_case.compile_bad_variant(case, compiler))
+                    for compiler in COMPILERS}
 
     def assert_each(self, found, text):
         for compiler, texts in found.items():
@@ -47,7 +50,7 @@ class Runner(unittest.TestCase):
         self.assert_each(self.problems("// expect-error: [E1999]\nint x = 0;\n"), "the bad variant compiles")
 
     def test_good_variant_must_compile(self):
-        self.assert_each(self.problems(GOOD + "int x = nothing;\n"), "the good variant does not compile")
+        self.assert_each(self.problems(GOOD + "int x = nothing;\n"), "a good variant does not compile")
 
     def test_good_variant_must_not_warn(self):
         self.assert_each(self.problems(GOOD + "bool warned(int a, unsigned b) { return a < b; }\n"), "compiles with warnings")
@@ -58,6 +61,23 @@ class Runner(unittest.TestCase):
     def test_text_in_repeated_source_does_not_count(self):
         source = "// expect-error: [E1999]\n#ifdef STAGECRAFT_BAD\nint x = nothing;  /* [E1999] */\n#endif\n"
         self.assert_each(self.problems(source), "output lacks")
+
+    def test_warning_is_of_what_compiles(self):
+        text = ("// expect-warning: comparison\n// expect-warning: [E1999]\n#ifdef STAGECRAFT_BAD\n"
+                "[[deprecated(\"comparison [E1999]\")]] void old();\nvoid now() { old(); }  // <- here\n#endif\n")
+        for compiler, texts in self.problems(text).items():
+            self.assertEqual(texts, [], compiler)
+        self.assert_each(self.problems(text.replace("old(); }", "}")), "output lacks: comparison")
+
+    def test_good_variants_together(self):
+        one, other = "#include <array>\nint x = 0;\n", "int x = 0;\n"
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder) / "E1998_one.cpp", pathlib.Path(folder) / "E1999_other.cpp"]
+            for path, text in zip(paths, (one, other)):
+                path.write_text(text, encoding="utf-8")
+            text = compile_case.together([compile_case.read_case(path) for path in paths])
+        self.assertEqual(text, '#include <array>\nnamespace E1998_one {\n#line 2 "E1998_one.cpp"\nint x = 0;\n}\n'
+                               'namespace E1999_other {\n#line 1 "E1999_other.cpp"\nint x = 0;\n}\n')
 
     def test_at_most_two_errors(self):
         self.assert_each(self.problems(MANY_ERRORS), "gives 3 lines with `error:`")
