@@ -16,6 +16,7 @@
 #include <stagecraft/models/summary.hpp>
 #include <stagecraft/pipeline/even_pipeline.hpp>
 #include <stagecraft/pipeline/manual_pipeline.hpp>
+#include <stagecraft/pipeline/pipeline_sequential.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/summary.hpp>
 #include <stagecraft/pipeline/timetable.hpp>

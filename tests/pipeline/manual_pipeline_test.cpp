@@ -3,6 +3,7 @@
 #include "../../examples/models/resnet50.hpp"
 
 #include <stagecraft/pipeline/manual_pipeline.hpp>
+#include <stagecraft/pipeline/pipeline_sequential.hpp>
 #include <array>
 #include <cstddef>
 #include <doctest/doctest.h>
@@ -65,6 +66,15 @@ using three = sc::pipelined<two, [](auto& assignment) { assignment.back().pipeli
 static_assert(sc::pipeline_stages<three> == 3);
 static_assert(!sc::is_pipelined<sc::unpipelined<two>>);
 static_assert(sc::pipeline_stages<sc::manual_pipeline<three, ".*", "dense_2">> == 2);
+
+// Stages that are written as lists of layers: a nested model is one of these.
+using nested_head = sc::sequential_model<dense{4}, dense{2}>;
+using by_lists = sc::pipeline_sequential<sc::stage{input{8}, dense{8}}, sc::stage{dense{4}, nested_head{}},
+                                         sc::stage{dense{3}}, sc::device_mapping<0, 1, 0>>;
+static_assert(sc::pipeline_stages<by_lists> == 3 && sc::device_of<by_lists, 2> == 0);
+static_assert(sc::calls_of_stage<by_lists, 1>.size() == 3 && stage_at<by_lists>("dense_1") == 1);
+static_assert(sc::detail::problem_of_stage_lists<sc::stage{dense{1}}, sc::device_mapping<0>, sc::stage{}>.code == 2081);
+static_assert(sc::detail::problem_of_stage_lists<>.code == 2081);
 
 // Calls of one layer are in one stage.
 struct shared : sc::functional<shared> {

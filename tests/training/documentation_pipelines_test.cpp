@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace sc = stagecraft;
@@ -27,6 +28,10 @@ inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categor
 // Stages ------------------------------------------------------------------------------------------------------------
 
 using by_list = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
+
+using stage_by_stage = sc::pipeline_sequential<sc::stage{input{4}, dense{8, sc::relu}, dense{16, sc::relu}},
+                                               sc::stage{dense{16, sc::relu}, dense{3}}>;
+static_assert(std::is_same_v<stage_by_stage, by_list>);
 
 struct by_scopes : sc::functional<by_scopes> {
   static constexpr auto build(auto& model) {

@@ -11,6 +11,8 @@ struct infeed_queue_options {
   /// set, which is Graphcore's 3 for a model with stages or replicas; for another one, batches are made ready between
   /// its steps.
   int prefetch_depth = 0;
+  /// Graphcore's preference for few packets over few copies. There are no packets here, so that it changes nothing.
+  bool optimise_latency = false;
 };
 
 /// Which results a dequeue gets: all since the last one, or the newest.
@@ -23,6 +25,8 @@ struct outfeed_queue_options {
   /// `last`: an execution reports the values of its last step only, as Graphcore's LAST. Not with accumulate_outfeed
   /// (E2040) or asynchronous callbacks (E2041). Keras on IPU always has `all`.
   stagecraft::outfeed_mode outfeed_mode = stagecraft::outfeed_mode::all;
+  /// Graphcore's preference for few packets over few copies. There are no packets here, so that it changes nothing.
+  bool optimise_latency = false;
 };
 
 }  // namespace stagecraft
