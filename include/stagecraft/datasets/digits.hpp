@@ -17,8 +17,11 @@ namespace stagecraft::datasets {
 
 /// How many digits, and which. The defaults are whole numbers of 32 x 128 samples: 128 steps of 32.
 struct digits_options {
+  /// The number of images to train on.
   std::size_t train = 24576;
+  /// The number of other images, to evaluate on.
   std::size_t test = 4096;
+  /// Which digits are drawn, and how they are distorted, follows from it.
   std::uint64_t seed = 1;
 };
 

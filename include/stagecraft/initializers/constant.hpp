@@ -9,6 +9,7 @@ namespace stagecraft::initializers {
 
 /// All `value`.
 struct constant {
+  /// The number that all weights begin with.
   float value = 0;
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers

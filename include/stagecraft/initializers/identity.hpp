@@ -9,6 +9,7 @@ namespace stagecraft::initializers {
 
 /// `gain` on the main diagonal, 0 elsewhere. Rank 2 only.
 struct identity {
+  /// The number on the diagonal.
   float gain = 1;
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers

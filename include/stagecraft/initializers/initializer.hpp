@@ -34,6 +34,7 @@ enum class initializer_distribution : unsigned char { truncated_normal, untrunca
 
 /// How a weight tensor gets its first values. Written through the factories: `initializers::he_normal{.seed = 1}`.
 struct initializer {
+  /// The formula that weights begin with.
   initializer_kind kind = initializer_kind::zeros;
   float a = 0;  ///< constant: value; normal: mean; uniform: minval; variance scaling: scale; orthogonal, identity: gain
   float b = 0;  ///< normal: stddev; uniform: maxval

@@ -9,6 +9,7 @@ namespace stagecraft::initializers {
 
 /// A matrix (all but the last axis are rows) with orthonormal rows or columns, times `gain`. Rank 2 or more.
 struct orthogonal {
+  /// The factor that the orthogonal matrix is multiplied by.
   float gain = 1;
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 

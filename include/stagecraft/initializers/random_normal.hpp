@@ -9,7 +9,9 @@ namespace stagecraft::initializers {
 
 /// Normal distribution.
 struct random_normal {
+  /// The mean of the distribution.
   float mean = 0;
+  /// The standard deviation of the distribution.
   float stddev = 0.05F;
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 

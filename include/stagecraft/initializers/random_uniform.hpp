@@ -9,7 +9,9 @@ namespace stagecraft::initializers {
 
 /// Uniform in [minval, maxval).
 struct random_uniform {
+  /// The smallest value that is drawn.
   float minval = -0.05F;
+  /// No drawn value reaches this one.
   float maxval = 0.05F;
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 

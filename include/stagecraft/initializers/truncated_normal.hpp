@@ -9,7 +9,9 @@ namespace stagecraft::initializers {
 
 /// Normal distribution; values further than two `stddev` from `mean` are drawn again.
 struct truncated_normal {
+  /// The mean of the distribution.
   float mean = 0;
+  /// The standard deviation before what lies more than two of it from the mean is drawn again.
   float stddev = 0.05F;
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 

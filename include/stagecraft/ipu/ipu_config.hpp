@@ -48,6 +48,7 @@ struct floating_point_behaviour_options {
   bool div0 = false;   ///< a division by zero
   bool oflo = false;   ///< a result that is too large for its type
   bool nanoo = false;  ///< float16 results that are too large become NaN; otherwise the largest number
+  /// Whether results in float16 are rounded at random (stochastic rounding).
   stochastic_rounding_behaviour esr = stochastic_rounding_behaviour::off;
 
   friend constexpr bool operator==(floating_point_behaviour_options const&,
@@ -84,11 +85,17 @@ struct ipu_config {
   /// Backward passes may repeat forward steps instead of finding what they kept: a training description that leaves
   /// its recomputation_mode at `none` then has `automatic`.
   bool allow_recompute = false;
+  /// The kind of IPU, its number of tiles, and whether it is emulated tile by tile.
   ipu_model_options ipu_model = {};
+  /// The options of matrix products: memory and the type of partial sums.
   poplar_options matmuls = {};
+  /// The options of convolutions: memory and the type of partial sums.
   poplar_options convolutions = {};
+  /// What stops a program (an overflow, for instance), and how results in float16 are rounded.
   floating_point_behaviour_options floating_point_behaviour = {};
+  /// The tiles that talk to the host while the others compute.
   io_tiles_options io_tiles = {};
+  /// What is done for speed and memory: data ready ahead, code that is shared, what may be offloaded.
   optimization_options optimizations = {};
 
   friend constexpr bool operator==(ipu_config const&, ipu_config const&) = default;

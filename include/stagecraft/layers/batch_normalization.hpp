@@ -12,17 +12,28 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of BatchNormalization.
 struct batch_normalization_options {
+  /// The axis of the channels; negative numbers count from the end.
   int axis = -1;
   double momentum = 0.99;  ///< a double, since what counts is its difference from 1
+  /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
+  /// Whether the layer has weights `beta`, which are added to the result.
   bool center = true;
+  /// Whether the layer has weights `gamma`, which the result is multiplied by.
   bool scale = true;
+  /// The values that `beta` begins with.
   initializer beta_initializer = initializers::zeros{};
+  /// The values that `gamma` begins with.
   initializer gamma_initializer = initializers::ones{};
+  /// The values that the moving mean begins with.
   initializer moving_mean_initializer = initializers::zeros{};
+  /// The values that the moving variance begins with.
   initializer moving_variance_initializer = initializers::ones{};
+  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
   regularizer beta_regularizer = {};
+  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
   regularizer gamma_regularizer = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
 };
 

@@ -11,15 +11,24 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Conv1D (Size is int) and Conv2D (Size is size_2d).
 template <class Size>
 struct convolution_options {
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
+  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
+  /// The distance between neighbouring elements of the window; 1: there are no gaps.
   Size dilation_rate = 1;
   int groups = 1;  ///< so many convolutions side by side, each of its own channels and filters
+  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
+  /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
   initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
   regularizer kernel_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
 };
 

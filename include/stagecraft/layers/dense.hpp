@@ -14,11 +14,17 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Dense.
 struct dense_options {
+  /// Whether the layer has weights `bias`, one per unit, which are added to the result.
   bool use_bias = true;
+  /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
   initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
   regularizer kernel_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
 };
 

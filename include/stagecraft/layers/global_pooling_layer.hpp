@@ -11,6 +11,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of the global pooling layers.
 struct global_pooling_options {
   bool keepdims = false;  ///< the axes that are reduced stay, with a length of 1
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
 };
 

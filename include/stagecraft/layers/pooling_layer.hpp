@@ -15,7 +15,9 @@ namespace stagecraft::layers {
 template <class Size>
 struct pooling_options {
   Size strides = 0;  ///< 0, like Keras's None: the size of the pool
+  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = padding::valid;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
 };
 

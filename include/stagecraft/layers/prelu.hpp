@@ -12,9 +12,12 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of PReLU.
 struct prelu_options {
+  /// The slopes for negative inputs that the layer begins with.
   initializer alpha_initializer = initializers::zeros{};
+  /// A penalty on the slopes that is added to the loss: l1, l2 or both.
   regularizer alpha_regularizer = {};
   axis_list shared_axes = axis_list::none();  ///< axes along which all elements have one slope: {1, 2} for an image
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
 };
 

@@ -11,8 +11,11 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of ReLU.
 struct re_lu_options {
   float max_value = -1;  ///< the largest output; negative, like Keras's None: unlimited
+  /// Inputs below the threshold are multiplied by it, measured from the threshold.
   float negative_slope = 0;
+  /// The input from which on the output is the input itself.
   float threshold = 0;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
 };
 

@@ -11,17 +11,28 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of SeparableConv1D (Size is int) and SeparableConv2D (Size is size_2d).
 template <class Size>
 struct separable_convolution_options {
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
+  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
+  /// The distance between neighbouring elements of the window; 1: there are no gaps.
   Size dilation_rate = 1;
   int depth_multiplier = 1;  ///< channels between the two steps, per channel of the input
+  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
+  /// The values that the depthwise kernel begins with.
   initializer depthwise_initializer = initializers::glorot_uniform{};
+  /// The values that the pointwise kernel begins with.
   initializer pointwise_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
   initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the depthwise kernel that is added to the loss: l1, l2 or both.
   regularizer depthwise_regularizer = {};
+  /// A penalty on the pointwise kernel that is added to the loss: l1, l2 or both.
   regularizer pointwise_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
 };
 

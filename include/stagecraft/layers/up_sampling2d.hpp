@@ -11,7 +11,9 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of UpSampling2D behind `size`.
 struct up_sampling2d_options {
+  /// Whether pixels are repeated (`nearest`) or interpolated (`bilinear`).
   stagecraft::interpolation interpolation = interpolation::nearest;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
 };
 

@@ -53,6 +53,7 @@ class line_printer {
 struct summary_options {
   /// Characters per line; 0: Keras's default for the kind of table.
   int line_length = 0;
+  /// The function that gets each line, in place of standard output.
   line_printer print_fn = {};
 };
 

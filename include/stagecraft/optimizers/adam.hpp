@@ -12,10 +12,15 @@ namespace stagecraft::optimizers {
 /// w -= learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
 /// amsgrad divides by the largest v seen so far instead of v.
 struct adam {
+  /// How far weights move against their gradients in an update.
   float learning_rate = 0.001F;
+  /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
+  /// The share of the mean squared gradient v that an update keeps.
   float beta_2 = 0.999F;
+  /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
+  /// Whether updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
   /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
   /// says, and callbacks change, is the rate before that.

@@ -13,10 +13,15 @@ namespace stagecraft::optimizers {
 /// With it: m = momentum m + learning_rate g / sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in
 /// the two cases; so does this library.)
 struct rmsprop {
+  /// How far weights move against their gradients in an update.
   float learning_rate = 0.001F;
+  /// The share of the mean squared gradient that an update keeps.
   float rho = 0.9F;
+  /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
+  /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
+  /// Whether gradients are divided by an estimate of their standard deviation, in place of their root mean square.
   bool centered = false;
   /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
   /// says, and callbacks change, is the rate before that.

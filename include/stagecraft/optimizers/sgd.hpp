@@ -11,8 +11,11 @@ namespace stagecraft::optimizers {
 /// Without momentum: w -= learning_rate * g.
 /// With it: m = momentum * m - learning_rate * g, then w += m, or w += momentum * m - learning_rate * g for Nesterov.
 struct sgd {
+  /// How far weights move against their gradients in an update.
   float learning_rate = 0.01F;
+  /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
+  /// Whether the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
   /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
   /// says, and callbacks change, is the rate before that.

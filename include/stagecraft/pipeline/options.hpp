@@ -50,6 +50,7 @@ struct pipelining_options {
   /// A pipelined model that is trained needs it set (E2022), except, as in Graphcore's guide, in the sequential
   /// schedule (Keras on IPU itself wants it in all).
   int gradient_accumulation_steps_per_replica = 0;
+  /// Whether the gradients of the micro-batches are added or averaged.
   gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
   /// The devices work on the micro-batches in this order; results do not depend on it.
   stagecraft::schedule schedule = stagecraft::schedule::grouped;
@@ -74,6 +75,7 @@ struct pipelining_options {
 
   /// What a stage keeps from its forward to its backward pass.
   offload offload_activations = offload::automatic;
+  /// Where the sums of gradients lie between the micro-batches.
   offload offload_gradient_accumulation_buffers = offload::automatic;
   /// What only the weight update needs: the optimizer's state. Automatic: as replicated_optimizer_state_sharding says.
   offload offload_weight_update_variables = offload::automatic;

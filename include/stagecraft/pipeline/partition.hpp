@@ -18,8 +18,10 @@ namespace stagecraft {
 enum class partition_objective : unsigned char { cycles, memory, stages };
 
 struct partition_options {
+  /// The fewest stages that are looked at.
   int min_stages = 1;
   int max_stages = 1;  ///< at most partition::capacity
+  /// What the partition is to make small.
   partition_objective objective = partition_objective::cycles;
 };
 

@@ -53,15 +53,17 @@ struct training {
   Loss loss = {};
   /// One metric, or several in braces. They are not weighted by sample weights, as Keras's `metrics`.
   stagecraft::metrics::metric_list metrics = {};
+  /// The weight of each output's loss in the total, such as `{1, 0.2}`; 1 for all where none is given.
   output_weights loss_weights = {};
   /// Samples per step (per micro-batch, where gradients are accumulated).
   int batch_size = 32;
   /// Steps that run between two looks of the callbacks and of the progress bar.
   int steps_per_execution = 1;
-  /// Of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from it how
-  /// gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
+  /// The options of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from
+  /// it how gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
   pipelining_options pipeline = {};
-  /// Of a model without stages. Where anything of it is given, nothing of `pipeline` holds for such a model.
+  /// How gradients are accumulated in a model without stages. Where anything of it is given, nothing of `pipeline`
+  /// holds for such a model.
   gradient_accumulation_options gradient_accumulation = {};
   /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
   int num_replicas = 0;
@@ -70,7 +72,9 @@ struct training {
   /// Which of the replicas' losses and metrics are reported.
   stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
       stagecraft::replicated_metric_reduction_method::none;
+  /// How far ahead of the steps batches are made, by a thread of its own.
   infeed_queue_options infeed_queue = {};
+  /// How many results of steps are kept for a reader, and which.
   outfeed_queue_options outfeed_queue = {};
   /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution. It has
   /// no effect on training and evaluation where results are accumulated (accumulate_outfeed).

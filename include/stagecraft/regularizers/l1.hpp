@@ -9,6 +9,7 @@ namespace stagecraft::regularizers {
 
 /// The penalty l1 * sum|w|.
 struct l1 {
+  /// The factor of the sum of absolute values.
   float l1 = 0.01F;
 
   constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers

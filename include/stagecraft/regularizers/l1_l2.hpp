@@ -9,7 +9,9 @@ namespace stagecraft::regularizers {
 
 /// The penalty l1 * sum|w| + l2 * sum w^2.
 struct l1_l2 {
+  /// The factor of the sum of absolute values.
   float l1 = 0.01F;
+  /// The factor of the sum of squares.
   float l2 = 0.01F;
 
   constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers

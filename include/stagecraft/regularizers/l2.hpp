@@ -9,6 +9,7 @@ namespace stagecraft::regularizers {
 
 /// The penalty l2 * sum w^2.
 struct l2 {
+  /// The factor of the sum of squares.
   float l2 = 0.01F;
 
   constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers

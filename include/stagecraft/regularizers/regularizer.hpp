@@ -7,7 +7,9 @@ namespace stagecraft {
 
 /// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss. Both 0: none.
 struct regularizer {
+  /// The factor of the sum of absolute values.
   float l1 = 0;
+  /// The factor of the sum of squares.
   float l2 = 0;
 
   friend constexpr bool operator==(regularizer const&, regularizer const&) = default;

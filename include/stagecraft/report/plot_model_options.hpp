@@ -11,9 +11,13 @@ enum class rankdir : unsigned char { tb, lr };
 
 /// Names and defaults are Keras's. Its `dpi` has no meaning here: the picture has no pixels.
 struct plot_model_options {
+  /// Whether each box has its layer's input and output shapes.
   bool show_shapes = false;
+  /// Whether each box has its layer's type of numbers.
   bool show_dtype = false;
+  /// Whether each box has its layer's name.
   bool show_layer_names = true;
+  /// Whether the picture is read from top to bottom or from left to right.
   stagecraft::rankdir rankdir = stagecraft::rankdir::tb;
   /// Whether nested models are frames with their own layers, or one box each.
   bool expand_nested = false;

@@ -14,10 +14,12 @@ namespace stagecraft {
 
 /// Options of `fit`; names and defaults are Keras's. Data given here as lvalues are used in place, rvalues are kept.
 struct fit_options {
-  int batch_size = 0;                  ///< 0: the training description's
-  int epochs = 1;                      ///< number of the epoch, from 1, after which training ends
-  int verbose = 1;                     ///< 0 silent, 1 a progress bar, 2 one line per epoch
-  std::vector<callback*> callbacks{};  ///< `{&stop, &log}`; called in this order, then the history and the bar
+  int batch_size = 0;  ///< samples per step; 0: the training description's
+  int epochs = 1;      ///< number of the epoch, from 1, after which training ends
+  int verbose = 1;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line per epoch
+  /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar. Data are not searched
+  /// for NaN: `callbacks::terminate_on_nan no_nan;` and `{&no_nan}` stop a training whose loss becomes NaN.
+  std::vector<callback*> callbacks{};
   double validation_split = 0;         ///< the last part of the data, before any shuffling, that is kept for validation
   labelled_samples validation_data{};  ///< takes precedence over validation_split
   bool shuffle = true;                 ///< whether each epoch visits the samples in another order
@@ -36,19 +38,21 @@ struct fit_options {
 /// Options of `evaluate`; names and defaults are Keras's. C++ demands this order: `batch_size`, `verbose`,
 /// `sample_weight`, `steps`, `callbacks`.
 struct evaluate_options {
-  int batch_size = 0;             ///< 0: the training description's
-  int verbose = 1;                ///< 0 silent, 1 a progress bar, 2 one line
+  int batch_size = 0;             ///< samples per step; 0: the training description's
+  int verbose = 1;                ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
   sample_source sample_weight{};  ///< one number per sample
   int steps = 0;                  ///< batches, of all replicas together; 0: all of them
+  /// The callbacks, such as `{&log}`, called in this order.
   std::vector<callback*> callbacks{};
 };
 
 /// Options of `predict`; names and defaults are Keras's. C++ demands this order: `batch_size`, `verbose`, `steps`,
 /// `callbacks`.
 struct predict_options {
-  int batch_size = 0;  ///< 0: the training description's
-  int verbose = 0;     ///< 0 silent, 1 a progress bar, 2 one line
+  int batch_size = 0;  ///< samples per step; 0: the training description's
+  int verbose = 0;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
   int steps = 0;       ///< batches, of all replicas together; 0: all of them
+  /// The callbacks, such as `{&log}`, called in this order.
   std::vector<callback*> callbacks{};
 };
 

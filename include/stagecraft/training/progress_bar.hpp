@@ -29,9 +29,13 @@ struct progress_bar_options {
   int width = 30;          ///< characters of the bar
   int verbose = 1;         ///< 0 silent, 1 a bar, 2 one line at the end
   double interval = 0.05;  ///< least time between two states of the bar, in seconds
+  /// What one step is called, as in "3ms/step".
   std::string_view unit_name = "step";
+  /// Whether the bar is redrawn in place or written line by line.
   display_mode display = display_mode::automatic;
+  /// Where messages go: standard output, unless it is given.
   text_output output{};
+  /// The clock: the real one, unless it is given.
   time_source time{};
 };
 

@@ -90,7 +90,8 @@ class model_trainer
   /// with `asynchronous_callbacks` once per step, see step_runner.
   /// With replicas, each takes every so many-th batch. `steps_per_epoch` and its like count batches of all of them, and
   /// callbacks see steps of each; batches that do not fill all replicas are left out.
-  /// Everything is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018, E4041.
+  /// NaN in data is not looked for: it makes the loss NaN, at which `callbacks::terminate_on_nan` stops.
+  /// Everything else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018, E4041.
   /// Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     check_options(options);
@@ -311,8 +312,9 @@ template <class Machine>
 inline constexpr diagnostic execution_problem = [] {
   diagnostic problem;
   if (!is_carried_out<Machine>)
-    problem.report(4092, "a model is trained on emulated IPUs, but how they carry out its steps is not included: "
-                         "#include <stagecraft/ipu.hpp>");
+    problem.report(4092,
+                   "a model is trained on emulated IPUs, but how they carry out its steps is not included: "
+                   "#include <stagecraft/ipu.hpp>");
   return problem;
 }();
 

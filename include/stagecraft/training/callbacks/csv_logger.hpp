@@ -19,6 +19,7 @@ namespace stagecraft::callbacks {
 
 /// Names and defaults are Keras's.
 struct csv_logger_options {
+  /// The text between two columns.
   std::string separator = ",";
   bool append = false;  ///< true: adds to a file that is there, without a second header
 };

@@ -17,13 +17,16 @@ namespace stagecraft::callbacks {
 
 /// Names and defaults are Keras's.
 struct early_stopping_options {
+  /// The value of the logs that is watched, such as "val_loss" or "accuracy".
   std::string monitor = "val_loss";
   double min_delta = 0;  ///< what a change has to exceed to count as an improvement
   int patience = 0;      ///< epochs without improvement after which training stops
   int verbose = 0;       ///< 1: says what it does
+  /// Whether smaller or larger values are better; automatic: from the name of the value.
   monitor_mode mode = monitor_mode::automatic;
   double baseline = std::numeric_limits<double>::quiet_NaN();  ///< value that has to be beaten; NaN: none
   bool restore_best_weights = false;  ///< whether the weights of the best epoch are put back at the stop
+  /// Where messages go: standard output, unless it is given.
   text_output output{};
 };
 

@@ -15,12 +15,18 @@ struct lambda_callback_options {
   using numbered = std::function<void(int, logs&)>;  ///< epoch or batch, logs
   using plain = std::function<void(logs&)>;
 
+  /// Called before and after each epoch, with its number, from 0, and the logs.
   numbered on_epoch_begin{}, on_epoch_end{};
   numbered on_batch_begin{}, on_batch_end{};  ///< of training
+  /// Called before the first epoch and after the last one.
   plain on_train_begin{}, on_train_end{};
+  /// Called before and after each evaluation or validation.
   plain on_test_begin{}, on_test_end{};
+  /// Called before and after each batch of an evaluation or validation.
   numbered on_test_batch_begin{}, on_test_batch_end{};
+  /// Called before and after each prediction.
   plain on_predict_begin{}, on_predict_end{};
+  /// Called before and after each batch of a prediction.
   numbered on_predict_batch_begin{}, on_predict_batch_end{};
 };
 

@@ -18,6 +18,7 @@ namespace stagecraft::callbacks {
 
 struct learning_rate_scheduler_options {
   int verbose = 0;  ///< 1: prints the rate of each epoch
+  /// Where messages go: standard output, unless it is given.
   text_output output{};
 };
 
