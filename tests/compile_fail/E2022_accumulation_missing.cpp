@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2022: a model with pipeline stages is trained without gradient accumulation.
 // expect-error: the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica
+// expect-error: a pipeline is trained on several micro-batches per weight update (evaluate and predict need none)
 // expect-error: [E2022]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
@@ -21,5 +22,7 @@ inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categor
                                              .pipeline = {.gradient_accumulation_steps_per_replica = 8}};
 #endif
 
-using trainer = sc::trainer<two_stages, training>;
-static_assert(sizeof(trainer) > 0);
+void train(sc::sample_set const& x, sc::sample_set const& y) {
+  sc::trainer<two_stages, training> model;
+  model.fit(x, y);  // <- here
+}

@@ -22,4 +22,7 @@ inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categor
                                               .pipeline = {.gradient_accumulation_steps_per_replica = 8}};
 #endif
 
-using trainer = sc::trainer<two_stages, training>;  // <- here
+void train(sc::sample_set const& x, sc::sample_set const& y) {
+  sc::trainer<two_stages, training> model;
+  model.fit(x, y);  // <- here
+}

@@ -153,6 +153,43 @@ outcome run() {
   return result;
 }
 
+// What only evaluates and predicts needs no number of micro-batches per weight update, has stages as it likes, and
+// executions of any length.
+template <sc::schedule Schedule, int StepsPerExecution>
+inline constexpr auto evaluation = sc::training{.optimizer = sc::optimizers::adam{},
+                                                .loss = training<Schedule, 1, false>.loss,
+                                                .metrics = sc::metrics::accuracy{},
+                                                .loss_weights = {1, 0.5},
+                                                .batch_size = 4,
+                                                .steps_per_execution = StepsPerExecution,
+                                                .pipeline = {.schedule = Schedule}};
+inline constexpr auto one_by_one = [](auto& assignment) {
+  int stage = 0;
+  for (auto& call : assignment) call.pipeline_stage = stage < 5 ? stage++ : 5;
+};
+using six_on_one_device = sc::pipelined<network, one_by_one, sc::device_mapping<0, 0, 0, 0, 0, 0>>;
+struct small : sc::functional<small> {
+  static constexpr auto build(auto& model) { return dense(4)(flatten()(model.input(3, 3))); }
+};
+using inputs_first = sc::pipelined<small, sc::stages<1, 1>>;
+inline constexpr auto of_small = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .batch_size = 4,
+                                              .steps_per_execution = 12,
+                                              .pipeline = {.gradient_accumulation_steps_per_replica = 4}};
+
+template <class Trained, class M, auto Training, int Threads>
+void check_evaluation(Trained& trained) {
+  samples const test(4 * 31);
+  auto const targets = sc::inputs(test.y, test.z);
+  sc::trainer<M, Training, sc::host<Threads>> model(10);
+  model.set_weights(trained.get_weights());
+  CHECK(model.evaluate(test.x, targets, {.verbose = 0}) == trained.evaluate(test.x, targets, {.verbose = 0}));
+  auto const [a, b] = model.predict(test.x);
+  auto const [c, d] = trained.predict(test.x);
+  CHECK(random_runs::first_difference(floats_of(a), floats_of(c)) == -1);
+  CHECK(random_runs::first_difference(floats_of(b), floats_of(d)) == -1);
+}
+
 void check_same_results(outcome const& a, outcome const& b) {
   CHECK(a.weights.size() > 100);
   CHECK(random_runs::first_difference(a.weights, b.weights) == -1);
@@ -192,4 +229,22 @@ TEST_CASE("a trainer of a sequential pipeline with replicas") { check_trainers<s
 TEST_CASE("a trainer that accumulates results") {
   constexpr auto accumulating = training<sc::schedule::grouped, 2, false, true>;
   check_same(run<network, accumulating, 1>(), run<four_stages, accumulating, 2>());
+}
+
+TEST_CASE("trainers of which nothing is said how weights are updated, evaluate") {
+  samples const train(4 * 64);
+  sc::trainer<network, training<sc::schedule::grouped, 1, false>, sc::host<1>> trained(9);
+  trained.fit(train.x, sc::inputs(train.y, train.z), {.verbose = 0});
+  check_evaluation<decltype(trained), four_stages, evaluation<sc::schedule::interleaved, 7>, 2>(trained);
+  check_evaluation<decltype(trained), six_on_one_device, evaluation<sc::schedule::grouped, 6>, 1>(trained);
+}
+
+TEST_CASE("a trainer of stages of which the first one has only the inputs") {
+  samples const train(4 * 60);
+  auto const weights = [&](auto&& model) {
+    model.fit(train.x, train.y, {.epochs = 2, .verbose = 0});
+    return model.get_weights();
+  };
+  CHECK(weights(sc::trainer<inputs_first, of_small, sc::host<2>>(9)) ==
+        weights(sc::trainer<small, of_small, sc::host<1>>(9)));
 }

@@ -21,11 +21,14 @@ constexpr auto sequential = sc::schedule::sequential;
 using enum sc::recomputation_mode;
 using enum sc::gradient_accumulation_reduction_method;
 
-/// The code of the first rule that options break, 0 if they break none.
+/// The code of the first rule that options break in any trainer, 0 if they break none.
 template <class M, sc::pipelining_options Options, int StepsPerExecution = 720, int Replicas = 0>
 constexpr int code = sc::detail::training_problem<M, sc::training{.steps_per_execution = StepsPerExecution,
                                                                   .pipeline = Options,
                                                                   .num_replicas = Replicas}>.code;
+/// The same where the model is trained, and not only evaluated.
+template <class M, sc::pipelining_options Options>
+constexpr int fit_code = sc::detail::fit_problem<M, sc::training{.steps_per_execution = 720, .pipeline = Options}>.code;
 template <class M, sc::pipelining_options Options, int StepsPerExecution>
 constexpr int inference_code =
     sc::detail::inference_problem<M, sc::training{.steps_per_execution = StepsPerExecution, .pipeline = Options}>.code;
@@ -41,10 +44,14 @@ static_assert(code<three, accumulated<3, sc::interleaved>> == 0 && code<three, a
 static_assert(code<three, accumulated<4, sc::interleaved>> == 2024 &&
               code<three, accumulated<2, sc::interleaved>> != 0);
 static_assert(code<three, accumulated<1, sequential>> == 0 && code<three, accumulated<5, sequential>> == 0);
-static_assert(code<three, accumulated<0, sequential>> == 0 && code<three, accumulated<0, sc::grouped>> == 2022);
+static_assert(code<three, accumulated<0, sequential>> == 0 && fit_code<three, accumulated<0, sequential>> == 0);
+static_assert(code<three, accumulated<0, sc::grouped>> == 0 && fit_code<three, accumulated<0, sc::grouped>> == 2022);
+static_assert(code<three, accumulated<0, sc::grouped>, 1> == 0, "an evaluation may be of any length");
+static_assert(fit_code<plain, accumulated<0, sc::grouped>> == 0);
 static_assert(code<three, accumulated<-6, sequential>> == 2020 && code<plain, accumulated<-1, sc::grouped>> == 2020);
 static_assert(code<plain, accumulated<5, sc::grouped>> == 0, "without stages any number will do");
 static_assert(code<three_on_two, accumulated<6, sc::interleaved>> == 2027);
+static_assert(code<three_on_two, accumulated<0, sc::interleaved>> == 0, "there, evaluations are legal");
 
 // Executions.
 static_assert(code<three, accumulated<6, sc::grouped>, 9> == 2021 &&
@@ -106,7 +113,8 @@ static_assert(!sc::detail::training_problem<plain, both>.failed(), "there, nothi
 constexpr auto one_kind =
     sc::training{.pipeline = {.schedule = sequential},
                  .gradient_accumulation = {.reduction_method = sc::gradient_accumulation_reduction_method::mean}};
-static_assert(sc::detail::training_problem<three, one_kind>.code == 2026);
+static_assert(!sc::detail::training_problem<three, one_kind>.failed());
+static_assert(sc::detail::fit_problem<three, one_kind>.code == 2026);
 static_assert(!sc::detail::training_problem<plain, one_kind>.failed());
 
 // Machines.

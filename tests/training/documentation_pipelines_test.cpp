@@ -155,6 +155,15 @@ static_assert(follows_formulas<4, sc::schedule::sequential, sc::stages<0, 1, 2, 
 
 // Numbers that must fit, gradient accumulation ----------------------------------------------------------------------
 
+inline constexpr auto evaluated = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                               .metrics = sc::metrics::accuracy{},
+                                               .batch_size = 8,
+                                               .steps_per_execution = 4,
+                                               .pipeline = {.schedule = sc::interleaved}};
+using back_and_forth = sc::pipelined<mlp, sc::stages<0, 1, 2, 3>, sc::device_mapping<0, 1, 1, 0>>;
+static_assert(std::is_base_of_v<sc::model_trainer<back_and_forth, evaluated, sc::host<>>,
+                                sc::trainer<back_and_forth, evaluated>>);
+
 static_assert(sc::effective_batch_size<two_stages, training> == 8 * 8);
 
 inline constexpr auto accumulating =

@@ -139,13 +139,13 @@ class host_pipeline : public session_shape<M, Training> {
   }
 
  private:
-  using first_plan = plan<execution_mode::training, 0>;
+  using first_plan = plan<sizes::main_mode, 0>;
   using layout = weight_layout<M, architecture>;
   using memory_type = pipeline_memory<sizes>;
   using execution_type = pipeline_execution<host_pipeline>;
   using update = pipeline_update<sizes, first_plan>;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
-  static constexpr int slot_count = Training.optimizer.slots();
+  static constexpr int slot_count = sizes::trains ? Training.optimizer.slots() : 0;
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
   /// Devices of one thread.
   static constexpr std::size_t most_units = threads <= replicas
@@ -326,7 +326,7 @@ class host_pipeline : public session_shape<M, Training> {
 
   template <std::size_t... Call>
   static constexpr long long largest_workspace(std::index_sequence<Call...>) {
-    using plan_of_all = host_plan<M, Training, execution_mode::training, host_machine<1, architecture>>;
+    using plan_of_all = host_plan<M, Training, sizes::main_mode, host_machine<1, architecture>>;
     long long largest = 0;
     for (long long const floats : {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<
                                             host_call<plan_of_all, static_cast<int>(Call)>>()...})

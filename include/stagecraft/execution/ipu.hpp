@@ -16,9 +16,9 @@ namespace stagecraft {
 template <class Machine>
 inline constexpr bool is_carried_out<Machine, true> = true;
 
-/// E3010 or E3012 where a training needs more memory than there is.
+/// E3010 or E3012 where a training, or what can be evaluated only, needs more memory than there is.
 template <class M, auto Training, class Machine>
 inline constexpr diagnostic memory_problem_on<M, Training, Machine, true> =
-    detail::memory_problem<M, Training, execution_mode::training, Machine>;
+    detail::memory_problem<M, Training, detail::main_mode<M, Training>, Machine>;
 
 }  // namespace stagecraft

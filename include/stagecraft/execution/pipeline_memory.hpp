@@ -36,9 +36,12 @@ struct pipeline_sizes : session_shape<M, Training> {
   static constexpr int replicas = Replicas;
   static constexpr long long all_targets = shape::target_offset(shape::output_count);
   static constexpr long long all_scales = shape::scale_offset(shape::output_count);
-  static constexpr int stages = table<execution_mode::training>().stages();
-  static constexpr int passes = table<execution_mode::training>().passes();
-  static constexpr int devices = table<execution_mode::training>().devices();
+  /// What most memory is planned for: training, if it is said how weights are updated.
+  static constexpr execution_mode main_mode = detail::main_mode<M, Training>;
+  static constexpr bool trains = main_mode == execution_mode::training;
+  static constexpr int stages = table<main_mode>().stages();
+  static constexpr int passes = table<main_mode>().passes();
+  static constexpr int devices = table<main_mode>().devices();
   static constexpr bool halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   static constexpr bool shards_state = Replicas > 1 && options.replicated_optimizer_state_sharding;
@@ -74,23 +77,19 @@ struct pipeline_sizes : session_shape<M, Training> {
   /// Floats of a device's block.
   template <int Device>
   [[nodiscard]] static constexpr long long block_floats() {
-    return std::max(block_floats<Device, execution_mode::training>(),
-                    block_floats<Device, execution_mode::inference>());
+    return std::max(block_floats<Device, main_mode>(), block_floats<Device, execution_mode::inference>());
   }
   /// Floats of remote memory that a stage's activations take.
   template <int Stage>
-  static constexpr long long remote_floats =
-      pass_plan_of<M, Training, execution_mode::training, Stage>.places.remote_floats;
+  static constexpr long long remote_floats = pass_plan_of<M, Training, main_mode, Stage>.places.remote_floats;
 
   /// Micro-batches whose targets, and whose numbers of samples, are alive at once.
   template <execution_mode Mode>
   static constexpr int targets_alive = table<Mode>().alive(0, stages - 1);
   template <execution_mode Mode>
   static constexpr int samples_alive = table<Mode>().alive(0, table<Mode>().passes() - 1);
-  static constexpr int most_targets =
-      std::max(targets_alive<execution_mode::training>, targets_alive<execution_mode::inference>);
-  static constexpr int most_samples =
-      std::max(samples_alive<execution_mode::training>, samples_alive<execution_mode::inference>);
+  static constexpr int most_targets = std::max(targets_alive<main_mode>, targets_alive<execution_mode::inference>);
+  static constexpr int most_samples = std::max(samples_alive<main_mode>, samples_alive<execution_mode::inference>);
 
  private:
   template <int Device, execution_mode Mode, std::size_t... Pass>

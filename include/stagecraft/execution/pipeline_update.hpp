@@ -126,7 +126,7 @@ class pipeline_update {
       auto const& layer = Plan::graph.layer_of(static_cast<int>(i));
       auto const index = static_cast<int>(parameter) - layer.first_parameter;
       if (index >= 0 && index < layer.parameter_count)
-        return Sizes::template table<execution_mode::training>().device_of_stage(flow.stage[i]);
+        return Sizes::template table<Sizes::main_mode>().device_of_stage(flow.stage[i]);
     }
     return 0;
   }

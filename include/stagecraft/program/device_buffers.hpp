@@ -15,14 +15,22 @@ namespace stagecraft {
 
 namespace detail {
 
+/// What most of a session is made for: inference alone, where it is not said how weights are updated.
+template <class M, auto Training>
+inline constexpr execution_mode main_mode =
+    is_trained<M, Training> ? execution_mode::training : execution_mode::inference;
+
 /// The timetable that the plan of memory follows: in inference, executions of any length have room.
 template <class M, auto Training, execution_mode Mode>
-inline constexpr timetable planning_timetable =
-    Mode == execution_mode::training
-        ? timetable_of<M, Training, Mode>
-        : timetable(options_of<M, Training>.schedule, devices_of_stages<M>,
-                    4 * static_cast<int>(devices_of_stages<M>.size()) * static_cast<int>(devices_of_stages<M>.size()),
-                    false);
+constexpr timetable plan_timetable() {
+  constexpr int stages = static_cast<int>(devices_of_stages<M>.size());
+  if constexpr (Mode == execution_mode::training)
+    return timetable_of<M, Training, Mode>;
+  else
+    return {options_of<M, Training>.schedule, devices_of_stages<M>, 4 * stages * stages, false};
+}
+template <class M, auto Training, execution_mode Mode>
+inline constexpr timetable planning_timetable = plan_timetable<M, Training, Mode>();
 
 template <class M, auto Training, std::size_t... Stage>
 constexpr auto list_recomputations(std::index_sequence<Stage...>) {

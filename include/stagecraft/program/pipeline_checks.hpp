@@ -26,6 +26,11 @@ struct checked_options {
 
   [[nodiscard]] constexpr int stages() const { return pipelined ? model.stage_count() : 1; }
   [[nodiscard]] constexpr std::string_view name() const { return model.graph.name(); }
+  /// Whether it is said how weights are updated. Evaluation and prediction need not know.
+  [[nodiscard]] constexpr bool trains() const {
+    return !pipelined || options.gradient_accumulation_steps_per_replica != 0 ||
+           (options.schedule == schedule::sequential && !gives_gradient_accumulation);
+  }
 };
 
 /// E2047: more stages than a timetable has room for.
@@ -78,7 +83,8 @@ constexpr void check_interleaved_devices(checked_options const& checked, diagnos
       if (checked.model.device(before) == checked.model.device(stage))
         problem.report(2027, "stages ", before, " and ", stage, " of model '", checked.name(), "' are both on device ",
                        checked.model.device(stage),
-                       "; in the interleaved schedule each stage that is trained has a device of its own");
+                       "; in the interleaved schedule each stage that is trained has a device of its own (without "
+                       "gradient_accumulation_steps_per_replica, the model can be evaluated)");
 }
 
 /// E2048: weights that a forward step changes are changed in the same order as without stages.
@@ -155,21 +161,24 @@ constexpr void check_queues(infeed_queue_options const& infeed, outfeed_queue_op
                    "the results of all, outfeed_mode::all");
 }
 
-/// E2020, E2022 and E2026: a number of micro-batches per weight update.
+/// E2020: a number of micro-batches per weight update.
 constexpr void check_accumulation(checked_options const& checked, diagnostic& problem) {
   int const accumulation = checked.options.gradient_accumulation_steps_per_replica;
   if (accumulation < 0)
     problem.report(2020, "the training has gradient_accumulation_steps_per_replica ", accumulation,
                    "; it must be at least 1, or 0 if it is not set");
-  if (!checked.pipelined || accumulation != 0) return;
+}
+
+/// E2022 and E2026: what is trained has such a number.
+constexpr void check_accumulation_of_training(checked_options const& checked, diagnostic& problem) {
+  if (checked.trains()) return;
   if (checked.gives_gradient_accumulation)
     problem.report(2026,
                    "the model has pipeline stages, but its training sets gradient_accumulation, which is for models "
                    "without stages; set gradient_accumulation_steps_per_replica and the like in pipeline");
-  if (checked.options.schedule != schedule::sequential)
-    problem.report(2022,
-                   "the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica; "
-                   "a pipeline is trained on several micro-batches per weight update");
+  problem.report(2022,
+                 "the model has pipeline stages, but its training has no gradient_accumulation_steps_per_replica; "
+                 "a pipeline is trained on several micro-batches per weight update (evaluate and predict need none)");
 }
 
 /// E2021: an execution holds a whole number of weight updates.
@@ -257,7 +266,7 @@ constexpr checked_options options_to_check() {
           .metrics = Training.metrics.size()};
 }
 
-/// What keeps a schedule from being carried out, whatever the number of micro-batches is.
+/// Rules of schedules that do not look at the number of micro-batches.
 constexpr void check_schedule(checked_options const& checked, bool trains, diagnostic& problem) {
   check_number_of_stages(checked, problem);
   check_batch_serialization(checked, problem);
@@ -271,7 +280,10 @@ inline constexpr diagnostic schedule_problem = [] {
   diagnostic problem;
   if constexpr (!has_invalid_stages<M>) {
     auto const checked = options_to_check<M, Training>();
-    if (Trains) check_accumulation(checked, problem);
+    if (Trains) {
+      check_accumulation(checked, problem);
+      check_accumulation_of_training(checked, problem);
+    }
     check_steps_per_execution(checked.steps_per_execution, problem);
     check_schedule(checked, Trains, problem);
     if (!problem.failed()) {
@@ -286,7 +298,19 @@ inline constexpr diagnostic schedule_problem = [] {
 template <Model M, auto Training>
 inline constexpr diagnostic const& inference_problem = schedule_problem<M, Training, false>;
 
-/// The same without numbers of micro-batches.
+/// Whether a training description says how the weights of a model are updated, so that it can be trained.
+template <Model M, auto Training>
+inline constexpr bool is_trained = options_to_check<M, Training>().trains();
+
+/// E2022, E2026: why a model that can be evaluated cannot be trained.
+template <Model M, auto Training>
+inline constexpr diagnostic fit_problem = [] {
+  diagnostic problem;
+  if constexpr (!has_invalid_stages<M>) check_accumulation_of_training(options_to_check<M, Training>(), problem);
+  return problem;
+}();
+
+/// What keeps a schedule from being carried out, whatever the number of micro-batches is.
 template <Model M, auto Training, bool Trains>
 inline constexpr diagnostic form_of_schedule_problem = [] {
   diagnostic problem;

@@ -58,6 +58,9 @@ constexpr bool has_profile() {
     return false;
   } else if constexpr (!report<training_problem<M, Training>>() || training_problem<M, Training>.failed()) {
     return false;
+  } else if constexpr (Mode == execution_mode::training &&
+                       (!report<fit_problem<M, Training>>() || fit_problem<M, Training>.failed())) {
+    return false;
   } else {
     static_assert(report<machine_problem<M, Training, Machine>>());
     return !machine_problem<M, Training, Machine>.failed();

@@ -32,7 +32,8 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
                      "; choose the metric with or without sparse_, or metrics::accuracy");
 }
 
-/// The rules of all numbers and options, of a model with stages or without.
+/// The rules of all numbers and options, of a model with stages or without. Those of training hold where it is said how
+/// weights are updated; where it is not, the model can be evaluated, and `fit_problem` says why it cannot be trained.
 template <class M, auto Training>
 constexpr void check_options_of_training(diagnostic& problem) {
   constexpr bool accumulates_results = options_of<M, Training>.accumulate_outfeed;
@@ -47,7 +48,8 @@ constexpr void check_options_of_training(diagnostic& problem) {
   check_storage(checked, problem);
   check_outfeed(checked, problem);
   check_recomputation(checked, problem);
-  check_schedule(checked, true, problem);
+  check_schedule(checked, checked.trains(), problem);
+  if (!checked.trains()) return;
   check_state_of_layers(checked, problem);
   if (!problem.failed()) check_accumulation_of_schedule(checked, problem);
   if (!problem.failed()) check_execution_of_updates(checked, problem);

@@ -91,9 +91,11 @@ class model_trainer
   /// With replicas, each takes every so many-th batch. `steps_per_epoch` and its like count batches of all of them, and
   /// callbacks see steps of each; batches that do not fill all replicas are left out.
   /// NaN in data is not looked for: it makes the loss NaN, at which `callbacks::terminate_on_nan` stops.
-  /// Everything else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018, E4041.
-  /// Definition: tf.keras.Model.fit.
+  /// Errors: E2022, E2026 for a model with stages of which it is not said how its weights are updated, so that it can
+  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018,
+  /// E4041. Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
+    static_assert(detail::report<detail::fit_problem<M, Training>>());
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const whole(x, y, options.sample_weight, options.class_weight);
@@ -153,7 +155,7 @@ class model_trainer
         order.begin_epoch(epoch);
       training_results means;
       callbacks.on_epoch_begin(epoch, none);
-      trained.run(means, step_logs);
+      if constexpr (!detail::fit_problem<M, Training>.failed()) trained.run(means, step_logs);
       epoch_logs = step_logs;
       if (validates && (epoch + 1) % options.validation_freq == 0) validator->run().write(epoch_logs, "val_");
       callbacks.on_epoch_end(epoch, epoch_logs);
@@ -279,10 +281,10 @@ class model_trainer
     auto const take = [&](auto const& step) {
       if (step.replica() == 0) means.add(step);
     };
-    if constexpr (Kind == run_kind::training)
-      this->session().train(1, bring, take);
-    else
+    if constexpr (Kind == run_kind::evaluation)
       this->session().test(1, bring, take);
+    else if constexpr (!detail::single_batch_problem<M, Training, Machine>.failed())
+      this->session().train(1, bring, take);
     return means.values();
   }
 

@@ -26,7 +26,7 @@ struct emulation<Sizes, true> {
   std::vector<aligned_block> held_gradients;           ///< of each device
 
   emulation() {
-    using plan = pipeline_plan<typename Sizes::model, Sizes::training, execution_mode::training, machine, 0>;
+    using plan = pipeline_plan<typename Sizes::model, Sizes::training, Sizes::main_mode, machine, 0>;
     for (int device = 0; device < Sizes::devices; ++device)
       held_gradients.emplace_back(ipu_arithmetic<plan>::held_floats());
     if constexpr (machine::checked)
