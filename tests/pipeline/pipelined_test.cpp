@@ -84,6 +84,30 @@ static_assert(edited[1].layer_name() == "dense" && edited[1].node_index() == 0 &
 static_assert(edited[1].inbound_layer_count() == 1 && edited[1].inbound_layer(0) == "flatten");
 static_assert(edited[1].nested_model().empty());
 using set_again = sc::pipelined<mlp, edited>;
+
+// An assignment is written, too: names of layers, numbers of calls and stages.
+using sequential_entry = sc::sequential_layer_pipeline_stage_assignment;
+constexpr std::array written{sequential_entry("flatten", 0), sequential_entry("dense", 0),
+                             sequential_entry("dense_1", 1), sequential_entry("dense_2", 1)};
+using set_by_hand = sc::pipelined<mlp, written>;
+static_assert(sc::calls_of_stage<set_by_hand, 1> == sc::calls_of_stage<sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>, 1>);
+template <class Entry>
+constexpr std::array two_written{Entry("dense", 0, 0), Entry("dense", 1, 1)};
+struct calls_twice : sc::functional<calls_twice> {
+  static constexpr auto build(auto& model) {
+    dense shared{4};
+    return shared(shared(model.input(4)));
+  }
+};
+template <auto Assignment, class M = calls_twice>
+constexpr int code_of_written =
+    sc::detail::stage_problem<sc::pipelined_model<M, Assignment, sc::device_mapping<0, 0>>>.code;
+static_assert(code_of_written<two_written<sc::functional_layer_pipeline_stage_assignment>> == 0);
+static_assert(code_of_written<two_written<sc::model_layer_pipeline_stage_assignment>> == 2016);
+static_assert(code_of_written<std::array{sc::functional_layer_pipeline_stage_assignment("dense", 1, 0),
+                                         sc::functional_layer_pipeline_stage_assignment("dense", 0, 1)}> == 2002);
+static_assert(code_of_written<std::array{sc::functional_layer_pipeline_stage_assignment("dense", 0, 0),
+                                         sc::functional_layer_pipeline_stage_assignment("dense", 1)}> == 2003);
 static_assert(sc::stage_of<set_again, 2> == 1 && sc::stage_of<two, 2> == 0);
 static_assert(sc::get_pipeline_stage_assignment<mlp>()[0].pipeline_stage == sc::unassigned);
 

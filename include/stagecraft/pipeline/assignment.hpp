@@ -6,6 +6,7 @@
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/pipeline/assigned_layer.hpp>
 #include <stagecraft/pipeline/stages.hpp>
+#include <stagecraft/pipeline/written_assignment.hpp>
 #include <array>
 #include <cstddef>
 #include <span>

@@ -178,9 +178,10 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
   }
 
  private:
-  /// An assignment got from a model and edited, or an array of stages.
+  /// An assignment got from a model and edited, or written, or an array of stages.
   static constexpr void read_range(auto& result) {
     auto const& order = graph_of<M>.order;
+    check_kind_of_entries<std::remove_cvref_t<decltype(Assignment[0])>>(graph_of<M>, result.problem);
     if (Assignment.size() != order.size()) {
       result.problem.report(2001, "the stage assignment of model '", graph_of<M>.name(), "' has ",
                             static_cast<int>(Assignment.size()), " entries, but ", static_cast<int>(order.size()),
