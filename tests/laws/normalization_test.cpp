@@ -50,6 +50,19 @@ TEST_CASE("layer normalization over several axes") {
   laws::check_gradients<sc::sequential<input{2, 2, 3}, dense{4}, layer_normalization{{.axis = {-2, -1}}}, dense{2}>>();
 }
 
+// Gradients pass through layers that are not trained; batch normalization is that of prediction then.
+TEST_CASE("frozen layers") {
+  laws::check_gradients<
+      sc::sequential<input{3}, dense{4, {.trainable = false}}, dense{5}, dense{19, sc::tanh, {.trainable = false}},
+                     batch_normalization{{.trainable = false}}, layer_normalization{{.trainable = false}}, dense{2}>>();
+  laws::check_gradients<
+      sc::sequential<input{2, 3}, dense{4}, batch_normalization{{.axis = 1, .trainable = false}}, dense{2}>>();
+  laws::check_gradients<sc::sequential<
+      input{4, 4, 2}, conv2d{3, 1}, conv2d{3, 2, {.trainable = false}}, depthwise_conv2d{2, {.trainable = false}},
+      prelu{{.trainable = false}}, separable_conv2d{3, 1, {.trainable = false}},
+      conv2d_transpose{2, 2, {.trainable = false}}, flatten{}, dense{2}>>();
+}
+
 TEST_CASE("a normalization of the input, and one behind another") {
   laws::check_gradients<sc::sequential<input{4}, layer_normalization{}, batch_normalization{}, dense{2}>>();
 }

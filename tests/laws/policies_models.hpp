@@ -71,9 +71,12 @@ struct network_model : sc::functional<network_model> {
   }
 };
 
+/// Some are frozen.
 using normalizations_model =
-    sc::sequential<input{3, 6}, dense{8}, batch_normalization{}, dense{7, sc::tanh}, layer_normalization{},
-                   batch_normalization{1}, layer_normalization{{.axis = {1, 2}}}, dense{2}>;
+    sc::sequential<input{3, 6}, dense{8}, batch_normalization{}, dense{7, sc::tanh, {.trainable = false}},
+                   layer_normalization{}, batch_normalization{1}, batch_normalization{{.trainable = false}},
+                   layer_normalization{{.axis = {1, 2}, .trainable = false}},
+                   batch_normalization{{.axis = 1, .trainable = false}}, dense{2}>;
 
 struct convolutions_model : sc::functional<convolutions_model> {
   static constexpr auto build(auto& model) {

@@ -71,6 +71,10 @@ using convolutional = sc::sequential<input{28, 28}, reshape{28, 28, 1}, conv2d{3
                                      separable_conv2d{64, 3, sc::relu}, global_average_pooling2d{}, dense{10}>;
 static_assert(sc::graph_of<convolutional>.parameters.size() == 10);
 
+using fine_tuned = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu, {.trainable = false}},
+                                  batch_normalization{{.trainable = false}}, dense{10}>;
+static_assert(sc::count_trainable_parameters<fine_tuned>() == 1290);
+
 // The spellings of the table.
 using sequences = sc::sequential<input{12, 4}, zero_padding1d{1}, conv1d{8, 3, {.padding = sc::padding::causal}},
                                  separable_conv1d{8, 3}, spatial_dropout1d{0.2}, max_pooling1d{}, up_sampling1d{2},

@@ -52,3 +52,34 @@ TEST_CASE("get_weights and set_weights have Keras's order, with the moving stati
   other.set_weights(model.get_weights());
   CHECK(other.predict(x) == model.predict(x));
 }
+
+// As in Keras: all weights of a frozen layer count as not trainable, get_weights has them in the same order, and
+// training changes none of them, moving statistics included.
+TEST_CASE("frozen layers keep their weights") {
+  using frozen = sc::sequential<input{8}, dense{4, sc::relu, {.trainable = false}},
+                                batch_normalization{{.trainable = false}}, dense{10}>;
+  static_assert(sc::count_parameters<frozen>() == 102 && sc::count_trainable_parameters<frozen>() == 50);
+  static_assert(sc::program_of<frozen, 2, sc::execution_mode::training>.calls[1].needs_gradient == false);
+  static_assert(sc::program_of<frozen, 2, sc::execution_mode::training>.calls[2].needs_gradient == false);
+  std::string text;
+  sc::summary<frozen>({.print_fn = [&](std::string_view line) { text.append(line) += '\n'; }});
+  CHECK(text.find("Total params: 102\nTrainable params: 50\nNon-trainable params: 52\n") != std::string::npos);
+
+  sc::trainer<frozen, training> model;
+  xt::xtensor<float, 2> x = xt::xtensor<float, 2>::from_shape({6, 8});
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(i % 11) * 0.1F - 0.4F;
+  xt::xtensor<float, 2> const y = xt::ones<float>({6, 10});
+  auto const before = model.get_weights();
+  auto const predicted = model.predict(x);
+  auto const tested = model.evaluate(x, y, {.verbose = 0})[0];
+  model.set_learning_rate(0);
+  CHECK(model.fit(x, y, {.verbose = 0}).at("loss")[0] ==
+        doctest::Approx(tested));  // the layers are those of prediction
+  model.set_learning_rate(0.01F);
+  model.fit(x, y, {.epochs = 2, .verbose = 0});
+  auto const after = model.get_weights();
+  REQUIRE(after.size() == 8);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(after[i] == before[i]);
+  for (std::size_t i = 6; i < 8; ++i) CHECK(after[i] != before[i]);
+  CHECK(model.predict(x) != predicted);
+}

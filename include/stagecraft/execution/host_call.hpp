@@ -56,6 +56,9 @@ struct host_call {
     return Plan::graph.parameters[static_cast<std::size_t>(first_parameter + index)];
   }
 
+  /// Whether the gradient of a weight is wanted: not of a frozen layer's.
+  [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
+
   [[nodiscard]] float const* input(int index) const { return address(Plan::value(input_call(index))); }
   [[nodiscard]] float* input_gradient(int index) const {
     return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index));

@@ -384,7 +384,7 @@ class ipu_arithmetic {
     call_type<Call> const call{memory};
     bool too_large = false;
     for (int i = 0; i < call.parameter_count; ++i)
-      if (!call.parameter_info(i).trainable)
+      if (call.parameter_info(i).is_state())
         too_large |= halves::round(call.mutable_weight(i), call.stored_floats(i),
                                    halves::key(memory, rounded_value::layer_state, Call, i));
     return too_large;

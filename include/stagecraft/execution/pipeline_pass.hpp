@@ -382,7 +382,7 @@ class pipeline_pass {
   }
   template <std::size_t Parameter>
   static void store_state(memory_type& own) {
-    if constexpr (uses_weight(Parameter) && !graph.parameters[Parameter].trainable)
+    if constexpr (uses_weight(Parameter) && graph.parameters[Parameter].is_state())
       std::memcpy(own.weights.data() + plan::weights.offset[Parameter],
                   own.local_weights.data() + plan::weights.offset[Parameter],
                   static_cast<std::size_t>(plan::weights.size[Parameter]) * sizeof(float));

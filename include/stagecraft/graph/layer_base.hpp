@@ -7,12 +7,14 @@
 
 namespace stagecraft {
 
-/// What all layers carry: a name (empty: made from the class name) and the stage of the scope they were made in.
+/// What all layers carry: a name (empty: made from the class name), the stage of the scope they were made in, and
+/// Keras's `trainable`, which a layer that is a value may be given before its first call as well.
 /// `layer_id` is given at the first call; copies made later share the weights, as Python's references do.
 struct layer_base {
   fixed_name layer_name;
   int pipeline_stage = unassigned;
   int layer_id = -1;
+  bool trainable = true;  ///< false: training changes no weight of it, and batch normalization does not look at batches
 };
 
 }  // namespace stagecraft

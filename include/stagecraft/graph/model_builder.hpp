@@ -255,7 +255,12 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   if (layer.call_count == 0) {
     layer.first_parameter = static_cast<int>(parameters.size());
     layer.parameter_count = record.parameters->count;
-    for (int i = 0; i < record.parameters->count; ++i) parameters.push_back(record.parameters->entries[i]);
+    for (int i = 0; i < record.parameters->count; ++i) {
+      parameters.push_back(record.parameters->entries[i]);
+      if (record.layer->trainable) continue;
+      parameters.back().trainable = false;
+      parameters.back().frozen = true;
+    }
   } else {
     check_shared_weights(index, *record.parameters);
   }

@@ -22,9 +22,12 @@ struct parameter {
   stagecraft::initializer initializer = {};
   stagecraft::regularizer regularizer = {};
   bool trainable = true;
+  bool frozen = false;  ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
   parameter_layout layout = parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
 
+  /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean.
+  [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
   /// Of a matrix: the last axis, and all others together.
   [[nodiscard]] constexpr int columns() const noexcept { return shape.back(); }

@@ -35,6 +35,7 @@ struct batch_normalization_options {
   regularizer gamma_regularizer = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with numbers of its own for each channel: each
@@ -45,6 +46,9 @@ struct batch_normalization_options {
 /// are used in evaluation and prediction. As in Keras, whose fused kernel does so, moving_variance gathers the unbiased
 /// variance, of n - 1 of n values, for inputs of rank 4 or 5 (with the batch) whose axis is 1 or the last; in all other
 /// cases, and for the output always, it is the variance of n.
+///
+/// With `.trainable = false` the layer works as in prediction while the model is trained: by its moving statistics,
+/// which stay as they are.
 ///
 /// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
 /// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
@@ -80,6 +84,7 @@ struct batch_normalization : layer<batch_normalization> {
         beta_regularizer(options.beta_regularizer),
         gamma_regularizer(options.gamma_regularizer) {
     layer_name = options.name;
+    trainable = options.trainable;
   }
 
   /// Anything else: E1025.

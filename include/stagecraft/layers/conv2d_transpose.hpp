@@ -29,6 +29,7 @@ struct conv2d_transpose_options {
   regularizer bias_regularizer = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 
   static constexpr size_2d no_output_padding{-1};
 };

@@ -30,6 +30,7 @@ struct convolution_options {
   regularizer bias_regularizer = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// Base of conv1d and conv2d.

@@ -62,6 +62,7 @@ struct convolution_layer : layer<Derived> {
         bias_initializer(options.bias_initializer),
         bias_regularizer(options.bias_regularizer) {
     this->layer_name = options.name;
+    this->trainable = options.trainable;
   }
 
   /// Whether the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.

@@ -26,6 +26,7 @@ struct dense_options {
   regularizer bias_regularizer = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// output = activation(input * kernel + bias), over the last axis of its input.
@@ -90,6 +91,7 @@ struct dense : layer<dense> {
         kernel_regularizer(options.kernel_regularizer),
         bias_regularizer(options.bias_regularizer) {
     layer_name = options.name;
+    trainable = options.trainable;
   }
 };
 

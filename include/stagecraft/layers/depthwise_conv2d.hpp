@@ -29,6 +29,7 @@ struct depthwise_conv2d_options {
   regularizer bias_regularizer = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// Channel c of the input gives the channels c * depth_multiplier, ... of the output, by a kernel of one channel each.

@@ -13,6 +13,7 @@ struct global_pooling_options {
   bool keepdims = false;  ///< the axes that are reduced stay, with a length of 1
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// Base of global_average_pooling1d, global_average_pooling2d, global_max_pooling1d and global_max_pooling2d. Axes is 3
@@ -26,6 +27,7 @@ struct global_pooling_layer : layer<Derived> {
   constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
   constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
     this->layer_name = options.name;
+    this->trainable = options.trainable;
   }
 
   /// Anything else: E1025.

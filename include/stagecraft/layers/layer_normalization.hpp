@@ -31,6 +31,7 @@ struct layer_normalization_options {
   regularizer gamma_regularizer = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: the last axis
@@ -66,6 +67,7 @@ struct layer_normalization : layer<layer_normalization> {
         beta_regularizer(options.beta_regularizer),
         gamma_regularizer(options.gamma_regularizer) {
     layer_name = options.name;
+    trainable = options.trainable;
   }
 
   /// Anything else: E1025.

@@ -19,6 +19,7 @@ struct pooling_options {
   stagecraft::padding padding = padding::valid;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// Base of max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d. Size is size_2d, or int for a
@@ -53,6 +54,7 @@ struct pooling_layer : layer<Derived> {
         strides(options.strides == Size(0) ? pool_size_ : options.strides),
         padding(options.padding) {
     this->layer_name = options.name;
+    this->trainable = options.trainable;
   }
   /// Keras's positional spelling: `max_pooling2d{3, 2}` is a pool of 3 by 3 with strides of 2.
   template <class Strides>

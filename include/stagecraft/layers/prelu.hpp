@@ -19,6 +19,7 @@ struct prelu_options {
   axis_list shared_axes = axis_list::none();  ///< axes along which all elements have one slope: {1, 2} for an image
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// f(x) = x for x > 0, alpha * x below, with an alpha of its own for each element of a sample, but along the
@@ -41,6 +42,7 @@ struct prelu : layer<prelu> {
         alpha_regularizer(options.alpha_regularizer),
         shared_axes(options.shared_axes) {
     layer_name = options.name;
+    trainable = options.trainable;
   }
 
   /// Anything else: E1025.

@@ -17,6 +17,7 @@ struct re_lu_options {
   float threshold = 0;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// f(x) = max_value for x >= max_value, x for threshold <= x < max_value, negative_slope * (x - threshold) below.
@@ -39,6 +40,7 @@ struct re_lu : layer<re_lu> {
   constexpr explicit(false) re_lu(re_lu_options const& options)
       : max_value(options.max_value), negative_slope(options.negative_slope), threshold(options.threshold) {
     layer_name = options.name;
+    trainable = options.trainable;
   }
 
   /// Anything else: E1025.

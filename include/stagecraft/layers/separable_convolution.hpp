@@ -34,6 +34,7 @@ struct separable_convolution_options {
   regularizer bias_regularizer = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// Base of separable_conv1d and separable_conv2d: each channel is convolved by itself, and the results are mixed.

@@ -15,6 +15,7 @@ struct up_sampling2d_options {
   stagecraft::interpolation interpolation = interpolation::nearest;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
 /// Makes an image `size` times as high and as wide (default 2), by repeating its pixels or by bilinear interpolation.
@@ -40,6 +41,7 @@ struct up_sampling2d : layer<up_sampling2d> {
   constexpr up_sampling2d(size_2d const& size_, up_sampling2d_options const& options)
       : size(size_), interpolation(options.interpolation) {
     layer_name = options.name;
+    trainable = options.trainable;
   }
 
   /// Anything else: E1025.

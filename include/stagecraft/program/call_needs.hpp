@@ -119,8 +119,10 @@ constexpr long long channel_sums(long long floats, int channels) {
 constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
   auto const floats = static_cast<long long>(batch) * in[0].size();
-  bool const trains = mode == execution_mode::training;
-  return {.output = false, .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0};
+  bool const trains = mode == execution_mode::training && layer.trainable;
+  return {.input = layer.trainable,
+          .output = false,
+          .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0};
 }
 constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {

@@ -247,7 +247,7 @@ class pass_profiler {
           bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
           result_.fetched_bytes += shared ? ceil_div(bytes, variables::replicas) : bytes;
           if (shared) gathered += bytes;
-          if (trains && !pass::backward && !weight.trainable) result_.stored_bytes += bytes;
+          if (trains && !pass::backward && weight.is_state()) result_.stored_bytes += bytes;
         }
       }
       result_.gather_cycles = ring_gather_cycles(target, variables::replicas, shards_of<M>, result_.device, gathered);

@@ -99,7 +99,7 @@ constexpr void check_state_of_layers(checked_options const& checked, diagnostic&
     int const first = model.stage(info.first_call), own = model.stage(call);
     if (first == own) continue;
     for (auto const& weight : model.graph.parameters_of(layer))
-      if (!weight.trainable)
+      if (weight.is_state())
         problem.report(2048, "layer '", info.name, "' is called in pipeline stages ", first, " and ", own,
                        ", and its forward step changes its weight '", weight.name,
                        "': the value would depend on the order in which the stages work; call it in one stage, or "

@@ -91,7 +91,7 @@ class recomputation_finder {
       auto const& call = graph.calls[i];
       candidate_[i] = flow.stage[i] == Stage && !call.is_input && !program.calls[i].needs.view &&
                       !(is_last && result_.segment[i] + 1 == result_.segments);
-      for (auto const& weight : graph.parameters_of(call.layer)) candidate_[i] = candidate_[i] && weight.trainable;
+      for (auto const& weight : graph.parameters_of(call.layer)) candidate_[i] = candidate_[i] && !weight.is_state();
     }
     if (!interleaves) return;
     for (std::size_t i = 0; i < calls; ++i) {

@@ -131,8 +131,9 @@ struct operation<layers::prelu> {
     if constexpr (Call::wants_input_gradient(0))
       kernels::prelu_input_gradient<layout<Call>, Call::adds_input_gradient(0), arch>(
           call.input(0), call.weight(0), call.output_gradient(), call.input_gradient(0), call.share());
-    kernels::prelu_slope_gradient<layout<Call>, Call::adds_parameter_gradient, arch>(
-        call.input(0), call.output_gradient(), call.parameter_gradient(0), call.share());
+    if constexpr (Call::layer.trainable)
+      kernels::prelu_slope_gradient<layout<Call>, Call::adds_parameter_gradient, arch>(
+          call.input(0), call.output_gradient(), call.parameter_gradient(0), call.share());
   }
 };
 

@@ -8,6 +8,7 @@
 #include <stagecraft/kernels/batch_normalization_planes.hpp>
 #include <stagecraft/kernels/elementwise.hpp>
 #include <stagecraft/layers/batch_normalization.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -28,6 +29,8 @@ struct operation<layers::batch_normalization> {
     static constexpr int inner = Call::input_shape(0).size(axis + 1, Call::input_shape(0).rank());
     static constexpr int outer_per_sample = Call::input_shape(0).size(0, axis);
     static constexpr int outer = Call::batch * outer_per_sample;
+    /// A frozen layer uses its moving statistics, in training too.
+    static constexpr bool uses_batch = Call::plan::trains && layer.trainable;
     static constexpr int gamma = 0, beta = layer.scale ? 1 : 0;
     static constexpr int moving_mean = beta + (layer.center ? 1 : 0), moving_variance = moving_mean + 1;
 
@@ -36,7 +39,7 @@ struct operation<layers::batch_normalization> {
     using rows = kernels::channel_rows<channels, arch>;
     static constexpr int array = rows::channel_floats;
     using items = kernels::channel_items<outer, channels, arch>;
-    static_assert(inner > 1 || !Call::plan::trains || Call::planned.needs.saved >= 2LL * array + items::partial_floats);
+    static_assert(inner > 1 || !uses_batch || Call::planned.needs.saved >= 2LL * array + items::partial_floats);
 
     static float const* gamma_of(Call const& call) { return layer.scale ? call.weight(gamma) : nullptr; }
     static float const* beta_of(Call const& call) { return layer.center ? call.weight(beta) : nullptr; }
@@ -67,7 +70,7 @@ struct operation<layers::batch_normalization> {
     if constexpr (s::inner > 1) {
       call.divide([](Call const& part) { forward_planes(part); });
     } else {
-      if constexpr (Call::plan::trains) call.divide([](Call const& part) { measure_rows(part); });
+      if constexpr (s::uses_batch) call.divide([](Call const& part) { measure_rows(part); });
       call.divide([](Call const& part) { forward_rows(part); });
     }
   }
@@ -83,7 +86,12 @@ struct operation<layers::batch_normalization> {
           std::memset(part.input_gradient(0) + used, 0, sizeof(float) * (std::size_t{Call::batch} * Call::size - used));
       }
     };
-    if constexpr (s::inner > 1) {
+    if constexpr (!s::uses_batch) {
+      call.divide([&](Call const& part) {
+        clear_rest(part);
+        backward_of_frozen(part);
+      });
+    } else if constexpr (s::inner > 1) {
       call.divide([&](Call const& part) {
         clear_rest(part);
         backward_planes(part);
@@ -117,7 +125,7 @@ struct operation<layers::batch_normalization> {
     float* const reciprocal = variance + s::array;
     float* const workspace = mean + 4 * s::array;
     float const* used_mean = mean;
-    if constexpr (Call::plan::trains) {
+    if constexpr (s::uses_batch) {
       std::int64_t const rows = std::int64_t{call.valid_samples()} * s::outer_per_sample;
       float const* const partial = call.saved() + 2 * s::array;
       kernels::join_batch_statistics<s::outer, s::channels, arch>(call.input(0), partial, rows, workspace, mean,
@@ -171,6 +179,31 @@ struct operation<layers::batch_normalization> {
           call.input_gradient(0), call.share());
   }
 
+  /// The moving statistics do not depend on the input.
+  template <class Call>
+  static void backward_of_frozen(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    std::int64_t const used = std::int64_t{call.valid_samples()} * s::outer_per_sample;
+    if constexpr (s::inner > 1) {
+      using planes = kernels::channel_planes<s::channels, s::inner, arch>;
+      auto const [first, last] = call.share().of(s::channels);
+      for (int c = static_cast<int>(first); c < last; ++c) {
+        float const deviation = std::sqrt(call.weight(s::moving_variance)[c] + Call::layer.epsilon);
+        planes::normalize(call.output_gradient(), used, c, 0.0F, s::gamma_at(call, c) / deviation, 0.0F,
+                          call.input_gradient(0));
+      }
+    } else {
+      float* const zeros = call.memory.workspace;
+      float* const reciprocal = zeros + 2 * s::array;
+      std::fill_n(zeros, s::array, 0.0F);
+      kernels::reciprocal_deviation<arch>(call.weight(s::moving_variance), Call::layer.epsilon, reciprocal,
+                                          s::channels);
+      kernels::batch_normalize<s::channels, arch>(call.output_gradient(), used, zeros, reciprocal, s::gamma_of(call),
+                                                  nullptr, zeros + 4 * s::array, call.input_gradient(0), call.share());
+    }
+  }
+
   template <class Call>
   static void forward_planes(Call const& call) {
     using s = shapes<Call>;
@@ -179,14 +212,14 @@ struct operation<layers::batch_normalization> {
     auto const [first, last] = call.share().of(s::channels);
     for (int c = static_cast<int>(first); c < last; ++c) {
       float mean = call.weight(s::moving_mean)[c], variance = call.weight(s::moving_variance)[c];
-      if constexpr (Call::plan::trains) {
+      if constexpr (s::uses_batch) {
         auto const found = planes::measure(call.input(0), used, c);
         mean = found.mean;
         variance = found.variance;
         s::move_statistics(call, &mean, &variance, c, 1);
       }
       float const reciprocal = 1.0F / std::sqrt(variance + Call::layer.epsilon);
-      if constexpr (Call::plan::trains) {
+      if constexpr (s::uses_batch) {
         call.saved()[c] = mean;
         call.saved()[s::array + c] = reciprocal;
       }

@@ -62,9 +62,10 @@ struct operation<layers::conv2d_transpose> {
       if constexpr (Call::wants_input_gradient(0))
         kernels::convolution<Call::batch, s::back, Call::adds_input_gradient(0), arch>(
             dy, part.weight(0), workspace, part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
-      kernels::convolution_filter_gradient<Call::batch, s::back, Call::adds_parameter_gradient, arch>(
-          dy, part.input(0), workspace, part.parameter_gradient(0), part.share());
-      if constexpr (Call::layer.use_bias)
+      if constexpr (Call::layer.trainable)
+        kernels::convolution_filter_gradient<Call::batch, s::back, Call::adds_parameter_gradient, arch>(
+            dy, part.input(0), workspace, part.parameter_gradient(0), part.share());
+      if constexpr (Call::layer.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::filters, Call::adds_parameter_gradient, arch>(dy, part.parameter_gradient(1),
                                                                                          part.share());
     });

@@ -63,9 +63,10 @@ struct convolution_operation {
       if constexpr (Call::wants_input_gradient(0))
         kernels::convolution_input_gradient<s::batch, s::convolution, Call::adds_input_gradient(0), arch>(
             dy, part.weight(0), workspace, part.input_gradient(0), input_gradient_epilogue(part), part.share());
-      kernels::convolution_filter_gradient<s::batch, s::convolution, Call::adds_parameter_gradient, arch>(
-          part.input(0), dy, workspace, part.parameter_gradient(0), part.share());
-      if constexpr (Call::layer.use_bias)
+      if constexpr (Call::layer.trainable)
+        kernels::convolution_filter_gradient<s::batch, s::convolution, Call::adds_parameter_gradient, arch>(
+            part.input(0), dy, workspace, part.parameter_gradient(0), part.share());
+      if constexpr (Call::layer.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::convolution.filters, Call::adds_parameter_gradient, arch>(
             dy, part.parameter_gradient(1), part.share());
     });

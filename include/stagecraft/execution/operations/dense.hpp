@@ -62,10 +62,11 @@ struct operation<layers::dense> {
             part.share());
       } else {
         if constexpr (Call::wants_input_gradient(0)) find_input_gradient(part);
-        kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
-            part.input(0), dy, part.parameter_gradient(0), part.share());
+        if constexpr (Call::layer.trainable)
+          kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+              part.input(0), dy, part.parameter_gradient(0), part.share());
       }
-      if constexpr (Call::layer.use_bias)
+      if constexpr (Call::layer.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(dy, part.parameter_gradient(1),
                                                                                        part.share());
     });

@@ -58,9 +58,11 @@ struct operation<layers::depthwise_conv2d> {
       if constexpr (Call::wants_input_gradient(0))
         kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
             dy, part.weight(0), workspace, part.input_gradient(0), part.share());
-      kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, Call::adds_parameter_gradient, arch>(
-          part.input(0), dy, workspace, part.parameter_gradient(0), part.share());
-      if constexpr (Call::layer.use_bias)
+      if constexpr (Call::layer.trainable)
+        kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, Call::adds_parameter_gradient,
+                                                       arch>(part.input(0), dy, workspace, part.parameter_gradient(0),
+                                                             part.share());
+      if constexpr (Call::layer.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::convolution.filters, Call::adds_parameter_gradient, arch>(
             dy, part.parameter_gradient(1), part.share());
     });

@@ -22,7 +22,7 @@ struct operation<layers::layer_normalization> {
     static constexpr int columns = layer.normalized_shape(Call::input_shape(0)).size();
     static constexpr int rows = Call::batch * (Call::size / columns);
     static constexpr int gamma = 0, beta = layer.scale ? 1 : 0;
-    static constexpr bool has_weights = layer.scale || layer.center;
+    static constexpr bool trains_weights = (layer.scale || layer.center) && layer.trainable;
 
     // In `saved`: mean and reciprocal deviation of each row, then the sums of the rows' items.
     static constexpr int row_floats = (rows + 15) / 16 * 16;
@@ -62,9 +62,9 @@ struct operation<layers::layer_normalization> {
     call.divide([&](Call const& part) {
       kernels::layer_normalization_gradient<s::rows, s::columns, Call::adds_input_gradient(0), arch>(
           part.input(0), part.output_gradient(), mean, mean + s::row_floats, s::gamma_of(part), part.memory.workspace,
-          gradient, s::has_weights ? partial : nullptr, part.share());
+          gradient, s::trains_weights ? partial : nullptr, part.share());
     });
-    if constexpr (s::has_weights) {
+    if constexpr (s::trains_weights) {
       call.divide([&](Call const& part) {
         if (part.share().is_first()) add_weight_gradients(part, partial);
       });

@@ -75,9 +75,10 @@ struct separable_convolution_operation {
     float* const between = s::depthwise_output(call);
     s::epilogue::backward(call);
     call.divide([&](Call const& part) {
-      kernels::matmul_weight_gradient<s::rows, s::between, s::filters, adds, arch>(
-          between, dy, part.parameter_gradient(1), part.share());
-      if constexpr (Call::layer.use_bias)
+      if constexpr (Call::layer.trainable)
+        kernels::matmul_weight_gradient<s::rows, s::between, s::filters, adds, arch>(
+            between, dy, part.parameter_gradient(1), part.share());
+      if constexpr (Call::layer.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::filters, adds, arch>(dy, part.parameter_gradient(2), part.share());
     });
     // Its gradient takes the place of the first step's output.
@@ -90,8 +91,9 @@ struct separable_convolution_operation {
       if constexpr (Call::wants_input_gradient(0))
         kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
             between, part.weight(0), workspace, part.input_gradient(0), part.share());
-      kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, adds, arch>(
-          part.input(0), between, workspace, part.parameter_gradient(0), part.share());
+      if constexpr (Call::layer.trainable)
+        kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, adds, arch>(
+            part.input(0), between, workspace, part.parameter_gradient(0), part.share());
     });
   }
 };

@@ -47,7 +47,7 @@ struct lowering<layers::batch_normalization> {
     int const x = Call::input(step), y = Call::output(step);
     int const deviations = step.temporary(s::elements, Call::type);
     int mean = -1, reciprocal = -1;
-    if constexpr (Call::trains) {
+    if constexpr (Call::trains && Call::layer.trainable) {
       mean = Call::saved(step, 0, s::channels, dtype::float32);
       reciprocal = Call::saved(step, detail::saved_array(s::channels), s::channels, dtype::float32);
       int const variance = s::numbers(step);
@@ -77,6 +77,7 @@ struct lowering<layers::batch_normalization> {
   template <class Call>
   static constexpr void backward(lowered_step& step) {
     using s = shapes<Call>;
+    if constexpr (!Call::layer.trainable) return backward_of_frozen<Call>(step);
     int const x = Call::input(step), dy = Call::output_gradient(step);
     int const mean = Call::saved(step, 0, s::channels, dtype::float32);
     int const reciprocal = Call::saved(step, detail::saved_array(s::channels), s::channels, dtype::float32);
@@ -105,6 +106,19 @@ struct lowering<layers::batch_normalization> {
   }
 
  private:
+  /// The moving statistics do not depend on the input.
+  template <class Call>
+  static constexpr void backward_of_frozen(lowered_step& step) {
+    using s = shapes<Call>;
+    if (!Call::wants_input_gradient(0)) return;
+    int const dx = Call::input_gradient(step), reciprocal = s::numbers(step);
+    append_map(step, map_function::rsqrt, reciprocal, {{Call::stored_weight(step, s::moving_mean + 1)}},
+               {Call::layer.epsilon});
+    append_map(step, map_function::multiply, dx,
+               {{Call::output_gradient(step)}, s::of_channel(append_scale<Call>(step, reciprocal))});
+    append_clear_filling(step, dx, Call::input_shape().size());
+  }
+
   /// Tensors are (rows, channels, inner).
   template <class Call>
   struct shapes {
@@ -176,10 +190,10 @@ struct lowering<layers::layer_normalization> {
     int const normalised = step.temporary(s::elements, Call::type);
     append_map(step, map_function::subtract, normalised, {{x}, s::of_row(mean)});
     append_map(step, map_function::multiply, normalised, {{normalised}, s::of_row(reciprocal)});
-    if constexpr (Call::layer.scale)
+    if constexpr (Call::layer.scale && Call::layer.trainable)
       append_reduce(step, reduce_function::sum_of_products, {dy, normalised}, Call::weight_gradient(step, s::gamma), 1,
                     s::rows, s::columns);
-    if constexpr (Call::layer.center)
+    if constexpr (Call::layer.center && Call::layer.trainable)
       append_reduce(step, reduce_function::sum, {dy}, Call::weight_gradient(step, s::beta), 1, s::rows, s::columns);
     if constexpr (Call::wants_input_gradient(0)) {
       int gradient = dy;
