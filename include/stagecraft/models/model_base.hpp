@@ -3,6 +3,7 @@
 // a layer is. Level 3.
 #pragma once
 
+#include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/model_builder.hpp>
@@ -15,11 +16,58 @@
 
 namespace stagecraft {
 
+namespace detail {
+
+/// E1080: Keras's functions of a model are a trainer's here.
+template <class... Arguments>
+inline constexpr diagnostic untrained_model_problem = [] {
+  diagnostic problem;
+  problem.report(1080,
+                 "fit, evaluate, predict or compile is called on a model, which is a type without weights here; "
+                 "a trainer has them: sc::trainer<model, training> trained; trained.fit(x, y)");
+  return problem;
+}();
+
+template <class... Arguments>
+constexpr int call_untrained() {
+  static_assert(report<untrained_model_problem<Arguments...>>());
+  return 0;
+}
+
+}  // namespace detail
+
 /// The part of a model that does not depend on its type. `call_scope` is given at the first call inside another model;
 /// calls of the same variable share their weights. `model_name` is the name of one inside another, see `named`.
+/// Keras's `fit` and its relatives are E1080: they belong to the trainer.
 struct model_base {
   int call_scope = -1;
   fixed_name model_name{};
+
+  template <class... Arguments>
+  constexpr int fit(Arguments const&...) const {
+    return detail::call_untrained<Arguments...>();
+  }
+  template <class... Arguments>
+  constexpr int evaluate(Arguments const&...) const {
+    return detail::call_untrained<Arguments...>();
+  }
+  template <class... Arguments>
+  constexpr int predict(Arguments const&...) const {
+    return detail::call_untrained<Arguments...>();
+  }
+  template <class... Arguments>
+  constexpr int compile(Arguments const&...) const {
+    return detail::call_untrained<Arguments...>();
+  }
+  // With options in braces; Clang takes them for `...` only.
+  template <class Nothing = void>
+  constexpr int fit(detail::any_argument, detail::any_argument, detail::any_options) const {
+    return detail::call_untrained<Nothing>();
+  }
+  template <class Nothing = void>
+  constexpr int fit(detail::any_argument, detail::any_argument, ...) const {
+    return detail::call_untrained<Nothing>();
+  }
 };
 
 /// Anything that can be trained, staged or called inside another model.

@@ -4,6 +4,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/any_argument.hpp>
+#include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/metrics/metrics.hpp>
@@ -14,6 +16,7 @@
 #include <stagecraft/program/queue_options.hpp>
 #include <stagecraft/program/replication.hpp>
 #include <cstdint>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -82,6 +85,49 @@ struct training {
   /// In which types values and weights are kept. The host has float32 only (E2061).
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights, dropout and shuffling follow from it.
+  std::uint64_t seed = 1;
+};
+
+namespace detail {
+
+/// E4081, E4082: a text or a number as loss or optimizer.
+template <class Loss, class Optimizer>
+inline constexpr diagnostic training_parts_problem = [] {
+  diagnostic problem;
+  if (!std::is_class_v<Loss>)
+    problem.report(4081, "the training's loss is ", std::is_pointer_v<Loss> ? "a text" : "a number",
+                   "; losses are values of a class, such as sc::losses::mean_squared_error{}");
+  if (!std::is_class_v<Optimizer>)
+    problem.report(4082, "the training's optimizer is ", std::is_pointer_v<Optimizer> ? "a text" : "a number",
+                   "; optimizers are values of a class, such as sc::optimizers::adam{}");
+  return problem;
+}();
+
+}  // namespace detail
+
+/// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
+template <class Loss, class Optimizer>
+  requires(!std::is_class_v<Loss> || !std::is_class_v<Optimizer>)
+struct training<Loss, Optimizer> {
+  static_assert(detail::report<detail::training_parts_problem<Loss, Optimizer>>());
+  static constexpr bool is_refused = true;
+
+  detail::any_argument optimizer = {};
+  detail::any_argument loss = {};
+  stagecraft::metrics::metric_list metrics = {};
+  output_weights loss_weights = {};
+  int batch_size = 32;
+  int steps_per_execution = 1;
+  pipelining_options pipeline = {};
+  gradient_accumulation_options gradient_accumulation = {};
+  int num_replicas = 0;
+  stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
+  stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
+      stagecraft::replicated_metric_reduction_method::none;
+  infeed_queue_options infeed_queue = {};
+  outfeed_queue_options outfeed_queue = {};
+  bool asynchronous_callbacks = false;
+  stagecraft::dtype_policy dtype_policy = {};
   std::uint64_t seed = 1;
 };
 

@@ -2,6 +2,8 @@
 // The arrays of all inputs, or of all outputs, of a model. Level 6.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/training/sample_source.hpp>
 
 #include <array>
@@ -15,6 +17,24 @@ namespace stagecraft {
 
 template <class Data>
 concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remove_cvref_t<Data>>::value; };
+
+namespace detail {
+
+/// E4086: something that is no array, above all a vector of vectors.
+template <class Data>
+inline constexpr diagnostic no_data_problem = [] {
+  diagnostic problem;
+  if constexpr (requires(Data const& data) { data[0][0]; })
+    problem.report(4086, "data are given as a ", type_name<Data>(), " whose elements are arrays; give one array: an ",
+                   "xt::xtensor<float, 2>, or xt::adapt(values, shape) of a std::vector<float> with all of them");
+  else
+    problem.report(4086, "data are given as a value of type '", type_name<Data>(),
+                   "', which is no array; give a "
+                   "container or an expression of xtensor, or a std::vector, std::array or std::span of numbers");
+  return problem;
+}();
+
+}  // namespace detail
 
 /// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or
 /// outputs. Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of
@@ -39,6 +59,14 @@ class sample_set {
   sample_set(Tuple&& tuple) {
     std::apply([this](auto&&... arrays) { (add(sample_source(std::forward<decltype(arrays)>(arrays))), ...); },
                std::forward<Tuple>(tuple));
+  }
+
+  /// Anything else: E4086.
+  template <class Data>
+    requires(!SampleData<Data> && !SampleTuple<Data> && !std::is_convertible_v<Data, sample_source> &&
+             !std::is_same_v<std::remove_cvref_t<Data>, sample_set>)
+  sample_set(Data const&) {
+    static_assert(detail::report<detail::no_data_problem<Data>>());
   }
 
   [[nodiscard]] bool given() const noexcept { return size_ != 0; }

@@ -16,6 +16,7 @@
 #include <stagecraft/training/replica_results.hpp>
 #include <stagecraft/training/step_runner.hpp>
 #include <stagecraft/training/trained_model.hpp>
+#include <stagecraft/training/wrong_run_options.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -210,6 +211,32 @@ class model_trainer
     return result.take();
   }
 
+  /// With options that there are not: E4084.
+  template <class Options = fit_options>
+  training_history fit(detail::any_argument, detail::any_argument, detail::any_options) {
+    return detail::no_run<Options>{}, training_history{};
+  }
+  template <class Options = fit_options>
+  training_history fit(detail::any_argument, detail::any_argument, ...) {
+    return detail::no_run<Options>{}, training_history{};
+  }
+  template <class Options = evaluate_options>
+  evaluation evaluate(detail::any_argument, detail::any_argument, detail::any_options) {
+    return detail::no_run<Options>{}, evaluation{};
+  }
+  template <class Options = evaluate_options>
+  evaluation evaluate(detail::any_argument, detail::any_argument, ...) {
+    return detail::no_run<Options>{}, evaluation{};
+  }
+  template <class Options = predict_options>
+  auto predict(detail::any_argument, detail::any_options) {
+    return detail::no_run<Options>{}, predict(sample_set{});
+  }
+  template <class Options = predict_options>
+  auto predict(detail::any_argument, ...) {
+    return detail::no_run<Options>{}, predict(sample_set{});
+  }
+
   /// One weight update (or one micro-batch, where gradients are accumulated) on at most `batch_size` samples.
   /// Gives the loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch.
   /// Errors: E2060 for a model with stages or replicas, whose weights are updated from several batches.
@@ -320,10 +347,18 @@ inline constexpr diagnostic execution_problem = [] {
   return problem;
 }();
 
+inline constexpr diagnostic already_reported_problem = [] {
+  diagnostic problem;
+  problem.already_reported();
+  return problem;
+}();
+
 /// The first rule that a model, its stages or its training description breaks, alone or with the machine.
 template <class M, auto Training, class Machine>
 constexpr diagnostic const& trainer_problem() {
-  if constexpr (is_invalid<M>)
+  if constexpr (requires { Training.is_refused; })
+    return already_reported_problem;
+  else if constexpr (is_invalid<M>)
     return findings<typename traced_model<M>::type>.problem;
   else if constexpr (has_invalid_stages<M>)
     return stage_problem<M>;
