@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1080: a model, which is a type, is trained without a trainer.
-// expect-error: fit, evaluate, predict or compile is called on a model, which is a type without weights here; a trainer
-// has them expect-error: [E1080]
+// expect-error: fit, evaluate, predict or compile is called on a model, which is a type without weights here
+// expect-error: [E1080]
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

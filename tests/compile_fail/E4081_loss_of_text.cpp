@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E4081: a text as the loss.
-// expect-error: the training's loss is a text; losses are values of a class, such as sc::losses::mean_squared_error{}
+// expect-error: the training's loss is a text; losses are values of a class
 // expect-error: [E4081]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E4082: a text as the optimizer.
-// expect-error: the training's optimizer is a text; optimizers are values of a class, such as sc::optimizers::adam{}
+// expect-error: the training's optimizer is a text; optimizers are values of a class
 // expect-error: [E4082]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E4084: an option that fit does not have.
-// expect-error: fit is given an option that it does not have, or one of another type; its options, in this order:
-// batch_size, epochs, verbose, callbacks expect-error: [E4084]
+// expect-error: fit is given an option that it does not have, or one of another type; its options
+// expect-error: [E4084]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E4085: a callback itself instead of its address.
-// expect-error: a callback of type 'terminate_on_nan' is given itself; a run takes the address of a variable of yours
+// expect-error: a callback of type 'terminate_on_nan' is given itself
 // expect-error: [E4085]
 #include <stagecraft/training/callbacks/terminate_on_nan.hpp>
 #include <stagecraft/training/fit_options.hpp>
