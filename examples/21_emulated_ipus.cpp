@@ -24,7 +24,7 @@ inline constexpr auto training = sc::training{.optimizer = sc::optimizers::rmspr
 using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 2}, 2>;
 
 // The compiler chooses the stages by what the layers cost on these tiles, and names what it has chosen.
-using two_stages = sc::auto_pipeline<mlp, training, machine, sc::auto_pipeline_options{.min_ipus = 2}>;
+using two_stages = sc::auto_pipeline<mlp, training, machine>;
 
 inline constexpr auto profile = sc::profile<two_stages, training, machine>;
 static_assert(profile.fits());

@@ -102,6 +102,11 @@ TEST_CASE("batches that do not fill all replicas are left out, and some have to 
     model.fit(data.x, data.y, {.verbose = 0, .callbacks = {&asked}, .steps_per_epoch = batches});
     CHECK(asked.text == calls.text);
   }
+  samples const uneven(80);
+  CHECK_THROWS_WITH_AS(cases::replicated_way::trainer<as_it_is>().fit(uneven.x, uneven.y, {.verbose = 0}),
+                       "steps_per_execution: expected a divisor of the epoch's 5 batches of each replica, found 4 "
+                       "[E4017]",
+                       sc::data_error);
   recorder evaluated;
   auto const of_two = model.evaluate(data.x, data.y, {.verbose = 0, .steps = 2, .callbacks = {&evaluated}});
   samples const both(16);

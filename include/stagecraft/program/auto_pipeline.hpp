@@ -194,11 +194,12 @@ struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
 ///     using staged = sc::auto_pipeline<resnet50, training, machine>;
 ///
 /// Stages of the model itself are replaced, by at least two; calls that share weights stay together. The result is a
-/// pipelined model like any other, to be printed and edited; if one IPU is best, the model itself. For each number of
-/// IPUs, from the least, the best division is tried, and then the one that takes least memory, until one of them fits
-/// with all that its profile knows of.
+/// pipelined model like any other, to be printed and edited. For each number of IPUs, from the least (2, unless
+/// `Options` says otherwise), the best division is tried, and then the one that takes least memory, until one of them
+/// fits with all that its profile knows of.
 ///
-/// Errors: those of `pipelined`; E3020 numbers of IPUs that the machine does not have; E3021 fewer parts than IPUs.
+/// Errors: those of `pipelined`; E3020 more IPUs at least than the machine has; E3021 fewer parts than IPUs; E3022 a
+/// machine that is no IPU.
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{},
           auto Devices = device_mapping<>>
 using auto_pipeline =

@@ -30,15 +30,17 @@ namespace stagecraft {
 /// How many steps of each replica training executes at once. As in Keras on IPU, an execution is cut to an epoch that
 /// is shorter (with a warning), and must divide a longer one.
 /// Errors: E4017, E4018.
-[[nodiscard]] inline int steps_of_training_execution(int steps_of_epoch, int wanted, int accumulation_steps) {
+[[nodiscard]] inline int steps_of_training_execution(int steps_of_epoch, int wanted, int accumulation_steps,
+                                                     int replicas) {
   int const steps = std::min(wanted, steps_of_epoch);
+  char const* const whose = replicas > 1 ? " of each replica" : "";
   if (steps_of_epoch % steps != 0)
-    detail::throw_data_error("E4017", "steps_per_execution: expected a divisor of the epoch's %d batches, found %d",
-                             steps_of_epoch, steps);
+    detail::throw_data_error("E4017", "steps_per_execution: expected a divisor of the epoch's %d batches%s, found %d",
+                             steps_of_epoch, whose, steps);
   if (steps % accumulation_steps != 0)
     detail::throw_data_error(
-        "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches, found %d",
-        steps, accumulation_steps);
+        "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches%s, found %d",
+        steps, whose, accumulation_steps);
   if (steps < wanted)
     std::fprintf(stderr,
                  "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",

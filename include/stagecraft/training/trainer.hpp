@@ -93,8 +93,8 @@ class model_trainer
   /// callbacks see steps of each; batches that do not fill all replicas are left out.
   /// NaN in data is not looked for: it makes the loss NaN, at which `callbacks::terminate_on_nan` stops.
   /// Errors: E2022, E2026 for a model with stages of which it is not said how its weights are updated, so that it can
-  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017, E4018,
-  /// E4041. Definition: tf.keras.Model.fit.
+  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017,
+  /// E4018, E4041. Definition: tf.keras.Model.fit.
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<M, Training>>());
     check_options(options);
@@ -130,8 +130,9 @@ class model_trainer
       throw data_error("E4003", "x: expected at least " + std::to_string(batch_size) +
                                     " samples (one batch, with drop_remainder), found " + std::to_string(data.count()));
     int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
-    step_counts const counts{steps, steps_of_training_execution(steps, training.steps_per_execution,
-                                                                options_of<M, Training>.accumulation_steps())};
+    step_counts const counts{steps,
+                             steps_of_training_execution(steps, training.steps_per_execution,
+                                                         options_of<M, Training>.accumulation_steps(), replicas)};
 
     training_history history;
     callbacks::progbar_logger bar;
