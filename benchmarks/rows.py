@@ -46,6 +46,7 @@ PRODUCTS = "Matrix products, one thread, FLOP/s"
 CONVOLUTIONS = "Convolutions, one thread, FLOP/s"
 ELEMENTWISE = "Elementwise, reductions, softmax, normalization, one thread, bytes/s"
 THREADS = "Two threads over one"
+NEIGHBOUR = "Two threads over one, on two cores beside a busy program"
 COMPILING = "Compiling"
 PIPELINES = "Pipelines, one thread"
 QUEUES = "Handing over between two threads, items/s"
@@ -111,6 +112,12 @@ ROWS = [
         "samples/s", peers=("one_thread",)),
     Row(THREADS, r"pipeline/(training|inference)_two_replicas/threads:2",
         r"two replicas of this MLP without stages, \1", "samples/s", peers=("one_thread",)),
+
+    Row(NEIGHBOUR, r"neighbour/mlp/threads:2", f"{MLP}, training, RMSprop, batch 32", "samples/s", ">= 1",
+        peers=("one_thread",)),
+    Row(NEIGHBOUR, r"neighbour/cnn/threads:2", f"{CNN}, training, RMSprop, batch 32", "samples/s", ">= 1",
+        peers=("one_thread",)),
+    Row(NEIGHBOUR, r"neighbour/pipeline/threads:2", FOUR + ", training, grouped", "samples/s", peers=("one_thread",)),
 
     Row(PIPELINES, r"pipeline/training_(grouped|interleaved|sequential)/threads:1", FOUR + r", training, \1", "time",
         "<= 1.15", peers=("no_stages",)),

@@ -10,14 +10,22 @@
 #include <mutex>
 #include <thread>
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 namespace stagecraft {
 
 namespace detail {
 
 /// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
 [[nodiscard]] inline int patience_of(int threads) {
-  auto const processors = std::thread::hardware_concurrency();
-  return processors != 0 && static_cast<unsigned>(threads) > processors ? 0 : 1000;
+  auto processors = static_cast<int>(std::thread::hardware_concurrency());
+#if defined(__linux__)
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) processors = CPU_COUNT(&allowed);
+#endif
+  return processors != 0 && threads > processors ? 0 : 1000;
 }
 
 /// Looks that take a microsecond or two, as long as falling asleep and being woken. A thread that nobody waits for
