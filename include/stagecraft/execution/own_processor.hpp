@@ -20,19 +20,18 @@ namespace stagecraft {
 /// Where the threads of a team run. A system may leave two of them on one processor for a long time while another is
 /// idle (seen on a virtual machine); and where other programs run as well, it keeps one in a queue for some
 /// milliseconds while the processor of the other, which waits for it, is idle. So a thread that finds itself where one
-/// with a smaller number runs asks to be moved, and one that waits can fetch the other. Where they may run afterwards
+/// with a smaller number runs asks to be moved, and one that waits fetches the other. Where they may run afterwards
 /// does not change. Does nothing on other systems, and where there are fewer processors than threads.
 class own_processor {
  public:
   explicit own_processor(int threads) : seats_(static_cast<std::size_t>(threads)) {}
 
-  /// Called by each thread at the beginning of its work. Some tens of nanoseconds, unless it has to move.
+  /// Called by each thread at the beginning of its work, and when it has slept. Some tens of nanoseconds, unless it has to move.
   void find([[maybe_unused]] int thread) noexcept {
 #if defined(__linux__)
     auto& own = seat_of(thread);
-    thread_local auto const id = own_id();
-    own.system_id.store(id.system_id, std::memory_order_relaxed);
-    own.clock.store(id.clock, std::memory_order_relaxed);
+    own.system_id.store(own_identity().system_id, std::memory_order_relaxed);
+    own.clock.store(own_identity().clock, std::memory_order_relaxed);
     int const here = sched_getcpu();
     bool taken = false;
     for (int i = 0; i < thread; ++i) taken = taken || seat_of(i).processor.load(std::memory_order_relaxed) == here;
@@ -41,47 +40,73 @@ class own_processor {
 #endif
   }
 
-  /// How long a thread has run until now; 0 if that is not known. Where it stays the same, the thread does not run.
-  [[nodiscard]] std::int64_t running_time([[maybe_unused]] int thread) const noexcept {
+  /// Called by each thread: whether it has work that others may wait for.
+  void set_working([[maybe_unused]] int thread, [[maybe_unused]] bool works) noexcept {
 #if defined(__linux__)
-    timespec time{};
-    if (clock_gettime(seat_of(thread).clock.load(std::memory_order_relaxed), &time) != 0) return 0;
-    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
-#else
-    return 0;
+    seat_of(thread).works.store(works, std::memory_order_relaxed);
 #endif
   }
 
-  /// Has a thread moved here, which does not run; the calling one is about to sleep.
-  void fetch([[maybe_unused]] int thread) const noexcept {
+  /// Called by a thread that is about to sleep: has those moved here that work and do not run. `is_over()` looks for a
+  /// microsecond or two whether there is nothing to wait for any more.
+  template <class IsOver>
+  void fetch_others([[maybe_unused]] int thread, [[maybe_unused]] IsOver const& is_over) const noexcept {
 #if defined(__linux__)
-    cpu_set_t here;
-    CPU_ZERO(&here);
-    CPU_SET(sched_getcpu(), &here);
-    auto const id = seat_of(thread).system_id.load(std::memory_order_relaxed);
-    std::unique_lock const lock(moving(), std::try_to_lock);
-    cpu_set_t allowed;
-    if (lock.owns_lock() && find_allowed(id, allowed)) move(id, here, allowed);
+    for (int other = 0; other < static_cast<int>(seats_.size()); ++other) {
+      if (other == thread || !seat_of(other).works.load(std::memory_order_relaxed)) continue;
+      auto const before = running_time(other);
+      if (is_over()) return;
+      if (running_time(other) == before) fetch(other);
+    }
 #endif
+  }
+
+  /// The number with which the calling thread has found its processor; -1 if it has not.
+  [[nodiscard]] int own_number() const noexcept {
+#if defined(__linux__)
+    for (int thread = 0; thread < static_cast<int>(seats_.size()); ++thread)
+      if (seat_of(thread).system_id.load(std::memory_order_relaxed) == own_identity().system_id) return thread;
+#endif
+    return -1;
   }
 
  private:
 #if defined(__linux__)
   // Its members are written by the thread itself.
-  struct seat {
+  struct alignas(64) seat {
     std::atomic<int> processor = -1;
     std::atomic<pid_t> system_id = 0;
     std::atomic<clockid_t> clock = CLOCK_THREAD_CPUTIME_ID;
+    std::atomic<bool> works = false;
   };
   struct identity {
     pid_t system_id = gettid();
     clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
   };
 
-  static identity own_id() noexcept {
-    identity own;
-    pthread_getcpuclockid(pthread_self(), &own.clock);
+  static identity const& own_identity() noexcept {
+    thread_local identity const own = [] {
+      identity found;
+      pthread_getcpuclockid(pthread_self(), &found.clock);
+      return found;
+    }();
     return own;
+  }
+
+  /// How long a thread has run until now: the same twice if it has not in between.
+  [[nodiscard]] std::int64_t running_time(int thread) const noexcept {
+    timespec time{};
+    if (clock_gettime(seat_of(thread).clock.load(std::memory_order_relaxed), &time) != 0) return 0;
+    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+  }
+
+  void fetch(int thread) const noexcept {
+    cpu_set_t here, allowed;
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    auto const id = seat_of(thread).system_id.load(std::memory_order_relaxed);
+    std::unique_lock const lock(moving(), std::try_to_lock);
+    if (lock.owns_lock() && find_allowed(id, allowed)) move(id, here, allowed);
   }
 
   [[nodiscard]] seat& seat_of(int thread) noexcept { return seats_[static_cast<std::size_t>(thread)]; }

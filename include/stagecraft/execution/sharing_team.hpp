@@ -64,19 +64,19 @@ class sharing_team {
     void divide(void const* what, void (*call)(void const*, int)) {
       auto const phase = phase_++;
       if (team_->over_.value() > phase || failed()) return;
-      auto& works = team_->works(thread_);
+      auto& processors = team_->processors_;
       int const pieces = team_->pieces();
       int const first = thread_ * pieces_per_thread;
       for (int i = 0; i < pieces; ++i) {
         int const piece = first + i < pieces ? first + i : first + i - pieces;
         if (!team_->take(piece, phase)) continue;
-        works.store(true, std::memory_order_relaxed);
+        processors.set_working(thread_, true);
         call(what, piece);
         team_->finish_piece(phase);
       }
-      works.store(false, std::memory_order_relaxed);
+      processors.set_working(thread_, false);
       team_->wait_until_over(phase, thread_);
-      if (thread_ == 0) works.store(true, std::memory_order_relaxed);
+      if (thread_ == 0) processors.set_working(0, true);
     }
 
     sharing_team* team_;
@@ -88,8 +88,7 @@ class sharing_team {
       : size_(size),
         patience_(detail::patience_of(size)),
         processors_(size),
-        taken_(static_cast<std::size_t>(pieces())),
-        states_(static_cast<std::size_t>(size)) {
+        taken_(static_cast<std::size_t>(pieces())) {
     helpers_.reserve(static_cast<std::size_t>(size - 1));
     try {
       for (int thread = 1; thread < size; ++thread) helpers_.emplace_back([this, thread] { serve(thread); });
@@ -124,15 +123,15 @@ class sharing_team {
       open_ = true;
     }
     processors_.find(0);
+    processors_.set_working(0, true);
     begun_.publish(begun_.value() + 1);
-    works(0).store(true, std::memory_order_relaxed);
     try {
       member self(*this, 0, first_phase_);
       lead(self);
     } catch (...) {
       fail(std::current_exception());
     }
-    works(0).store(false, std::memory_order_relaxed);
+    processors_.set_working(0, false);
     end_run();
   }
 
@@ -154,17 +153,8 @@ class sharing_team {
     auto const stopped = [this] { return failure_.failed(); };
     if (over_.spin(phase + 1, stopped, patience_)) return;
     if (patience_ > 0)
-      for (int other = 0; other < size_; ++other)
-        if (other != thread && works(other).load(std::memory_order_relaxed)) fetch(other, phase, stopped);
+      processors_.fetch_others(thread, [&] { return over_.spin(phase + 1, stopped, detail::short_patience); });
     over_.sleep(phase + 1, stopped);
-  }
-
-  /// Who has work that others wait for, and does not run, gets this thread's processor, which is about to be idle.
-  template <class Stopped>
-  void fetch(int other, std::int64_t phase, Stopped const& stopped) noexcept {
-    auto const before = processors_.running_time(other);
-    if (!over_.spin(phase + 1, stopped, detail::short_patience) && processors_.running_time(other) == before)
-      processors_.fetch(other);
   }
 
   void fail(std::exception_ptr error) noexcept {
@@ -202,7 +192,7 @@ class sharing_team {
       } catch (...) {
         fail(std::current_exception());
       }
-      works(thread).store(false, std::memory_order_relaxed);
+      processors_.set_working(thread, false);
       lock.lock();
       --inside_;
       lock.unlock();
@@ -224,19 +214,12 @@ class sharing_team {
   struct alignas(64) claim {
     std::atomic<std::int64_t> phases = 0;  // up to the one in which a piece was taken last
   };
-  struct alignas(64) state {
-    std::atomic<bool> works = false;  // at what others wait for
-  };
-  [[nodiscard]] std::atomic<bool>& works(int thread) noexcept {
-    return states_[static_cast<std::size_t>(thread)].works;
-  }
 
   int size_;
   int patience_;
   own_processor processors_;
   first_failure failure_;
   std::vector<claim> taken_;
-  std::vector<state> states_;
   alignas(64) std::atomic<int> done_ = 0;  // pieces of this phase
   progress over_;                          // phases, of all runs
   progress begun_;                         // runs

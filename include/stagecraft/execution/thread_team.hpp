@@ -59,9 +59,10 @@ class thread_team {
       }
     };
     left_.store(size_ - 1, std::memory_order_relaxed);
-    if (size_ > 1) processors_.find(0);
+    if (size_ > 1) begin_work(0);
     begun_.publish(begun_.value() + 1);
     call_(*this, 0);
+    processors_.set_working(0, false);
     finish();
     if (!failure_.failed()) return;
     arrived_.store(0, std::memory_order_relaxed);
@@ -76,7 +77,7 @@ class thread_team {
       arrived_.store(0, std::memory_order_relaxed);
       passed_.publish(phase + 1);
     } else {
-      passed_.await(phase + 1, [this] { return failure_.failed(); }, patience_);
+      wait(passed_, phase + 1, [&](auto const& stopped) { passed_.sleep(phase + 1, stopped); });
     }
     return !failure_.failed();
   }
@@ -84,18 +85,35 @@ class thread_team {
   /// Waits until a count that another of these threads publishes is `at_least`; the count outlives the work. False if
   /// the work has failed: then a thread has nothing more to do.
   bool await(progress& count, std::int64_t at_least) {
-    auto const stopped = [this] { return failure_.failed(); };
-    if (!count.spin(at_least, stopped, patience_)) {
+    wait(count, at_least, [&](auto const& stopped) {
       auto& place = place_to_sleep(count);
       count.sleep(at_least, stopped);
       place.store(nullptr, std::memory_order_release);
-    }
+    });
     return !failure_.failed();
   }
 
  private:
   using sleeper = std::atomic<progress*>;
   static constexpr auto never = [] { return false; };
+
+  void begin_work(int thread) noexcept {
+    processors_.find(thread);
+    processors_.set_working(thread, true);
+  }
+
+  template <class Sleep>
+  void wait(progress const& count, std::int64_t at_least, Sleep const& sleep) {
+    auto const stopped = [this] { return failure_.failed(); };
+    if (count.spin(at_least, stopped, patience_)) return;
+    int const own = patience_ > 0 ? processors_.own_number() : -1;
+    if (own >= 0) {
+      processors_.set_working(own, false);
+      processors_.fetch_others(own, [&] { return count.spin(at_least, stopped, detail::short_patience); });
+    }
+    sleep(stopped);
+    if (own >= 0) begin_work(own);
+  }
 
   // There is one for each thread.
   sleeper& place_to_sleep(progress& count) {
@@ -117,8 +135,9 @@ class thread_team {
     for (std::int64_t round = 1;; ++round) {
       begun_.await(round, never, patience_);
       if (call_ == nullptr) return;
-      processors_.find(thread);
+      begin_work(thread);
       call_(*this, thread);
+      processors_.set_working(thread, false);
       if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) ended_.publish(round);
     }
   }
