@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/stand_in.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/models/named.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/pipeline/assignment.hpp>
 #include <stagecraft/pipeline/nested_stages.hpp>
@@ -35,6 +36,11 @@ template <class M, auto Assignment, auto Devices>
 inline constexpr graph_view graph_of<pipelined_model<M, Assignment, Devices>> = graph_of<M>;
 
 namespace detail {
+
+template <fixed_text Name, class M, auto Assignment, auto Devices>
+struct with_name<Name, pipelined_model<M, Assignment, Devices>> {
+  using type = pipelined_model<typename with_name<Name, M>::type, Assignment, Devices>;
+};
 
 /// In place of an assignment: none.
 struct no_stages {};
