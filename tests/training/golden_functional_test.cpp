@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models with shared layers, branches, operators, inputs that are repeated, and nested models, against real Keras.
+// Models with shared layers, branches, operators, slices, inputs that are repeated, and nested models, against real Keras.
 #include "golden_trainer.hpp"
 
 namespace {
@@ -17,7 +17,9 @@ struct shared_model : sc::functional<shared_model> {
     auto gated = multiply()(joined, gate);
     auto mixed = 1 - (joined * gate + gated / 4) - joined / (gate * gate + 2);
     auto table = add()(reshape(7, 1)(mixed), joined);
-    return dense(5, {.name = "out"})(flatten()(maximum()(table, mixed)));
+    auto parts = maximum()(table[{sc::all(), sc::slice(1, -1)}] - table[{sc::all(), sc::slice(2, {})}],
+                           table[{sc::all(), -1}] * table[{sc::ellipsis(), 3}]);
+    return dense(5, {.name = "out"})(flatten()(maximum()(parts, mixed)));
   }
 };
 

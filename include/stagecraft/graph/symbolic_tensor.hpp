@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/shape.hpp>
+#include <stagecraft/graph/slice.hpp>
 #include <array>
 #include <concepts>
 
@@ -21,6 +22,8 @@ struct symbolic_tensor {
   /// Its shape, without the batch.
   [[nodiscard]] constexpr stagecraft::shape const& shape() const;
   [[nodiscard]] constexpr dtype type() const;
+  /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/slicing_op_lambda.hpp.
+  [[nodiscard]] constexpr symbolic_tensor operator[](slice_list const& part) const;
 };
 
 /// Several tensors as a model's outputs: `return sc::outputs(a, b);`.

@@ -36,6 +36,7 @@
 #include <stagecraft/layers/reshape.hpp>
 #include <stagecraft/layers/separable_conv1d.hpp>
 #include <stagecraft/layers/separable_conv2d.hpp>
+#include <stagecraft/layers/slicing_op_lambda.hpp>
 #include <stagecraft/layers/softmax_layer.hpp>
 #include <stagecraft/layers/spatial_dropout1d.hpp>
 #include <stagecraft/layers/spatial_dropout2d.hpp>

@@ -207,6 +207,9 @@ constexpr call_needs needs_of(layers::add const&, layer_inputs const& in, int, e
 constexpr call_needs needs_of(layers::subtract const&, layer_inputs const& in, int, execution_mode) {
   return {.input = false, .output = false, .adds_exactly = detail::has_one_shape(in)};
 }
+constexpr call_needs needs_of(layers::slicing_op_lambda const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false, .adds_exactly = true};
+}
 /// A sum's gradient needs no operand, and neither does that of a tensor times or divided by a number.
 template <tensor_operator Operator>
 constexpr call_needs needs_of(layers::tf_op_lambda<Operator> const& layer, layer_inputs const& in, int,

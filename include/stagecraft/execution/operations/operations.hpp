@@ -17,6 +17,7 @@
 #include <stagecraft/execution/operations/merge.hpp>
 #include <stagecraft/execution/operations/pooling.hpp>
 #include <stagecraft/execution/operations/separable_convolution.hpp>
+#include <stagecraft/execution/operations/slicing_op_lambda.hpp>
 #include <stagecraft/execution/operations/spatial_dropout.hpp>
 #include <stagecraft/execution/operations/up_sampling.hpp>
 #include <stagecraft/execution/operations/views.hpp>

@@ -17,6 +17,7 @@
 #include <stagecraft/program/lowering/prelu.hpp>
 #include <stagecraft/program/lowering/recomputation_checkpoint.hpp>
 #include <stagecraft/program/lowering/separable_convolution.hpp>
+#include <stagecraft/program/lowering/slicing_op_lambda.hpp>
 #include <stagecraft/program/lowering/tf_op_lambda.hpp>
 #include <stagecraft/program/lowering/up_sampling.hpp>
 #include <stagecraft/program/lowering/views.hpp>

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A part of a symbolic tensor, x[{sc::all(), sc::slice(1, 3)}]. Keras makes a layer of it, a SlicingOpLambda. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/graph/slice.hpp>
+#include <string_view>
+
+namespace stagecraft {
+
+namespace layers {
+
+/// A slice of a tensor. Not called by name: Python's `x[:, 1:3]` is `x[{sc::all(), sc::slice(1, 3)}]`. The first entry is
+/// that of the batch, which is taken as it is: `sc::all()` or `sc::ellipsis()`. Slices have step 1.
+///
+/// Shape: each sliced axis as long as the slice; that of a number goes away. No weights.
+/// Errors: E1065 an axis or element that is not there; E1066 the batch, or a step.
+/// Definition: Keras, layers/core, SlicingOpLambda.
+struct slicing_op_lambda : layer<slicing_op_lambda> {
+  static constexpr std::string_view class_name = "SlicingOpLambda";
+  static constexpr std::string_view default_name = "tf.__operators__.getitem";
+
+  slice_list list;
+
+  /// What is taken of each axis of a sample.
+  struct part {
+    slice::elements axis[shape::max_rank]{};
+    bool keeps[shape::max_rank]{};
+  };
+  [[nodiscard]] constexpr part part_of(shape const& in) const {
+    part result;
+    for (int axis = 0; axis < in.rank(); ++axis) {
+      auto const entry = entry_of(axis + 1, in.rank() + 1);
+      int const index = entry.index < 0 ? entry.index + in[axis] : entry.index;
+      result.axis[axis] = entry.is_index ? slice::elements{index, 1} : entry.range.of(in[axis]);
+      result.keeps[axis] = !entry.is_index;
+    }
+    return result;
+  }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    int const rank = in[0].rank();
+    int ellipses = 0;
+    for (int i = 0; i < list.count && i < slice_list::capacity; ++i) ellipses += list.entries[i].is_ellipsis ? 1 : 0;
+    if (ellipses > 1 || list.count - ellipses > rank + 1)
+      return in.error(1065, "slices with ", list.count, " entries, of which ", ellipses,
+                      ellipses == 1 ? " is an ellipsis" : " are ellipses", ", a tensor of shape ", in[0],
+                      " behind the batch; there is at most one ellipsis, and at most one entry for each axis");
+    auto const batch = entry_of(0, rank + 1);
+    if (batch.is_index || batch.range.start.is_given || batch.range.stop.is_given || batch.range.step != 1)
+      return in.error(1066, "slices the batch, which is axis 0; begin with sc::all() or sc::ellipsis()");
+    auto const taken = part_of(in[0]);
+    shape result;
+    for (int axis = 0; axis < rank; ++axis) {
+      if (entry_of(axis + 1, rank + 1).range.step != 1)
+        return in.error(1066, "slices axis ", axis + 1, " with step ", entry_of(axis + 1, rank + 1).range.step,
+                        "; slices have step 1");
+      auto const [first, count] = taken.axis[axis];
+      if (first < 0 || count < 1 || first + count > in[0][axis])
+        return in.error(1065, "takes nothing of axis ", axis + 1, ", or an element that it does not have, of a tensor ",
+                        "of shape ", in[0], " behind the batch, which is axis 0");
+      if (taken.keeps[axis]) result.push_back(count);
+    }
+    return result;
+  }
+
+ private:
+  /// The entry of an axis, the batch being axis 0.
+  [[nodiscard]] constexpr slice_entry entry_of(int axis, int axes) const {
+    int position = 0;
+    for (int i = 0; i < list.count && i < slice_list::capacity; ++i) {
+      int const length = list.entries[i].is_ellipsis ? axes - (list.count - 1) : 1;
+      if (axis < position + length) return list.entries[i].is_ellipsis ? slice_entry(all()) : list.entries[i];
+      position += length;
+    }
+    return all();
+  }
+};
+
+}  // namespace layers
+
+constexpr symbolic_tensor symbolic_tensor::operator[](slice_list const& part) const {
+  layers::slicing_op_lambda layer;
+  layer.list = part;
+  layer.list.where = {};
+  return layer(detail::first_tensor(*this, part.where.file, part.where.line));
+}
+
+}  // namespace stagecraft
