@@ -251,6 +251,29 @@ struct calls_alternating : sc::functional<calls_alternating> {
 };
 static_assert(sc::count_parameters<calls_alternating>() == 2 * 20);
 
+// A layer of the model around it, which a subclass refers to, is one layer, in each call of both.
+struct refers : sc::model<refers> {
+  dense& shared;
+  dense own{4};
+  constexpr explicit refers(dense& layer) : shared(layer) {}
+  constexpr auto call(auto&, auto x) { return own(shared(x)); }
+};
+struct lends : sc::functional<lends> {
+  static constexpr auto build(auto& model) {
+    dense layer{4};
+    refers inner(layer);
+    return layer(inner(inner(model.input(4))));
+  }
+};
+struct lends_twice : sc::functional<lends_twice> {
+  static constexpr auto build(auto& model) {
+    lends inner;
+    return inner(inner(model.input(4)));
+  }
+};
+static_assert(sc::count_parameters<lends>() == 2 * 20 && sc::graph_of<lends>.layers[1].call_count == 3);
+static_assert(sc::count_parameters<lends_twice>() == 2 * 20 && sc::graph_of<lends_twice>.layers[1].call_count == 6);
+
 // A nested model counts as a whole, whoever needs its outputs.
 struct two_heads : sc::functional<two_heads> {
   static constexpr auto build(auto& model) {

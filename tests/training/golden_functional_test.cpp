@@ -89,3 +89,18 @@ static_assert(count_of<"out/kernel"> == 1 && count_of<"lock_out/kernel"> == 0 &&
 TEST_CASE("a shared layer and branches") { check_model<shared_model>("shared_model"); }
 TEST_CASE("nested models") { check_model<nested_model>("nested_model"); }
 TEST_CASE("nested models in a subclass") { check_model<sc::build<nested_subclass, input{6}>>("nested_model"); }
+
+TEST_CASE("the weights of a nested model go from one trainer to another") {
+  sc::trainer<nested_model, training> from(1);
+  sc::trainer<sc::build<nested_subclass, input{6}>, training> to(2);
+  auto const block_weights = from.get_weights<"model_1">();
+  CHECK(block_weights.size() == 8);
+  CHECK(block_weights[2].values == from.get_weights()[2].values);
+  CHECK(to.get_weights<"model">() != block_weights);
+  to.set_weights<"model">(from.get_weights<"model_1">());
+  CHECK(to.get_weights<"model">() == block_weights);
+  to.set_weights<"out">(from.get_weights<"out">());
+  CHECK(to.get_weights<"out">() == from.get_weights<"out">());
+  CHECK_THROWS_AS(to.set_weights<"out">(block_weights), sc::data_error);
+}
+static_assert(sc::detail::part_name_problem<nested_model, "nobody">.code == 1067);

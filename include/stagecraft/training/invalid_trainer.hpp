@@ -40,6 +40,12 @@ struct invalid_trainer : trainable {
   [[nodiscard]] std::vector<weight_array> get_weights() const override { return {}; }
   void set_weights(std::vector<weight_array> const&) override {}
   template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_weights() const {
+    return {};
+  }
+  template <fixed_name Name>
+  void set_weights(std::vector<weight_array> const&) {}
+  template <fixed_name Name>
   [[nodiscard]] tensor weight() {
     return {};
   }

@@ -40,12 +40,30 @@ class trained_model : public trainable {
   /// Errors: E4042 from asynchronous batch callbacks: the weights are in use.
   [[nodiscard]] std::vector<weight_array> get_weights() const override {
     check_at_rest("get_weights");
-    return detail::copy_weights<M>(*session_);
+    return detail::copy_weights<M, detail::weight_order<M>>(*session_);
   }
   /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
   void set_weights(std::vector<weight_array> const& weights) override {
     check_at_rest("set_weights");
-    detail::assign_weights<M>(*session_, weights);
+    detail::assign_weights<M, detail::weight_order<M>>(*session_, weights);
+    session_->begin_run();
+  }
+
+  /// The weights of a layer or of a nested model, by its name: Keras's `model.get_layer("encoder").get_weights()`. They
+  /// have no names, so that a trainer of that model takes them: `encoder.set_weights(both.get_weights<"encoder">());`
+  /// Errors: E1067 a name that nothing has, E4042 as above.
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_weights() const {
+    check_at_rest("get_weights");
+    auto weights = detail::copy_weights<M, detail::weights_of_part<M, Name>>(*session_);
+    for (auto& weight : weights) weight.name.clear();
+    return weights;
+  }
+  /// The other way round: `both.set_weights<"encoder">(encoder.get_weights());`. Shapes must agree, names need not.
+  template <fixed_name Name>
+  void set_weights(std::vector<weight_array> const& weights) {
+    check_at_rest("set_weights");
+    detail::assign_weights<M, detail::weights_of_part<M, Name>>(*session_, weights, false);
     session_->begin_run();
   }
 

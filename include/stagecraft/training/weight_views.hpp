@@ -78,20 +78,21 @@ std::string weight_name(int weight) {
          std::string(graph_of<M>.parameters[static_cast<std::size_t>(weight)].name.view()) + ":0";
 }
 
-template <class M, class Session, class Visit>
+/// visit<Weight>(session, index) for each weight of a list, such as weight_order<M>.
+template <auto const& Weights, class Session, class Visit>
 void for_each_weight(Session& session, Visit&& visit) {
   [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     [[maybe_unused]] int const done[] {
       0,
-      (visit.template operator()<static_cast<std::size_t>(weight_order<M>[Index])>(session, Index), 0)...
+      (visit.template operator()<static_cast<std::size_t>(Weights[Index])>(session, Index), 0)...
     };
-  }(std::make_index_sequence<weight_order<M>.size()>{});
+  }(std::make_index_sequence<Weights.size()>{});
 }
 
-template <class M, class Session>
+template <class M, auto const& Weights, class Session>
 std::vector<weight_array> copy_weights(Session const& session) {
-  std::vector<weight_array> result(weight_order<M>.size());
-  for_each_weight<M>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
+  std::vector<weight_array> result(Weights.size());
+  for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session const& from, std::size_t index) {
     auto const& info = graph_of<M>.parameters[Weight];
     result[index] = {weight_name<M>(static_cast<int>(Weight)),
                      {info.shape.begin(), info.shape.end()},
@@ -118,18 +119,70 @@ inline void check_weight(weight_array const& found, std::string const& name, sha
                                   " values, found " + std::to_string(found.values.size()));
 }
 
-template <class M, class Session>
-void assign_weights(Session& session, std::vector<weight_array> const& weights) {
-  if (weights.size() != weight_order<M>.size())
-    throw data_error("E4009", "set_weights: the model has " + std::to_string(weight_order<M>.size()) +
-                                  " weights, found " + std::to_string(weights.size()));
+/// `check_names`: whether the names of weights that have one must be the model's.
+template <class M, auto const& Weights, class Session>
+void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
+  if (weights.size() != Weights.size())
+    throw data_error("E4009", "set_weights: the model has " + std::to_string(Weights.size()) + " weights, found " +
+                                  std::to_string(weights.size()));
   for (std::size_t i = 0; i < weights.size(); ++i)
-    check_weight(weights[i], weight_name<M>(weight_order<M>[i]),
-                 graph_of<M>.parameters[static_cast<std::size_t>(weight_order<M>[i])].shape);
-  for_each_weight<M>(session, [&]<std::size_t Weight>(Session& to, std::size_t index) {
+    check_weight(weights[i], check_names ? weight_name<M>(Weights[i]) : weights[i].name,
+                 graph_of<M>.parameters[static_cast<std::size_t>(Weights[i])].shape);
+  for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session& to, std::size_t index) {
     to.template write_weight<Weight>(weights[index].values.data());
   });
 }
+
+/// The weights of a layer or nested model, found by its name.
+template <class M>
+constexpr std::vector<int> find_part(std::string_view name, int& count) {
+  auto const& graph = graph_of<M>;
+  std::vector<int> result, instances;
+  for (int i = 1; i < static_cast<int>(graph.nested_models.size()); ++i) {
+    auto const& model = graph.nested_models[static_cast<std::size_t>(i)];
+    bool known = model.name != name;
+    for (int const other : instances) known = known || other == model.instance;
+    if (known) continue;
+    instances.push_back(model.instance);
+    if (count++ == 0) append_weights(graph, i, result);
+  }
+  for (auto const& layer : graph.layers)
+    if (layer.name == name && count++ == 0)
+      for (int i = 0; i < layer.parameter_count; ++i) result.push_back(layer.first_parameter + i);
+  return result;
+}
+
+struct found_part {
+  int count = 0;
+  std::size_t weights = 0;
+};
+template <class M, fixed_name Name>
+inline constexpr found_part part_found = [] {
+  found_part found;
+  found.weights = find_part<M>(Name, found.count).size();
+  return found;
+}();
+
+/// E1067: a name that no layer or nested model has, or several.
+template <class M, fixed_name Name>
+inline constexpr diagnostic part_name_problem = [] {
+  diagnostic problem;
+  if (constexpr int count = part_found<M, Name>.count; count != 1)
+    problem.report(1067, "model '", graph_of<M>.name(), "' has ", count == 0 ? "no layer" : "several layers",
+                   " or nested ", count == 0 ? "model" : "models", " called '", Name,
+                   "'; give the one that is meant a name of its own with .named(...)");
+  return problem;
+}();
+
+template <class M, fixed_name Name>
+inline constexpr auto weights_of_part = [] {
+  static_assert(report<part_name_problem<M, Name>>());
+  int count = 0;
+  auto const found = find_part<M>(Name, count);
+  std::array<int, part_found<M, Name>.weights> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = found[i];
+  return result;
+}();
 
 /// Whether a weight is called so: "layer/weight", or "model/layer/weight" in a nested model, with the names of as many
 /// of the models around it as are written.
