@@ -25,6 +25,19 @@ inline constexpr auto weighted = sc::training{.optimizer = sc::optimizers::sgd{.
                                               .loss_weights = {0.25, 2},
                                               .batch_size = 4};
 
+/// Nine heads, more than fit into a small array.
+struct nine_outputs : sc::functional<nine_outputs> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(3);
+    auto const head = [&] { return dense(1, {.use_bias = false})(x); };
+    return sc::outputs(head(), head(), head(), head(), head(), head(), head(), head(), head());
+  }
+};
+inline constexpr auto nine_losses = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F},
+                                                 .loss = sc::losses::mean_squared_error{},
+                                                 .loss_weights = {1, 1, 1, 1, 1, 1, 1, 1, 4},
+                                                 .batch_size = 2};
+
 struct data {
   golden::file file = golden::read("functional.txt");
   sc::sample_set x(std::size_t first, std::size_t count) const {
@@ -89,4 +102,21 @@ TEST_CASE("two inputs and two outputs") {
 TEST_CASE("with loss weights") {
   check_steps<sc::trainer<two_outputs, weighted>>("two_outputs_weighted");
   check_fit<sc::trainer<two_outputs, weighted>>("two_outputs_weighted");
+}
+
+TEST_CASE("nine outputs, the last of which counts most") {
+  sc::trainer<nine_outputs, nine_losses> model;
+  xt::xtensor<float, 2> const x({2, 3}, 0.5F);
+  std::vector<float> const zeros(2, 0.0F);
+  sc::sample_set const y(std::vector<sc::sample_source>(9, zeros));
+  auto const before = model.test_on_batch(x, y);
+  REQUIRE(before.size() == 10);
+  double total = 0;
+  for (std::size_t i = 1; i < 10; ++i) total += before[i] * (i == 9 ? 4 : 1);
+  CHECK(before[0] == doctest::Approx(total));
+  model.train_on_batch(x, y);
+  auto const after = model.test_on_batch(x, y);
+  // A step takes 2 * 0.1 * weight * x^2 * 3 of the prediction.
+  for (std::size_t i = 1; i < 10; ++i)
+    CHECK(after[i] == doctest::Approx(before[i] * (i == 9 ? 0.4 * 0.4 : 0.85 * 0.85)).epsilon(1e-3));
 }

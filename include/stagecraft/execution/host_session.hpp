@@ -315,7 +315,7 @@ class host_session : public session_shape<M, Training> {
   template <class Plan, std::size_t Output>
   void run_loss() {
     constexpr int call = outputs[Output];
-    constexpr float output_weight = Training.loss_weights.values[Output];
+    constexpr float output_weight = Training.loss_weights.of(Output);
     constexpr bool wants_gradient = Plan::trains && Plan::program.calls[at(call)].needs_gradient;
     detail::loss_gradient gradient;
     float factor = output_weight;

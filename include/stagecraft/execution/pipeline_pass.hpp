@@ -250,7 +250,7 @@ class pipeline_pass {
       auto const scales = scales_of(own, memory.micro_batch);
       [&]<std::size_t... Output>(std::index_sequence<Output...>) {
         ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
-          total += plan::training.loss_weights.values[Output] * losses[Output]),
+          total += plan::training.loss_weights.of(Output) * losses[Output]),
          ...);
       }(output_indices{});
       for (std::size_t i = 0; i < plan::weights.count; ++i)
@@ -285,7 +285,7 @@ class pipeline_pass {
   template <std::size_t Output>
   static float loss(host_memory const& memory, float const* targets, float const* scales) {
     constexpr int call = Session::outputs[Output];
-    float factor = plan::training.loss_weights.values[Output];
+    float factor = plan::training.loss_weights.of(Output);
     detail::loss_gradient gradient;
     if constexpr (trains) {
       constexpr auto const& places = pass.places;

@@ -15,6 +15,7 @@
 #include <stagecraft/program/gradient_accumulation_options.hpp>
 #include <stagecraft/program/queue_options.hpp>
 #include <stagecraft/program/replication.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -22,14 +23,17 @@ namespace stagecraft {
 
 /// Keras's `loss_weights`: the weight of each output's loss in the total, 1 by default.
 struct output_weights {
-  static constexpr int capacity = 8;
-  float values[capacity]{1, 1, 1, 1, 1, 1, 1, 1};
-  int count = 0;  ///< 0: none given
+  static constexpr int capacity = 64;
+  float values[capacity]{};  ///< those that are given; zeros behind them, which compilers leave out of long names
+  int count = 0;             ///< 0: none given
 
   constexpr output_weights() = default;
   template <class... Weights>
     requires(sizeof...(Weights) >= 1 && sizeof...(Weights) <= capacity)
   constexpr output_weights(Weights... weight) : values{static_cast<float>(weight)...}, count(sizeof...(Weights)) {}
+
+  /// The weight of an output's loss.
+  [[nodiscard]] constexpr float of(std::size_t output) const noexcept { return count == 0 ? 1.0F : values[output]; }
 };
 
 /// Keras's `compile`, and what Keras takes at `fit` but a compiled plan must know before: the batch size.

@@ -47,7 +47,7 @@ constexpr lowered_step lower_loss() {
     if (role != detail::gradient_role::none)
       written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
     if (role == detail::gradient_role::add) written = step.temporary(elements, type);
-    loss_scale scale{.factor = Training.loss_weights.values[Output]};
+    loss_scale scale{.factor = Training.loss_weights.of(Output)};
     if (options.reduction_method == gradient_accumulation_reduction_method::mean)
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
