@@ -26,7 +26,8 @@ class own_processor {
  public:
   explicit own_processor(int threads) : seats_(static_cast<std::size_t>(threads)) {}
 
-  /// Called by each thread at the beginning of its work, and when it has slept. Some tens of nanoseconds, unless it has to move.
+  /// Called by each thread at the beginning of its work, and when it has slept. Some tens of nanoseconds, unless it has
+  /// to move.
   void find([[maybe_unused]] int thread) noexcept {
 #if defined(__linux__)
     auto& own = seat_of(thread);
