@@ -59,6 +59,13 @@ static_assert(
     "entry 0 of the stage assignment is for layer 'dense' (node index 0), but in this model layer 'flatten' (node "
     "index 0) stands there; an assignment has the model's post-order [E2002]");
 
+// E2057: an entry of no model.
+constexpr auto empties_one = [](auto& assignment) { assignment[2] = {}; };
+static_assert(problem_of<mlp, empties_one>.text ==
+              "entry 2 of the stage assignment of model 'sequential' is empty; an assignment is got from a model, "
+              "get_pipeline_stage_assignment<model>(), and only pipeline_stage is changed in it [E2057]");
+static_assert(problem_of<mlp, std::array<sc::layer_pipeline_stage_assignment, 4>{}>.code == 2057);
+
 // E2003: all calls.
 constexpr auto forgets_last = [](auto& assignment) {
   for (std::size_t i = 0; i + 1 < assignment.size(); ++i) assignment[i].pipeline_stage = i < 2 ? 0 : 1;
@@ -133,6 +140,12 @@ static_assert(problem_of<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0>>.cod
 static_assert(problem_of<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, -1>>.text ==
               "the device mapping contains device -1; devices are numbered from 0 [E2014]");
 static_assert(!problem_of<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 0>>.failed());
+
+// E2018: numbers.
+static_assert(problem_of<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0, 1.0>>.text ==
+              "the device mapping has an entry of type 'double'; write sc::device_mapping<0, 1, 0>, with one whole "
+              "number for each stage [E2018]");
+static_assert(!problem_of<mlp, sc::stages<0, 0, 1, 1>, sc::device_mapping<0U, 1L>>.failed());
 
 // E2010: shared weights on one device; an activation without weights may be anywhere.
 constexpr auto right_later = [](auto& assignment) {

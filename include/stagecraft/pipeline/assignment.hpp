@@ -41,6 +41,21 @@ struct layer_pipeline_stage_assignment {
 
 namespace detail {
 
+/// In place of the assignment of a model that has had its compile error: each entry is the same one.
+struct any_assignment {
+  layer_pipeline_stage_assignment entry;
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return 0; }
+  [[nodiscard]] constexpr auto& operator[](std::size_t) noexcept { return entry; }
+  [[nodiscard]] constexpr auto const& operator[](std::size_t) const noexcept { return entry; }
+  [[nodiscard]] constexpr auto* begin() noexcept { return &entry; }
+  [[nodiscard]] constexpr auto* end() noexcept { return &entry; }
+  [[nodiscard]] constexpr auto const* begin() const noexcept { return &entry; }
+  [[nodiscard]] constexpr auto const* end() const noexcept { return &entry; }
+  [[nodiscard]] constexpr auto& front() noexcept { return entry; }
+  [[nodiscard]] constexpr auto& back() noexcept { return entry; }
+};
+
 /// Reads a stage list against a model's calls, level by level.
 class stage_list_reader {
  public:

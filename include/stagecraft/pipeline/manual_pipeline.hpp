@@ -59,7 +59,7 @@ stage_argument(Value const&) -> stage_argument<Value>;
 
 template <class T>
 inline constexpr bool is_device_list = false;
-template <int... Device>
+template <auto... Device>
 inline constexpr bool is_device_list<device_list<Device...>> = true;
 
 template <class T>

@@ -5,6 +5,7 @@
 
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/pipeline/outfeed_mask.hpp>
+#include <stagecraft/pipeline/reserved_options.hpp>
 #include <stagecraft/pipeline/schedule.hpp>
 
 namespace stagecraft {
@@ -42,16 +43,17 @@ enum class recomputation_mode : unsigned char {
 /// Keras's keyword arguments, and those that are passed on to `pipelining_ops.pipeline`. What holds for a model is
 /// `options_of<model, training>`; a trainer checks it (E2020 to E2022, E2024 to E2039, E2047, E2048).
 ///
-/// Not here: `device_mapping` is an argument of `pipelined`; `repeat_count` is steps_per_execution divided by
-/// accumulation_steps(); the optimizer, queues and replicas are the training description's. Options for code of Poplar,
-/// and gradients that layers capture, have no counterpart.
+/// Not here, and E2058 where they are written: `device_mapping` is an argument of `pipelined`; `repeat_count` is
+/// steps_per_execution divided by accumulation_steps(); the optimizer, queues and replicas are the training
+/// description's. Options for code of Poplar, and gradients that layers capture, have no counterpart.
 struct pipelining_options {
   /// Micro-batches per weight update; 0: not set, one. A multiple of those that the schedule works on at once (E2024).
   /// A pipelined model that is trained needs it set (E2022), except, as in Graphcore's guide, in the sequential
   /// schedule (Keras on IPU itself wants it in all).
   int gradient_accumulation_steps_per_replica = 0;
   /// Whether the gradients of the micro-batches are added or averaged.
-  gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
+  stagecraft::gradient_accumulation_reduction_method reduction_method =
+      stagecraft::gradient_accumulation_reduction_method::sum;
   /// The devices work on the micro-batches in this order; results do not depend on it.
   stagecraft::schedule schedule = stagecraft::schedule::grouped;
   /// Not all go with all schedules (E2032). Without stages nothing is recomputed.
@@ -87,6 +89,22 @@ struct pipelining_options {
   /// Each replica holds a part of the weights in remote memory, from where they are gathered before a stage uses them:
   /// not with offload_weights on_device (E2039). With one replica, its part is all of them.
   bool replicated_weight_sharding = false;
+
+  // What Graphcore's pipelines call otherwise or take elsewhere: E2058 says how it is written here.
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::gradient_accumulation_count>
+      gradient_accumulation_count = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::repeat_count> repeat_count = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::gradient_accumulation_reduction_method>
+      gradient_accumulation_reduction_method = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::pipeline_schedule> pipeline_schedule = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::device_mapping> device_mapping = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::computational_stages> computational_stages = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::inputs> inputs = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::infeed_queue> infeed_queue = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::outfeed_queue> outfeed_queue = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::optimizer_function> optimizer_function = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::experimental_normalize_gradients>
+      experimental_normalize_gradients = {};
 
   /// Micro-batches per weight update and replica.
   [[nodiscard]] constexpr int accumulation_steps() const noexcept {

@@ -9,6 +9,7 @@
 #include <stagecraft/models/named.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/pipeline/assignment.hpp>
+#include <stagecraft/pipeline/assignment_kinds.hpp>
 #include <stagecraft/pipeline/nested_stages.hpp>
 #include <stagecraft/pipeline/pipeline_stage.hpp>
 #include <stagecraft/pipeline/stages.hpp>
@@ -44,63 +45,6 @@ struct with_name<Name, pipelined_model<M, Assignment, Devices>> {
 
 /// In place of an assignment: none.
 struct no_stages {};
-
-/// Whether a parameter of a function lets it change its argument.
-template <class Function>
-inline constexpr bool takes_reference = true;
-template <class Result, class F, class Parameter>
-inline constexpr bool takes_reference<Result (F::*)(Parameter) const> =
-    std::is_lvalue_reference_v<Parameter> || std::is_rvalue_reference_v<Parameter>;
-template <class Result, class Parameter>
-inline constexpr bool takes_reference<Result (*)(Parameter)> = std::is_reference_v<Parameter>;
-
-/// Whether F gets a copy of what it is called with, so that its changes are lost.
-template <class F, class Argument>
-constexpr bool takes_copy() {
-  if constexpr (requires { &F::operator(); })
-    return !takes_reference<decltype(&F::operator())>;
-  else if constexpr (requires { &F::template operator()<Argument>; })
-    return !takes_reference<decltype(&F::template operator()<Argument>)>;
-  else
-    return !takes_reference<F>;
-}
-
-/// A function that edits an assignment.
-template <class F, class Argument>
-inline constexpr bool assigns_by_function = std::invocable<F, Argument&> && !takes_copy<F, Argument>();
-
-/// A function, but one that cannot be given an assignment to change.
-template <class F, class Argument>
-inline constexpr bool has_wrong_parameter =
-    !assigns_by_function<F, Argument> &&
-    (std::invocable<F, Argument&> || std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); });
-
-template <class T>
-inline constexpr bool is_stage_list = false;
-template <auto... Stage>
-inline constexpr bool is_stage_list<stage_list<Stage...>> = true;
-
-/// Whether all entries of a list, and of the lists in it, are numbers.
-template <class T>
-inline constexpr bool is_list_of_stages = std::integral<T>;
-template <auto... Stage>
-inline constexpr bool is_list_of_stages<stage_list<Stage...>> = [] {
-  bool result = true;
-  for (bool const valid : {true, is_list_of_stages<std::remove_cvref_t<decltype(Stage)>>...}) result = result && valid;
-  return result;
-}();
-
-template <class T>
-concept StageOrEntry = std::integral<T> || requires(T const& entry) {
-  entry.pipeline_stage;
-  entry.layer_name();
-};
-
-template <class T>
-inline constexpr bool is_range_of_stages = requires(T const& range) {
-  range.size();
-  requires StageOrEntry<std::remove_cvref_t<decltype(range[0])>>;
-};
 
 /// The stages of a model's calls, indexed as the graph's calls, and what was wrong with how they were given.
 template <std::size_t Calls>
@@ -147,6 +91,10 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
     result.pipelined = !std::same_as<assignment_type, no_stages>;
     if constexpr (is_invalid<M>) {
       result.pipelined = false;
+    } else if constexpr (requires { typename std::remove_cvref_t<decltype(Devices)>::no_number; }) {
+      result.problem.report(2018, "the device mapping has an entry of type '",
+                            type_name<typename std::remove_cvref_t<decltype(Devices)>::no_number>(),
+                            "'; write sc::device_mapping<0, 1, 0>, with one whole number for each stage");
     } else if constexpr (!requires { std::remove_cvref_t<decltype(Devices)>::devices; }) {
       result.problem.report(2018, "the device of each stage is given as a value of type '",
                             type_name<std::remove_cvref_t<decltype(Devices)>>(),
@@ -155,7 +103,11 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
     } else if constexpr (assigns_by_function<assignment_type, decltype(current_assignment<M>())>) {
       auto assignment = current_assignment<M>();
       Assignment(assignment);
-      for (auto const& entry : assignment) result.of_call[static_cast<std::size_t>(entry.call)] = entry.pipeline_stage;
+      int index = 0;
+      for (auto const& entry : assignment) {
+        check_entry(entry, index++, result.problem);
+        result.of_call[static_cast<std::size_t>(entry.call)] = entry.pipeline_stage;
+      }
     } else if constexpr (has_wrong_parameter<assignment_type, decltype(current_assignment<M>())>) {
       result.problem.report(2017,
                             "the function that assigns the stages does not take the assignment by reference, so that "
@@ -184,6 +136,15 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
   }
 
  private:
+  /// E2057: an entry that was got from no model.
+  static constexpr void check_entry(auto const& entry, int index, diagnostic& problem) {
+    if constexpr (requires { entry.graph == nullptr; })
+      if (entry.graph == nullptr)
+        problem.report(
+            2057, "entry ", index, " of the stage assignment of model '", graph_of<M>.name(),
+            "' is empty; an assignment is got from a model, get_pipeline_stage_assignment<model>(), and only "
+            "pipeline_stage is changed in it");
+  }
   /// An assignment got from a model and edited, or written, or an array of stages.
   static constexpr void read_range(auto& result) {
     auto const& order = graph_of<M>.order;
@@ -199,6 +160,8 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
         result.of_call[static_cast<std::size_t>(order[i])] = Assignment[i];
       } else {
         auto const& entry = Assignment[i];
+        check_entry(entry, static_cast<int>(i), result.problem);
+        if (result.problem.failed()) return;
         auto const& expected = graph_of<M>.layer_of(order[i]);
         if (entry.layer_name() != expected.name.view() || entry.node_index() != graph_of<M>.call(order[i]).node_index)
           result.problem.report(
@@ -215,13 +178,21 @@ template <class M>
 inline constexpr auto staged_calls = staging<M>::stages();
 
 template <class M>
-constexpr auto current_assignment() {
+constexpr auto list_assignment() {
   std::array<layer_pipeline_stage_assignment, graph_of<M>.order.size()> result{};
   for (std::size_t i = 0; i < result.size(); ++i) {
     int const call = graph_of<M>.order[i];
     result[i] = {&graph_of<M>, call, staged_calls<M>.of_call[static_cast<std::size_t>(call)]};
   }
   return result;
+}
+
+template <class M>
+constexpr auto current_assignment() {
+  if constexpr (is_invalid<M>)
+    return any_assignment{{&graph_of<M>, 0, unassigned}};
+  else
+    return list_assignment<M>();
 }
 
 /// The first rule of stages that a model breaks (codes E2xxx).

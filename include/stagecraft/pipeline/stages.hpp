@@ -21,13 +21,34 @@ struct stage_list {
 template <auto... Stage>
 inline constexpr stage_list<Stage...> stages{};
 
-/// The device of each stage: `device_mapping<0, 1, 0>`. Empty: stage i runs on device i.
-template <int... Device>
-struct device_list {
-  static constexpr std::array<int, sizeof...(Device)> devices{Device...};
+namespace detail {
+
+template <class First, class... Rest>
+struct first_not_integral : first_not_integral<Rest...> {};
+template <class First, class... Rest>
+requires(!std::integral<First>) struct first_not_integral<First, Rest...> {
+  using type = First;
 };
 
-template <int... Device>
+/// A number as that of a device; one that is too large stays a large one.
+constexpr int device_number(std::integral auto number) {
+  constexpr int largest = 0x7fffffff;
+  return number > 0 && static_cast<unsigned long long>(number) > largest ? largest : static_cast<int>(number);
+}
+
+}  // namespace detail
+
+/// The device of each stage: `device_mapping<0, 1, 0>`. Empty: stage i runs on device i.
+template <auto... Device>
+struct device_list {
+  using no_number = detail::first_not_integral<decltype(Device)...>::type;  ///< what is wrong with it
+};
+template <std::integral auto... Device>
+struct device_list<Device...> {
+  static constexpr std::array<int, sizeof...(Device)> devices{detail::device_number(Device)...};
+};
+
+template <auto... Device>
 inline constexpr device_list<Device...> device_mapping{};
 
 namespace detail {
