@@ -19,3 +19,12 @@ using network = sc::build<classifier, input{784}>;
 #endif
 
 static_assert(sc::call_count<network> == 3);
+
+// Its assignment can be edited without a second error.
+constexpr auto assignment = [] {
+  auto result = sc::get_pipeline_stage_assignment<network>();
+  result[0].pipeline_stage = 0;
+  result[1].pipeline_stage = 1;
+  return result;
+}();
+static_assert(sc::pipeline_stages<sc::pipelined<network, assignment>> == 2);
