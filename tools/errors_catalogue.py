@@ -165,7 +165,7 @@ def library_codes():
     compile_time, run_time = set(), set()
     for path in sorted(compile_case.INCLUDE.rglob("*.hpp")):
         text = without_comments(path.read_text(encoding="utf-8"))
-        compile_time.update("E" + number for number in re.findall(r"\w\(\s*([1-5]\d{3}),\s*\"", text))
+        compile_time.update("E" + number for number in re.findall(r"(?:\breport\(|\w\((?=\s*\d{4},\s*\"))\s*([1-5]\d{3}),", text))
         compile_time.update(re.findall(r"\[(E\d{4})\]", text))
         run_time.update(re.findall(r"\"(E\d{4})\"", text))
     return compile_time, run_time
