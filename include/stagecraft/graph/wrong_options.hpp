@@ -7,7 +7,15 @@
 
 namespace stagecraft::detail {
 
-/// E1025. A layer's last constructor takes anything, `layer(...)`, and reports this; `L::usage` is how to write it.
+/// The first parameter of a layer's last constructor, `layer(wrong_options, ...)`, which takes anything. With
+/// `layer(...)` alone editors would offer that one first: they begin with the constructors of the fewest parameters.
+struct wrong_options {
+  constexpr wrong_options() = default;
+  template <class T>
+  constexpr wrong_options(T const&) {}  // NOLINT(google-explicit-constructor): a match, but a worse one than any other
+};
+
+/// E1025. A layer's last constructor reports this; `L::usage` is how to write it.
 template <class L>
 inline constexpr diagnostic wrong_options_problem = [] {
   diagnostic problem;

@@ -18,9 +18,13 @@ struct activation : layer<activation> {
 
   constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = activation>
-  constexpr explicit activation(...) : activation(linear) {
+  constexpr activation() : activation(linear) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = activation>
+  constexpr explicit activation(detail::wrong_options, ...) : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

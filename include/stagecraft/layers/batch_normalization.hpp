@@ -89,7 +89,7 @@ struct batch_normalization : layer<batch_normalization> {
 
   /// Anything else: E1025.
   template <class L = batch_normalization>
-  constexpr explicit batch_normalization(...) : batch_normalization() {
+  constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

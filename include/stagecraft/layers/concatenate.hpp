@@ -22,7 +22,7 @@ struct concatenate : layer<concatenate> {
 
   /// Anything else: E1025.
   template <class L = concatenate>
-  constexpr explicit concatenate(...) : concatenate(-1) {
+  constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

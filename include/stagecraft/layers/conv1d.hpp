@@ -22,9 +22,13 @@ struct conv1d : convolution<conv1d, int> {
 
   using convolution::convolution;
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = conv1d>
-  constexpr explicit conv1d(...) : convolution(1, 1) {
+  constexpr conv1d() : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = conv1d>
+  constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };

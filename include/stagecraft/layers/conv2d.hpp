@@ -22,9 +22,13 @@ struct conv2d : convolution<conv2d, size_2d> {
 
   using convolution::convolution;
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = conv2d>
-  constexpr explicit conv2d(...) : convolution(1, 1) {
+  constexpr conv2d() : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = conv2d>
+  constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };

@@ -69,9 +69,13 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
                              conv2d_transpose_options const& options = {})
       : conv2d_transpose(options, filters_, kernel_size_, activation_) {}
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = conv2d_transpose>
-  constexpr explicit conv2d_transpose(...) : conv2d_transpose(1, 1) {
+  constexpr conv2d_transpose() : conv2d_transpose(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = conv2d_transpose>
+  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

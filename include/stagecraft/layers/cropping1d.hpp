@@ -30,7 +30,7 @@ struct cropping1d : layer<cropping1d> {
 
   /// Anything else: E1025.
   template <class L = cropping1d>
-  constexpr explicit cropping1d(...) : cropping1d() {
+  constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -33,7 +33,7 @@ struct cropping2d : layer<cropping2d> {
 
   /// Anything else: E1025.
   template <class L = cropping2d>
-  constexpr explicit cropping2d(...) : cropping2d() {
+  constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -53,9 +53,13 @@ struct dense : layer<dense> {
   constexpr dense(int units_, Activation activation_, dense_options const& options = {})
       : dense(options, units_, activation_) {}
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = dense>
-  constexpr explicit dense(...) : dense(1) {
+  constexpr dense() : dense(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = dense>
+  constexpr explicit dense(detail::wrong_options, ...) : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

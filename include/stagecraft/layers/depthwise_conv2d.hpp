@@ -60,9 +60,13 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
                              depthwise_conv2d_options const& options = {})
       : depthwise_conv2d(options, kernel_size_, activation_) {}
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = depthwise_conv2d>
-  constexpr explicit depthwise_conv2d(...) : depthwise_conv2d(size_2d(1)) {
+  constexpr depthwise_conv2d() : depthwise_conv2d(size_2d(1)) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = depthwise_conv2d>
+  constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

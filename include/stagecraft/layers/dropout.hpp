@@ -23,9 +23,13 @@ struct dropout : layer<dropout> {
   constexpr explicit dropout(double rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
   constexpr explicit dropout(int rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = dropout>
-  constexpr explicit dropout(...) : dropout(0.5F) {
+  constexpr dropout() : dropout(0.5F) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = dropout>
+  constexpr explicit dropout(detail::wrong_options, ...) : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -26,7 +26,7 @@ struct elu_layer : layer<elu_layer> {
 
   /// Anything else: E1025.
   template <class L = elu_layer>
-  constexpr explicit elu_layer(...) : elu_layer() {
+  constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

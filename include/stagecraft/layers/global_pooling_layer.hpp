@@ -32,7 +32,7 @@ struct global_pooling_layer : layer<Derived> {
 
   /// Anything else: E1025.
   template <class L = Derived>
-  constexpr explicit global_pooling_layer(...) : global_pooling_layer() {
+  constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -25,9 +25,13 @@ struct input : layer_base {
   constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {})
       : layer_base{name}, dimensions(dimensions_), type(type_) {}
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = input>
-  constexpr explicit input(...) : input(1) {
+  constexpr input() : input(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = input>
+  constexpr explicit input(detail::wrong_options, ...) : input(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -72,7 +72,7 @@ struct layer_normalization : layer<layer_normalization> {
 
   /// Anything else: E1025.
   template <class L = layer_normalization>
-  constexpr explicit layer_normalization(...) : layer_normalization() {
+  constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -25,7 +25,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
 
   /// Anything else: E1025.
   template <class L = leaky_re_lu>
-  constexpr explicit leaky_re_lu(...) : leaky_re_lu() {
+  constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

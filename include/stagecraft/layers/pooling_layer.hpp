@@ -64,7 +64,7 @@ struct pooling_layer : layer<Derived> {
 
   /// Anything else: E1025.
   template <class L = Derived>
-  constexpr explicit pooling_layer(...) : pooling_layer(Size(2)) {
+  constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -47,7 +47,7 @@ struct prelu : layer<prelu> {
 
   /// Anything else: E1025.
   template <class L = prelu>
-  constexpr explicit prelu(...) : prelu() {
+  constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -45,7 +45,7 @@ struct re_lu : layer<re_lu> {
 
   /// Anything else: E1025.
   template <class L = re_lu>
-  constexpr explicit re_lu(...) : re_lu() {
+  constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -22,9 +22,13 @@ struct reshape : layer<reshape> {
   constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
   constexpr explicit reshape(shape const& target_) : target(target_) {}
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = reshape>
-  constexpr explicit reshape(...) : reshape(1) {
+  constexpr reshape() : reshape(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = reshape>
+  constexpr explicit reshape(detail::wrong_options, ...) : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -21,9 +21,13 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
 
   using separable_convolution::separable_convolution;
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = separable_conv1d>
-  constexpr explicit separable_conv1d(...) : separable_convolution(1, 1) {
+  constexpr separable_conv1d() : separable_convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = separable_conv1d>
+  constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };

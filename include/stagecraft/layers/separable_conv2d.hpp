@@ -21,9 +21,13 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
 
   using separable_convolution::separable_convolution;
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = separable_conv2d>
-  constexpr explicit separable_conv2d(...) : separable_convolution(1, 1) {
+  constexpr separable_conv2d() : separable_convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = separable_conv2d>
+  constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };

@@ -24,7 +24,7 @@ struct softmax_layer : layer<softmax_layer> {
 
   /// Anything else: E1025.
   template <class L = softmax_layer>
-  constexpr explicit softmax_layer(...) : softmax_layer(-1) {
+  constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

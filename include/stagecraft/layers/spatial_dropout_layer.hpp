@@ -26,9 +26,13 @@ struct spatial_dropout_layer : layer<Derived> {
   constexpr explicit spatial_dropout_layer(int rate_, std::uint64_t seed_ = 0)
       : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
 
-  /// Anything else: E1025.
+  /// Nothing, or anything else: E1025.
   template <class L = Derived>
-  constexpr explicit spatial_dropout_layer(...) : spatial_dropout_layer(0.5F) {
+  constexpr spatial_dropout_layer() : spatial_dropout_layer(0.5F) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = Derived>
+  constexpr explicit spatial_dropout_layer(detail::wrong_options, ...) : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -25,7 +25,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
 
   /// Anything else: E1025.
   template <class L = thresholded_re_lu>
-  constexpr explicit thresholded_re_lu(...) : thresholded_re_lu() {
+  constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -24,7 +24,7 @@ struct up_sampling1d : layer<up_sampling1d> {
 
   /// Anything else: E1025.
   template <class L = up_sampling1d>
-  constexpr explicit up_sampling1d(...) : up_sampling1d(2) {
+  constexpr explicit up_sampling1d(detail::wrong_options, ...) : up_sampling1d(2) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -46,7 +46,7 @@ struct up_sampling2d : layer<up_sampling2d> {
 
   /// Anything else: E1025.
   template <class L = up_sampling2d>
-  constexpr explicit up_sampling2d(...) : up_sampling2d() {
+  constexpr explicit up_sampling2d(detail::wrong_options, ...) : up_sampling2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

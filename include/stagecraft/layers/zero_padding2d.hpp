@@ -32,7 +32,7 @@ struct zero_padding2d : layer<zero_padding2d> {
 
   /// Anything else: E1025.
   template <class L = zero_padding2d>
-  constexpr explicit zero_padding2d(...) : zero_padding2d() {
+  constexpr explicit zero_padding2d(detail::wrong_options, ...) : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
