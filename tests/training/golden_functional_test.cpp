@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models with shared layers, branches, operators, slices, inputs that are repeated, and nested models, against real Keras.
+// Models with shared layers, branches, operators, slices, inputs that are repeated, and nested models, against real
+// Keras.
 #include "golden_trainer.hpp"
 
 namespace {

@@ -43,10 +43,12 @@ class needed_calls {
   constexpr void mark(int call) {
     if (call_[at(call)] != 0) return;
     call_[at(call)] = 1;
-    for (int nested = model_.calls[at(call)].nested_model; nested > 0; nested = model_.nested_models[at(nested)].parent) {
+    int parent = 0;
+    for (int nested = model_.calls[at(call)].nested_model; nested > 0; nested = parent) {
+      auto const& info = model_.nested_models[at(nested)];
+      parent = info.parent;
       if (nested_[at(nested)] != 0) continue;
       mark_outputs(nested);
-      auto const& info = model_.nested_models[at(nested)];
       for (int i = 0; i < info.input_count; ++i) mark(model_.nested_inputs[at(info.first_input + i)].call);
     }
   }

@@ -16,8 +16,8 @@ struct row_operand {
 
 namespace detail {
 
-/// The first `count` floats at p; the other lanes repeat the first, so that no operation on them raises a floating-point
-/// exception of its own, such as that of 0 / 0.
+/// The first `count` floats at p; the other lanes repeat the first, so that no operation on them raises a
+/// floating-point exception of its own, such as that of 0 / 0.
 template <class Arch>
 [[nodiscard]] inline batch<Arch> load_repeating(float const* p, int count) {
   alignas(64) float values[lanes<Arch>];
@@ -66,7 +66,8 @@ template <class Rule, class Arch>
                                                   std::int64_t n) {
   batch<Arch> sum(0.0F);
   detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    auto const slope = Rule::template gradient<batch<Arch>>(count, which, detail::load_repeating<Arch>(dy + i, valid), load);
+    auto const given = detail::load_repeating<Arch>(dy + i, valid);
+    auto const slope = Rule::template gradient<batch<Arch>>(count, which, given, load);
     // What fills the last batch is no part of the sum.
     alignas(64) float parts[lanes<Arch>];
     store_first<Arch>(slope, parts, valid);

@@ -10,8 +10,8 @@ namespace stagecraft {
 
 namespace layers {
 
-/// A slice of a tensor. Not called by name: Python's `x[:, 1:3]` is `x[{sc::all(), sc::slice(1, 3)}]`. The first entry is
-/// that of the batch, which is taken as it is: `sc::all()` or `sc::ellipsis()`. Slices have step 1.
+/// A slice of a tensor. Not called by name: Python's `x[:, 1:3]` is `x[{sc::all(), sc::slice(1, 3)}]`. The first entry
+/// is that of the batch, which is taken as it is: `sc::all()` or `sc::ellipsis()`. Slices have step 1.
 ///
 /// Shape: each sliced axis as long as the slice; that of a number goes away. No weights.
 /// Errors: E1065 an axis or element that is not there; E1066 the batch, or a step.

@@ -28,10 +28,15 @@ struct named_model : callable_model<named_model<Name, M>> {
 
 namespace detail {
 
-/// A model under a name. That of a pipelined model is the name of the model itself, see pipeline/pipelined.hpp.
+/// A model under a name. That of a model with stages is the name of the model itself.
 template <fixed_text Name, class M>
 struct with_name {
   using type = named_model<Name, M>;
+};
+template <fixed_text Name, class M>
+  requires requires { typename M::template with_name<Name>; }
+struct with_name<Name, M> {
+  using type = typename M::template with_name<Name>;
 };
 
 }  // namespace detail

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model with a stage assignment, checked by the compiler; and what can be asked of it. Keras on IPU's
-// get / set / reset_pipeline_stage_assignment. Level 3.
+// A model with a stage assignment, checked by the compiler: Keras on IPU's get / set / reset_..._assignment. Level 3.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -28,7 +27,8 @@ template <Model M, auto Assignment, auto Devices>
 struct pipelined_model : callable_model<pipelined_model<M, Assignment, Devices>> {
   static constexpr model_kind kind = M::kind;
   using unstaged = M;
-
+  template <fixed_text Name>
+  using with_name = pipelined_model<named<Name, M>, Assignment, Devices>;
   static constexpr auto trace(model_builder& builder, std::span<symbolic_tensor const> bound);
 };
 
@@ -37,11 +37,6 @@ template <class M, auto Assignment, auto Devices>
 inline constexpr graph_view graph_of<pipelined_model<M, Assignment, Devices>> = graph_of<M>;
 
 namespace detail {
-
-template <fixed_text Name, class M, auto Assignment, auto Devices>
-struct with_name<Name, pipelined_model<M, Assignment, Devices>> {
-  using type = pipelined_model<typename with_name<Name, M>::type, Assignment, Devices>;
-};
 
 /// In place of an assignment: none.
 struct no_stages {};
@@ -279,8 +274,7 @@ constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& bui
 
 /// Keras on IPU's `set_pipeline_stage_assignment`: a model with a stage for each of its layers' calls. `Assignment` is
 /// - `stages<0, 0, 1>`: in Keras's order, see pipeline/stages.hpp;
-/// - a function that edits the model's present assignment: `[](auto& assignment) { for (auto& call : assignment) ...
-/// }`;
+/// - a function that edits the model's present assignment: `[](auto& assignment) { ... }`;
 /// - an assignment got from a model, or an array of stages.
 /// `Devices` is the device of each stage: `device_mapping<0, 1, 0>`.
 ///
