@@ -2,6 +2,7 @@
 // Teams and queues allocate when they are made, and never again: not for a run, and not for a batch or a result.
 #include <stagecraft/execution/infeed_queue.hpp>
 #include <stagecraft/execution/polling_thread.hpp>
+#include <stagecraft/execution/sharing_team.hpp>
 #include <stagecraft/execution/thread_team.hpp>
 
 #include "counted_memory.hpp"
@@ -43,4 +44,17 @@ TEST_CASE("runs of queues and teams allocate nothing") {
   }
   CHECK(allocations() == before);
   CHECK(sum == 20 * (steps * replicas) * (steps * replicas - 1) / 2);
+}
+
+TEST_CASE("runs of threads that share phases allocate nothing") {
+  sc::sharing_team team(3);
+  auto const phases = [](sc::sharing_team::member& self) {
+    for (int phase = 0; phase < 20; ++phase) {
+      self.divide([](int) {});
+      self.alone([] {});
+    }
+  };
+  long const before = allocations();
+  for (int round = 0; round < 50; ++round) team.run(phases, phases);
+  CHECK(allocations() == before);
 }
