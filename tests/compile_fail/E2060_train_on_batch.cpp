@@ -11,7 +11,7 @@ using namespace sc::layers;
 
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense{10}>;
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>>;
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .steps_per_execution = 8,
                                               .pipeline = {.gradient_accumulation_steps_per_replica = 8}};
 

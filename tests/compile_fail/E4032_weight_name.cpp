@@ -10,8 +10,8 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense{10}>;
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
-                                             .batch_size = 32};
+inline constexpr auto training =
+    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .batch_size = 32};
 
 #ifdef STAGECRAFT_BAD
 auto kernel(sc::trainer<mlp, training>& model) { return model.weight<"dense_2/kernel">()(0, 0); }

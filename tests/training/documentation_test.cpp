@@ -108,7 +108,8 @@ inline constexpr auto training =
                  .outfeed_queue = {},
                  .asynchronous_callbacks = false,
                  .dtype_policy = sc::dtype_policies::float32,
-                 .seed = 1};
+                 .seed = 1,
+                 .outputs_are_meant = false};
 
 inline constexpr auto two_losses =
     sc::training{.optimizer = sc::optimizers::rmsprop{},

@@ -47,7 +47,7 @@ struct output_weights {
 /// Each field can be left out, but C++ demands their order, which is Keras's where Keras has them: `optimizer`, `loss`,
 /// `metrics`, `loss_weights`, `batch_size`, `steps_per_execution`, `pipeline`, `gradient_accumulation`, `num_replicas`,
 /// `cross_replica_reduction`, `replicated_metric_reduction_method`, `infeed_queue`, `outfeed_queue`,
-/// `asynchronous_callbacks`, `dtype_policy`, `seed`.
+/// `asynchronous_callbacks`, `dtype_policy`, `seed`, `outputs_are_meant`.
 ///
 /// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4025
 /// losses, metrics, outputs and loss weights; E2020 to E2022, E2024, E2026 gradient accumulation; E2027 to E2039,
@@ -90,6 +90,9 @@ struct training {
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights, dropout and shuffling follow from it.
   std::uint64_t seed = 1;
+  /// The warnings E4087 and E4088 are switched off: that a cross-entropy takes the output of a linear layer for
+  /// probabilities, or one of softmax or sigmoid for logits, is meant.
+  bool outputs_are_meant = false;
 };
 
 namespace detail {
@@ -133,6 +136,7 @@ struct training<Loss, Optimizer> {
   bool asynchronous_callbacks = false;
   stagecraft::dtype_policy dtype_policy = {};
   std::uint64_t seed = 1;
+  bool outputs_are_meant = false;
 };
 
 }  // namespace stagecraft

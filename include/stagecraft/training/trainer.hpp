@@ -7,6 +7,7 @@
 #include <stagecraft/execution/session_of.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/training_checks.hpp>
+#include <stagecraft/program/unsuited_loss.hpp>
 #include <stagecraft/training/callback_list.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
 #include <stagecraft/training/execution_rules.hpp>
@@ -14,6 +15,7 @@
 #include <stagecraft/training/invalid_trainer.hpp>
 #include <stagecraft/training/prediction.hpp>
 #include <stagecraft/training/replica_results.hpp>
+#include <stagecraft/training/single_batch_problem.hpp>
 #include <stagecraft/training/step_runner.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <stagecraft/training/wrong_run_options.hpp>
@@ -40,26 +42,6 @@ using model_of_session = std::conditional_t<is_pipelined<M> || is_pipelined<type
 template <class M, auto Training, class Machine>
 using session_of_trainer = session_of<model_of_session<M>, Training, Machine>;
 
-/// E2060: a single batch of a model whose weights are updated from several, in whole executions.
-template <class M, auto Training, class Machine>
-inline constexpr diagnostic single_batch_problem = [] {
-  diagnostic problem;
-  constexpr int replicas = replicas_of<M, Training, Machine>;
-  constexpr int micro_batches = options_of<M, Training>.accumulation_steps();
-  if (is_pipelined<M>)
-    problem.report(2060, "train_on_batch is called on a model with pipeline stages; its weights are updated from ",
-                   micro_batches, " micro-batches, which fit gives it");
-  if (replicas > 1)
-    problem.report(2060, "train_on_batch is called on a model with ", replicas,
-                   " replicas, each of which takes a batch of its own; fit gives it to them");
-  if (runs_on_devices<M, Training, Machine> && micro_batches > 1)
-    problem.report(2060,
-                   "train_on_batch is called on a model that keeps a part of its state in remote memory; its "
-                   "weights are updated from ",
-                   micro_batches, " micro-batches, which fit gives it");
-  return problem;
-}();
-
 }  // namespace detail
 
 /// The type behind `trainer<...>`.
@@ -83,9 +65,21 @@ class model_trainer
   using batch_values = typename results<Kind>::values_of_one;
 
   /// Weights get their initial values; all memory is taken here. The seed also decides dropout and shuffling.
-  explicit model_trainer(std::uint64_t seed = training.seed) : base(seed), seed_(seed) {
-    std::iota(samples_.begin(), samples_.end(), 0);
-  }
+  /// Warnings, which `training::outputs_are_meant` switches off: E4087, E4088 a loss takes an output for what it is
+  /// not.
+  explicit model_trainer(std::uint64_t seed = training.seed)
+    requires(detail::misread_output_of<M, Training> == detail::misread_output::none)
+      : model_trainer(seed, 0) {}
+  [[deprecated(
+      "a cross-entropy takes the output of a linear layer for probabilities: give the loss .from_logits = true, or the "
+      "layer softmax or sigmoid [E4087]")]] explicit model_trainer(std::uint64_t seed = training.seed)
+    requires(detail::misread_output_of<M, Training> == detail::misread_output::logits_as_probabilities)
+      : model_trainer(seed, 0) {}
+  [[deprecated(
+      "a cross-entropy with .from_logits = true follows softmax or sigmoid: leave one of them out "
+      "[E4088]")]] explicit model_trainer(std::uint64_t seed = training.seed)
+    requires(detail::misread_output_of<M, Training> == detail::misread_output::probabilities_as_logits)
+      : model_trainer(seed, 0) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps;
   /// with `asynchronous_callbacks` once per step, see step_runner.
@@ -262,6 +256,10 @@ class model_trainer
 
  private:
   using loader = batch_loader<session_type, Training>;
+
+  model_trainer(std::uint64_t seed, int first_sample) : base(seed), seed_(seed) {
+    std::iota(samples_.begin(), samples_.end(), first_sample);
+  }
 
   template <run_kind Kind>
   using runner = step_runner<base, M, Training, Kind>;
