@@ -13,13 +13,13 @@ using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>>;
 
 #ifdef STAGECRAFT_BAD
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
-                                             .batch_size = 32};
+inline constexpr auto training =
+    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}, .batch_size = 32};
 #else
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
-                                             .batch_size = 32,
-                                             .steps_per_execution = 8,
-                                             .pipeline = {.gradient_accumulation_steps_per_replica = 8}};
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                              .batch_size = 32,
+                                              .steps_per_execution = 8,
+                                              .pipeline = {.gradient_accumulation_steps_per_replica = 8}};
 #endif
 
 void train(sc::sample_set const& x, sc::sample_set const& y) {

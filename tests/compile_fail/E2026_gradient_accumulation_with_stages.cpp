@@ -13,11 +13,11 @@ using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>>;
 
 #ifdef STAGECRAFT_BAD
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .steps_per_execution = 8,
                                               .gradient_accumulation = {.gradient_accumulation_steps_per_replica = 8}};
 #else
-inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{},
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .steps_per_execution = 8,
                                               .pipeline = {.gradient_accumulation_steps_per_replica = 8}};
 #endif
