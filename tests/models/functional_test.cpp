@@ -94,7 +94,7 @@ struct gives_three : sc::functional<gives_three> {
 template <class M>
 constexpr auto const& problem_of = sc::detail::findings<M>.problem;
 static_assert(problem_of<gives_one>.code == 1001);
-static_assert(problem_of<gives_three>.text == "model 'model_1' takes 2 inputs, but is called with 3 [E1001]");
+static_assert(problem_of<gives_three>.text == "model 'model' takes 2 inputs, but is called with 3 [E1001]");
 
 // Outputs are called as Keras calls them.
 struct tower : sc::functional<tower> {

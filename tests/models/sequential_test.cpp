@@ -23,8 +23,9 @@ using head = sc::sequential_model<dense{16, sc::relu}, dense{2}>;
 using with_input = sc::sequential_model<input{16}, dense{4}>;
 using nested = sc::sequential<input{8}, dense{16}, with_input{}, head{}>;
 static_assert(sc::graph_of<nested>.nested_models.size() == 3);
-static_assert(sc::graph_of<nested>.nested_models[1].name == "sequential_1");
-static_assert(sc::graph_of<nested>.nested_models[2].name == "sequential_2");
+static_assert(sc::graph_of<nested>.nested_models[1].name == "sequential");
+static_assert(sc::graph_of<nested>.nested_models[2].name == "sequential_1");
+static_assert(sc::graph_of<nested>.name() == "sequential_2");  // as in Keras, where it is made last
 static_assert(sc::graph_of<nested>.order.size() == 4);
 static_assert(sc::count_parameters<nested>() == 8 * 16 + 16 + 16 * 4 + 4 + 4 * 16 + 16 + 16 * 2 + 2);
 
@@ -60,7 +61,7 @@ static_assert(code_of<sc::sequential_model<input{3}, dense{0}>> == 1012);
 static_assert(code_of<sc::sequential_model<input{3}, dense{3}.in_pipeline_stage(1)>> == 2013);
 static_assert(code_of<sc::sequential_model<input{3}, with_input{}>> == 1004);
 static_assert(sc::detail::findings<sc::sequential_model<input{8}, with_input{}>>.problem.text ==
-              "model 'sequential_1' has an input of shape (16,), but is called with (8,) [E1004]");
+              "model 'sequential' has an input of shape (16,), but is called with (8,) [E1004]");
 
 // The first broken rule, of several.
 static_assert(code_of<sc::sequential_model<input{3}, reshape{2, 2}, dense{0}, dropout{2.0}>> == 1017);

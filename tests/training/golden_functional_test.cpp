@@ -83,8 +83,8 @@ void check_model(std::string const& name, bool same_order = true) {
 
 template <sc::fixed_name Name>
 constexpr int count_of = sc::detail::find_weight<nested_model>(Name).count;
-static_assert(count_of<"block_out/kernel"> == 1 && count_of<"model_1/block_out/kernel:0"> == 1);
-static_assert(count_of<"model_1/sequential/inner_1/bias"> == 1 && count_of<"sequential_1/inner_1/bias"> == 0);
+static_assert(count_of<"block_out/kernel"> == 1 && count_of<"model/block_out/kernel:0"> == 1);
+static_assert(count_of<"model/sequential/inner_1/bias"> == 1 && count_of<"sequential_1/inner_1/bias"> == 0);
 static_assert(count_of<"out/kernel"> == 1 && count_of<"lock_out/kernel"> == 0 && count_of<"kernel"> == 0);
 
 TEST_CASE("a shared layer and branches") { check_model<shared_model>("shared_model"); }
@@ -94,11 +94,11 @@ TEST_CASE("nested models in a subclass") { check_model<sc::build<nested_subclass
 TEST_CASE("the weights of a nested model go from one trainer to another") {
   sc::trainer<nested_model, training> from(1);
   sc::trainer<sc::build<nested_subclass, input{6}>, training> to(2);
-  auto const block_weights = from.get_weights<"model_1">();
+  auto const block_weights = from.get_weights<"model">();
   CHECK(block_weights.size() == 8);
   CHECK(block_weights[2].values == from.get_weights()[2].values);
   CHECK(to.get_weights<"model">() != block_weights);
-  to.set_weights<"model">(from.get_weights<"model_1">());
+  to.set_weights<"model">(from.get_weights<"model">());
   CHECK(to.get_weights<"model">() == block_weights);
   to.set_weights<"out">(from.get_weights<"out">());
   CHECK(to.get_weights<"out">() == from.get_weights<"out">());

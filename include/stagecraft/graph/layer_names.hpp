@@ -46,10 +46,15 @@ class layer_names {
 
   /// Keras's rule: the class name in snake case, with a number from its second use on.
   constexpr fixed_name next(int index) {
-    auto& own = counters_[static_cast<std::size_t>(index)];
+    auto name = peek(index);
+    ++counters_[static_cast<std::size_t>(index)].used;
+    return name;
+  }
+  /// The same, without taking it.
+  [[nodiscard]] constexpr fixed_name peek(int index) const {
+    auto const& own = counters_[static_cast<std::size_t>(index)];
     auto name = own.base;
     if (own.used > 0) name.append('_').append(own.used);
-    ++own.used;
     return name;
   }
   constexpr fixed_name next(std::string_view class_name) { return next(counter_of(class_name)); }

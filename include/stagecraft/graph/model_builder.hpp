@@ -307,17 +307,21 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
     }
   }
   auto const default_name = model.kind == model_kind::functional ? std::string_view("Model") : model.class_name;
-  auto const name = model.name.empty() ? names_.next(default_name) : fixed_name(model.name);
+  // A model without a name of its own gets it when it is complete, as in Keras: after the models inside it.
+  int const counter = model.name.empty() ? names_.counter_of(default_name) : -1;
+  auto const name = counter < 0 ? fixed_name(model.name) : names_.peek(counter);
   int const made = static_cast<int>(instances_.size());
   if (!frames_.empty()) {
     // Members of a subclass may be called alike.
-    if (nested_models[static_cast<std::size_t>(current_model())].kind != model_kind::subclass) take_name("model", name);
+    if (counter < 0 && nested_models[static_cast<std::size_t>(current_model())].kind != model_kind::subclass)
+      take_name("model", name);
     auto& scope = scopes_[static_cast<std::size_t>(frames_.back().scope)];
     instances_[static_cast<std::size_t>(scope.instance)].models.push_back(made);
     ++scope.next_model;
   }
   instances_.emplace_back();
   instances_.back().name = name;
+  instances_.back().name_counter = counter;
   instances_.back().class_name = model.class_name;
   return made;
 }
@@ -355,6 +359,12 @@ constexpr int model_builder::enter(detail::model_description const& model, int s
 constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
   auto const frame = frames_.back();
   auto& model = nested_models[static_cast<std::size_t>(frame.model)];
+  auto& instance = instances_[static_cast<std::size_t>(model.instance)];
+  bool const is_named_now = instance.name_counter >= 0;
+  if (is_named_now) {
+    model.name = instance.name = names_.next(instance.name_counter);
+    instance.name_counter = -1;
+  }
   if (frame.model != 0 && frame.next_bound < frame.bound.size())
     problem.report(1001, "model '", model.name, "' takes ", static_cast<int>(frame.next_bound),
                    frame.next_bound == 1 ? " input" : " inputs", ", but is called with ",
@@ -366,6 +376,9 @@ constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
     model_outputs.push_back(output.model == nullptr ? 0 : output.call);
   }
   frames_.pop_back();
+  if (is_named_now && !frames_.empty() &&
+      nested_models[static_cast<std::size_t>(current_model())].kind != model_kind::subclass)
+    take_name("model", instance.name);
 }
 
 }  // namespace stagecraft

@@ -12,6 +12,7 @@ namespace stagecraft::detail {
 /// A model as Keras's object.
 struct model_instance {
   fixed_name name;
+  int name_counter = -1;  // of its default name, which it has not got yet; `name` is a guess until then
   std::string_view class_name;
   std::vector<int> layers;  // those directly in it, in the order of their first calls
   std::vector<int> models;  // the same for the instances inside it
