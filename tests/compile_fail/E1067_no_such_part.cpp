@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1067: the weights of a nested model are asked for by a name that it does not have.
-// expect-error: model 'sequential' has no layer or nested model called 'encoder'
+// expect-error: model 'sequential_1' has no layer or nested model called 'encoder'
 // expect-error: [E1067]
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
