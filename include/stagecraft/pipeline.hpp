@@ -3,6 +3,7 @@
 // xsimd. Level 3.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/activations/activations.hpp>

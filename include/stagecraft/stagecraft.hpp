@@ -3,6 +3,7 @@
 // on them, too), data sets.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/datasets/digits.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// E1025: a layer is made from options that it does not have.
-// expect-error: layer Dense is made from options that it does not have; write dense{units}
+// E1025: a layer is made from what it does not take.
+// expect-error: layer Dense cannot be made from what its braces hold; write dense{units}
 // expect-error: [E1025]
 #include <stagecraft/pipeline.hpp>
 

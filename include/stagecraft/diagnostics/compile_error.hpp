@@ -4,6 +4,7 @@
 // 31 characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself. Level 0.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <cstddef>
 #include <string_view>

@@ -19,7 +19,7 @@ struct wrong_options {
 template <class L>
 inline constexpr diagnostic wrong_options_problem = [] {
   diagnostic problem;
-  problem.report(1025, "layer ", L::class_name, " is made from options that it does not have; write ", L::usage);
+  problem.report(1025, "layer ", L::class_name, " cannot be made from what its braces hold; write ", L::usage);
   return problem;
 }();
 

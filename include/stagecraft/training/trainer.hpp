@@ -2,6 +2,7 @@
 // Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives. Level 6.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/execution/session_of.hpp>
