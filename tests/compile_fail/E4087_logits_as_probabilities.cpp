@@ -8,12 +8,17 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-#ifdef STAGECRAFT_BAD
 using model = sc::sequential<input{3}, dense{1}>;
-#else
-using model = sc::sequential<input{3}, dense{1, sc::sigmoid}>;
-#endif
+
+#ifdef STAGECRAFT_BAD
 inline constexpr auto training = sc::training{.loss = sc::losses::binary_crossentropy{}, .batch_size = 8};
+#else
+inline constexpr auto training =
+    sc::training{.loss = sc::losses::binary_crossentropy{.from_logits = true}, .batch_size = 8};
+inline constexpr auto meant =
+    sc::training{.loss = sc::losses::binary_crossentropy{}, .batch_size = 8, .outputs_are_meant = true};
+[[maybe_unused]] void use() { sc::trainer<model, meant> trained; }
+#endif
 
 int main() {
   sc::trainer<model, training> trained;  // <- here
