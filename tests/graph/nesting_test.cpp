@@ -229,8 +229,10 @@ template <int Case>
 struct alike : sc::functional<alike<Case>> {
   static constexpr auto build(auto& model) {
     auto x = model.input(4);
-    if constexpr (Case == 0) return concatenate{}(tower<1>{}.named("a")(x), tower<2>{}.named("a")(x));
-    else return concatenate{}(tower<1>{}.named("a")(x), dense{2, {.name = "a"}}(x));
+    if constexpr (Case == 0)
+      return concatenate{}(tower<1>{}.named("a")(x), tower<2>{}.named("a")(x));
+    else
+      return concatenate{}(tower<1>{}.named("a")(x), dense{2, {.name = "a"}}(x));
   }
 };
 template <class M>

@@ -57,10 +57,10 @@ TEST_CASE("frozen layers") {
                      batch_normalization{{.trainable = false}}, layer_normalization{{.trainable = false}}, dense{2}>>();
   laws::check_gradients<
       sc::sequential<input{2, 3}, dense{4}, batch_normalization{{.axis = 1, .trainable = false}}, dense{2}>>();
-  laws::check_gradients<sc::sequential<
-      input{4, 4, 2}, conv2d{3, 1}, conv2d{3, 2, {.trainable = false}}, depthwise_conv2d{2, {.trainable = false}},
-      prelu{{.trainable = false}}, separable_conv2d{3, 1, {.trainable = false}},
-      conv2d_transpose{2, 2, {.trainable = false}}, flatten{}, dense{2}>>();
+  laws::check_gradients<sc::sequential<input{4, 4, 2}, conv2d{3, 1}, conv2d{3, 2, {.trainable = false}},
+                                       depthwise_conv2d{2, {.trainable = false}}, prelu{{.trainable = false}},
+                                       separable_conv2d{3, 1, {.trainable = false}},
+                                       conv2d_transpose{2, 2, {.trainable = false}}, flatten{}, dense{2}>>();
 }
 
 TEST_CASE("a normalization of the input, and one behind another") {

@@ -45,8 +45,8 @@ struct merges_model : sc::functional<merges_model> {
     auto operated = 1 - (a * gate + gate * 2) / (2 - gate) - 1 / (gate + 3) + b / (1 + gate) + all;
     c = c + operated - dense(4)(reshape(3, 12)(middle * 0.5)) / 4;
     auto sums = add()(subtract()(a, b), average()(a, b, c), maximum()(b, c, a));
-    auto parts = add()(b[{sc::all(), sc::slice(1, {})}], c[{sc::all(), -1}]) *
-                 a[{sc::all(), sc::slice(2), sc::slice(1, -2)}];
+    auto parts =
+        add()(b[{sc::all(), sc::slice(1, {})}], c[{sc::all(), -1}]) * a[{sc::all(), sc::slice(2), sc::slice(1, -2)}];
     return dense(2)(concatenate(1)(multiply()(sums, c), add()(a, a), concatenate()(dense(2)(a), dense(2)(b)), parts));
   }
 };

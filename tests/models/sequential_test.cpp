@@ -77,8 +77,9 @@ static_assert(sc::graph_of<long_chain>.order.size() == 300);
 // A name, also of a model with stages or one that is called inside another.
 using small = sc::named<"small", sc::sequential<input{4}, dense{3}, dense{2}>>;
 static_assert(sc::Model<small> && sc::graph_of<small>.name() == "small" && sc::count_parameters<small>() == 23);
-using staged_small = sc::named<"staged", sc::pipelined<sc::sequential<input{4}, dense{3}, dense{2}>, sc::stages<0, 1>,
-                                                       sc::device_mapping<0, 0>>>;
+using staged_small =
+    sc::named<"staged",
+              sc::pipelined<sc::sequential<input{4}, dense{3}, dense{2}>, sc::stages<0, 1>, sc::device_mapping<0, 0>>>;
 static_assert(sc::graph_of<staged_small>.name() == "staged" && sc::device_of<staged_small, 1> == 0);
 static_assert(sc::graph_of<sc::pipelined<small, sc::stages<0, 1>>>.name() == "small");
 using around_small = sc::sequential<input{4}, small{}, dense{1}>;

@@ -9,11 +9,14 @@
 
 namespace stagecraft::metrics {
 
-/// `mean_absolute_error`, reported as "mae" in logs and history, as Keras reports a metric under the text that asks for it.
+/// `mean_absolute_error`, reported as "mae" in logs and history, as Keras reports a metric under the text that asks for
+/// it.
 struct mae {
   static constexpr std::string_view name = "mae";
 
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::mean_absolute_error, .has_short_name = true}; }
+  constexpr operator metric() const noexcept {
+    return {.kind = metric_kind::mean_absolute_error, .has_short_name = true};
+  }
 
   friend constexpr bool operator==(mae const&, mae const&) = default;
 };

@@ -9,11 +9,14 @@
 
 namespace stagecraft::metrics {
 
-/// `mean_squared_error`, reported as "mse" in logs and history, as Keras reports a metric under the text that asks for it.
+/// `mean_squared_error`, reported as "mse" in logs and history, as Keras reports a metric under the text that asks for
+/// it.
 struct mse {
   static constexpr std::string_view name = "mse";
 
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::mean_squared_error, .has_short_name = true}; }
+  constexpr operator metric() const noexcept {
+    return {.kind = metric_kind::mean_squared_error, .has_short_name = true};
+  }
 
   friend constexpr bool operator==(mse const&, mse const&) = default;
 };

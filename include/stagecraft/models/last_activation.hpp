@@ -50,7 +50,9 @@ constexpr last_activation find_last_activation() {
     constexpr auto const& shape = output_shape_of<M, Call>;
     if (layer.shape_axis(shape) != shape.rank() - 1) return {};
     return {.function = softmax, .is_known = true, .is_layer = true, .call = Call};
-  } else if constexpr (requires { requires std::same_as<std::remove_cvref_t<decltype(layer.activation)>, activation>; }) {
+  } else if constexpr (requires {
+                         requires std::same_as<std::remove_cvref_t<decltype(layer.activation)>, activation>;
+                       }) {
     return {.function = layer.activation, .is_known = true, .call = Call};
   } else if constexpr (requires { requires std::same_as<std::remove_cvref_t<decltype(layer.function)>, activation>; }) {
     return {.function = layer.function, .is_known = true, .is_layer = true, .call = Call};

@@ -58,7 +58,8 @@ template <reserved_key Key>
 struct reserved_option {
   constexpr reserved_option() = default;
   template <class... Value>
-  requires(sizeof...(Value) > 0) constexpr reserved_option(Value const&...) {
+    requires(sizeof...(Value) > 0)
+  constexpr reserved_option(Value const&...) {
     static_assert(report<problem<Value...>>());
   }
 

@@ -26,7 +26,8 @@ namespace detail {
 template <class First, class... Rest>
 struct first_not_integral : first_not_integral<Rest...> {};
 template <class First, class... Rest>
-requires(!std::integral<First>) struct first_not_integral<First, Rest...> {
+  requires(!std::integral<First>)
+struct first_not_integral<First, Rest...> {
   using type = First;
 };
 

@@ -11,7 +11,6 @@
 #include <stagecraft/program/time_profile.hpp>
 #include <stagecraft/program/training_checks.hpp>
 #include <stagecraft/program/training_on.hpp>
-#include <stagecraft/program/training_on.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>

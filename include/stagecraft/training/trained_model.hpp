@@ -114,7 +114,7 @@ class trained_model : public trainable {
   }
 
   std::unique_ptr<session_type> session_;  // does not move: its threads and weight views know where it is
-  mutable float next_rate_ = 0;  // atomic_ref takes no const float
+  mutable float next_rate_ = 0;            // atomic_ref takes no const float
   bool beside_steps_ = false;
 };
 

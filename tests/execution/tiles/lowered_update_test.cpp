@@ -90,8 +90,9 @@ TEST_CASE("half precision accumulators are added up in float32") {
   for (int i = 0; i < step.tensor_count; ++i) {
     auto const& tensor = step.tensors[i];
     if (tensor.role == tensor_role::accumulator) CHECK(tensor.type == dtype::float16);
-    values.emplace_back(static_cast<std::size_t>(tensor.elements),
-                        tensor.role == tensor_role::weight ? 0.0F : tensor.index == 0 ? 2048.0F : 1.0F);
+    values.emplace_back(static_cast<std::size_t>(tensor.elements), tensor.role == tensor_role::weight ? 0.0F
+                                                                   : tensor.index == 0                ? 2048.0F
+                                                                                                      : 1.0F);
   }
   // 2050, which would be 2048 in halves; a weight of 0 has no penalty.
   auto const result = run(step, values, {.learning_rate = 1});

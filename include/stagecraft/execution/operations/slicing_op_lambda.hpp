@@ -40,9 +40,8 @@ struct operation<layers::slicing_op_lambda> {
         float* const dx = call.input_gradient(0) + sample * r::in.size();
         if constexpr (!adds) kernels::fill<arch>(dx, 0.0F, r::in.size());
         for (std::int64_t row = 0; row < r::count; ++row)
-          kernels::copy_blocks<adds, arch>(1, r::length,
-                                           call.output_gradient() + sample * Call::size + row * r::length, 0,
-                                           dx + r::source(row), 0);
+          kernels::copy_blocks<adds, arch>(1, r::length, call.output_gradient() + sample * Call::size + row * r::length,
+                                           0, dx + r::source(row), 0);
       }
     }
   }

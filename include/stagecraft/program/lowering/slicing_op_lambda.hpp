@@ -18,8 +18,7 @@ struct lowering<layers::slicing_op_lambda> {
     int tensor = Call::input(step);
     if (s::count == 0) append_map(step, map_function::copy, Call::output(step), {{tensor}});
     for (int i = 0; i < s::count; ++i) {
-      int const result =
-          i + 1 == s::count ? Call::output(step) : step.temporary(s::result_elements(i), Call::type);
+      int const result = i + 1 == s::count ? Call::output(step) : step.temporary(s::result_elements(i), Call::type);
       append_slice(step, tensor, result, s::before(i), {0, 0, s::axis(i).first, 0}, s::behind(i));
       tensor = result;
     }
@@ -31,8 +30,7 @@ struct lowering<layers::slicing_op_lambda> {
     int tensor = Call::output_gradient(step);
     if (s::count == 0) append_map(step, map_function::copy, Call::input_gradient(step), {{tensor}});
     for (int i = s::count; i-- > 0;) {
-      int const result =
-          i == 0 ? Call::input_gradient(step) : step.temporary(s::result_elements(i - 1), Call::type);
+      int const result = i == 0 ? Call::input_gradient(step) : step.temporary(s::result_elements(i - 1), Call::type);
       append_pad(step, tensor, result, s::behind(i), {0, 0, s::axis(i).first, 0}, s::before(i));
       tensor = result;
     }
@@ -64,9 +62,7 @@ struct lowering<layers::slicing_op_lambda> {
     static constexpr std::int64_t inner(int index) { return in.size(number(index) + 1, in.rank()); }
     static constexpr box_axes before(int index) { return {1, outer(index), in[number(index)], inner(index)}; }
     static constexpr box_axes behind(int index) { return {1, outer(index), axis(index).count, inner(index)}; }
-    static constexpr std::int64_t result_elements(int index) {
-      return outer(index) * axis(index).count * inner(index);
-    }
+    static constexpr std::int64_t result_elements(int index) { return outer(index) * axis(index).count * inner(index); }
   };
 };
 
