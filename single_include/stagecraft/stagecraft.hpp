@@ -25762,6 +25762,14 @@ struct tile_call : Call {
   [[nodiscard]] float* mutable_weight(int index) const { return tensors_.weight[at(index)]; }
   [[nodiscard]] float* parameter_gradient(int index) const { return tensors_.weight_gradient[at(index)]; }
 
+  /// A tile shares its work with nobody.
+  [[nodiscard]] static constexpr kernels::share share() { return {}; }
+  [[nodiscard]] static constexpr kernels::share::range elements(long long floats) { return share().of(floats, 16); }
+  template <class Work>
+  void divide(Work const& work) const {
+    work(*this);
+  }
+
   host_memory memory;
 
  private:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every header compiles alone. CMake's own verification of header sets asks the same and takes four times as long, most of
-it for what was read before. Here each header starts from the precompiled one that holds most of what it includes, which
-starts from another one in turn; the first is all of the standard library and others'. That a header includes those of them
-that it names is read off its text.
+it for what was read before. Here the standard library and others' are compiled once, for all headers; that a header
+includes those of them that it names is read off its text. And some headers that many include are compiled with them: a
+header that includes one of these starts from there.
 
     python3 headers_alone.py c++-compiler      prints each header that does not
 """
@@ -19,6 +19,7 @@ INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 ROOT = INCLUDE / "stagecraft"
 OPTIONS = ("-std=c++20", "-march=native", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{INCLUDE}")
 JOBS = 2
+BASES = 8  # headers that are compiled for those that include them; each costs what about ten headers do
 
 # Which header declares what is named so. Of names that several headers declare, none is listed.
 DECLARES = {
@@ -67,76 +68,65 @@ def run(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
-class Compiled:
-    """Headers that are compiled, each on top of another one; a text of C++ is what they are made from."""
-
-    def __init__(self, compiler, folder):
-        self.is_clang = "clang" in run(compiler, "--version").stdout
-        self.compiler, self.folder = compiler, folder
-
-    def add(self, name, text, base=None):
-        """The file, and what the compiler says."""
-        source = self.folder / (name.replace("/", "_") + ".h")
-        source.write_text(text, encoding="utf-8")
-        result = source.with_suffix(".h.pch" if self.is_clang else ".h.gch")
-        options = ("-include-pch", str(base)) if base else ()
-        ran = run(self.compiler, *OPTIONS, *options, "-x", "c++-header", str(source), "-o", str(result))
-        return result, ran
-
-    def check(self, name, text, base):
-        source = self.folder / (name.replace("/", "_") + ".cpp")
-        source.write_text(text, encoding="utf-8")
-        # GCC has no header on top of another one: it gets that of others', by its source's name.
-        options = ("-include-pch", str(base)) if self.is_clang else ("-include", str(base).removesuffix(".gch"))
-        return run(self.compiler, *OPTIONS, *options, "-fsyntax-only", str(source))
-
-
-def bases_of(headers):
-    """For each header that includes others of the library, the one of them that holds most."""
-    closures = {name: set(house.closure(ROOT, name)) - {name} for name in headers}
-    bases = {}
-    for name, closure in closures.items():
-        known = [other for other in closure if other in closures]
-        if known:
-            bases[name] = max(known, key=lambda other: (len(closures[other]), other))
-    return bases
-
-
 def others_of(headers):
     others = sorted({other for name in headers for _, other in house.includes_of(ROOT / name)
-                     if not other.startswith("stagecraft/")})
+                     if not other.startswith(("stagecraft/", "nlohmann/"))})  # JSON's takes a second to load, used or not
     # xtensor has moved its headers between versions, and optional components may not be installed.
     return "".join(f"#if __has_include(<{other}>)\n#include <{other}>\n#endif\n" for other in others)
 
 
+def bases_of(headers):
+    """For each header the one of a few headers that holds most of what it includes, or None: chosen so that the least is
+    left to read, one after the other."""
+    closures = {name: set(house.closure(ROOT, name)) - {name} for name in headers}
+    lines = {name: (ROOT / name).read_text(encoding="utf-8").count("\n") for name in headers}
+    saved = {name: lines[name] + sum(lines[other] for other in closures[name]) for name in headers}
+    bases = dict.fromkeys(headers)
+
+    def gain(base):
+        return sum(max(0, saved[base] - saved.get(bases[name], 0)) for name in headers if base in closures[name])
+
+    for _ in range(BASES):
+        best = max(headers, key=gain)
+        for name in headers:
+            if best in closures[name] and saved[best] > saved.get(bases[name], 0):
+                bases[name] = best
+    return bases
+
+
+def precompile(compiler, text, name, folder):
+    """The options that load a text of includes."""
+    source = folder / f"{name}.hpp"
+    source.write_text(text, encoding="utf-8")
+    is_clang = "clang" in run(compiler, "--version").stdout
+    compiled = source.with_suffix(".hpp.pch" if is_clang else ".hpp.gch")
+    result = run(compiler, *OPTIONS, "-x", "c++-header", str(source), "-o", str(compiled))
+    if result.returncode != 0:
+        sys.exit(result.stdout)
+    return ("-include-pch", str(compiled)) if is_clang else ("-include", str(source))
+
+
+def check(compiler, name, precompiled, folder):
+    unit = folder / (name.replace("/", "_") + ".cpp")
+    unit.write_text(f"#include <stagecraft/{name}>\n")
+    result = run(compiler, *OPTIONS, *precompiled, "-fsyntax-only", str(unit))
+    return [f"include/stagecraft/{name}: {result.stdout}"] if result.returncode != 0 else []
+
+
 def problems(compiler, headers):
     found = [text for name in headers for text in names_without_include(name)]
+    others, bases = others_of(headers), bases_of(headers)
     with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        compiled = Compiled(compiler, pathlib.Path(temporary))
-        others, ran = compiled.add("others", others_of(headers))
-        if ran.returncode != 0:
-            sys.exit(ran.stdout)
-        bases = bases_of(headers) if compiled.is_clang else {}
-        serves = set(bases.values())
-        results = {}
+        folder = pathlib.Path(temporary)
 
-        def check(name):
-            text = f"#include <stagecraft/{name}>\n"
-            base = others
-            if name in bases:
-                base, broken = results[bases[name]].result()
-                if broken:  # it is named already
-                    return others, broken
-            if name in serves:
-                result, ran = compiled.add(name, text, base)
-            else:
-                result, ran = base, compiled.check(name, text, base)
-            return result, f"include/stagecraft/{name}: {ran.stdout}" if ran.returncode != 0 else ""
+        def options(number, base):
+            text = others + (f"#include <stagecraft/{base}>\n" if base else "")
+            return precompile(compiler, text, f"base_{number}", folder)
 
-        # In this order a thread waits for headers only that another one has begun.
-        for name in sorted(headers, key=lambda name: (len(house.closure(ROOT, name)), name)):
-            results[name] = pool.submit(check, name)
-        found += sorted({broken for _, broken in (result.result() for result in results.values()) if broken})
+        used = [None, *sorted(set(bases.values()) - {None})]
+        precompiled = dict(zip(used, pool.map(options, range(len(used)), used)))
+        for texts in pool.map(lambda name: check(compiler, name, precompiled[bases[name]], folder), headers):
+            found += texts
     return found
 
 
