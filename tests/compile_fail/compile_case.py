@@ -125,10 +125,15 @@ def problems_of_bad_variant(case, compiled, output):
         return found + ["the bad variant compiles"]
     text = readable(output)
     flat = " ".join(text.split())
+    variant = list(enumerate(case.marked_variant(True), 1))
+    lines = {str(number): line for line, (number, _, _) in variant}
     for expected in case.expected:
-        if " ".join(expected.split()) not in flat:
-            found.append(f"the bad variant's output lacks: {expected}")
-    for line, (number, _, is_marked) in enumerate(case.marked_variant(True), 1):
+        # Where an error's own text names a line, it is the variant's.
+        placed = re.sub(re.escape(case.path.name) + r":(\d+)",
+                        lambda match: f"{EXAMPLE}:{lines.get(match.group(1), match.group(1))}", expected)
+        if " ".join(placed.split()) not in flat:
+            found.append(f"the bad variant's output lacks: {placed}")
+    for line, (number, _, is_marked) in variant:
         if is_marked and f"{EXAMPLE}:{line}:" not in text:
             found.append(f"the bad variant's output does not name line {number}, which is marked `{HERE}`")
     most_errors = 0 if case.is_warning else MAX_ERROR_LINES

@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.TerminateOnNaN. Level 6.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/training/callback.hpp>
 #include <stagecraft/training/text_output.hpp>
 
