@@ -39,10 +39,10 @@ struct table {
     };
     team.run(all, all);
   }
-  [[nodiscard]] std::int64_t sum() const {
-    std::int64_t result = 0;
+  [[nodiscard]] std::uint64_t sum() const {
+    std::uint64_t result = 0;
     for (auto const& row : rows)
-      for (auto const value : row) result = result * 31 + value;
+      for (auto const value : row) result = result * 31 + static_cast<std::uint64_t>(value);
     return result;
   }
 
