@@ -46476,8 +46476,10 @@ class step_runner {
   step_runner(Trained& model, callback_list& callbacks, step_counts const& counts,
               typename feed_type::loader const& data, epoch_order const& order, int batch_size, int batches)
       : model_(model), callbacks_(callbacks), counts_(counts), feed_(data, order, batch_size, batches, busy_threads) {
-    if constexpr (is_asynchronous)
-      asynchronous_.emplace(model, callbacks, Training.outfeed_queue.buffer_depth, busy_threads);
+    if constexpr (is_asynchronous) {
+      int const depth = Training.outfeed_queue.buffer_depth;  // Clang aligns no Training that is referred to
+      asynchronous_.emplace(model, callbacks, depth, busy_threads);
+    }
   }
 
   /// All steps, from the first one on. `look(view, step)` sees each step of each replica, perhaps of several replicas
