@@ -45,9 +45,6 @@ float weight_after(int steps, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("networks in half precision") { check_half<network_model, plain_training>(0.02, 0.01); }
-TEST_CASE("convolutions in half precision") { check_half<convolutions_model, plain_training>(0.02, 0.01); }
-TEST_CASE("normalizations in half precision") { check_half<normalizations_model, plain_training>(0.03, 0.02); }
-
 TEST_CASE("gradients are added up in float32, or in half") {
   constexpr auto accumulating = [](sc::dtype dtype) {
     auto result = plain_training;

@@ -13,24 +13,9 @@ template <int Threads>
 struct on_ipus {
   using type = sc::ipu<sc::ipu_config{.auto_select_ipus = 16}, Threads>;
 };
-/// Whatever the row says of threads.
-template <int Threads>
-struct with_threads {
-  template <int>
-  struct machine {
-    using type = sc::ipu<sc::ipu_config{.auto_select_ipus = 16}, Threads>;
-  };
-};
 
 }  // namespace
 
-TEST_CASE("grouped pipelines of IPUs") {
-  equality<random_model<12>, grouped_rows[0], with_threads<1>::machine>::run();
-  equality<random_model<12>, grouped_rows[0], with_threads<2>::machine>::run();
-  equality<random_model<12>, grouped_rows[0], with_threads<4>::machine>::run();
-}
+TEST_CASE("grouped pipelines of IPUs") { equality<random_model<12>, grouped_rows[0], on_ipus>::run(); }
 TEST_CASE("interleaved pipelines of IPUs") { equality<random_model<6>, interleaved_rows[0], on_ipus>::run(); }
-TEST_CASE("sequential pipelines of IPUs") {
-  equality<random_model<14>, sequential_rows[0], on_ipus>::run();
-  equality<random_sequence<19>, sequential_rows[4], on_ipus>::run();
-}
+TEST_CASE("sequential pipelines of IPUs") { equality<random_sequence<19>, sequential_rows[4], on_ipus>::run(); }

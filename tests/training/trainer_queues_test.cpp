@@ -76,8 +76,7 @@ void check_equal(outcome const& a, outcome const& b) {
   CHECK(a.weights == b.weights);
 }
 
-#define WAYS \
-  cases::unstaged_way, cases::staged_way, cases::threaded_way, cases::replicated_way, cases::replicated_stages
+#define WAYS cases::staged_way, cases::threaded_way, cases::replicated_stages
 
 }  // namespace
 
