@@ -68,10 +68,16 @@ def read_case(path):
                 bool(texts["warning"]) and not texts["error"], lines)
 
 
+# GCC collects its garbage once it has 2 GB, not at every doubling: that saves time.
+GCC_OPTIONS = ["--param=ggc-min-expand=300", "--param=ggc-min-heapsize=2000000"]
+
+
 def compile_source(compiler, source, arguments=(), directory=None, standard="c++20", headers=None):
     """Parses a file without generating code; gives whether it compiled, and what the compiler printed. With a folder
     for precompiled headers, the library's headers are read from there."""
     options = [f"-std={standard}", "-Wall", "-Wextra", f"-I{INCLUDE}"]
+    if pathlib.Path(compiler).name.startswith("g++"):
+        options += GCC_OPTIONS
     taken = []
     if headers:
         text = pathlib.Path(directory or ".", source).read_text(encoding="utf-8")
