@@ -5575,6 +5575,33 @@ constexpr diagnostic check_layer() {
 /// a layer keeps its weights from call to call; called as a temporary, it is a new one each time.
 template <class Derived>
 struct layer : layer_base {
+  constexpr layer() = default;
+#ifdef __clang__
+  /// The same, if there is no argument before such options: Clang takes them for `...` only.
+  template <class L = Derived>
+  constexpr explicit layer(...) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+#endif
+  /// What a layer of the library inherits with `using layer::layer`: options in braces that it does not have, behind up
+  /// to three other arguments. GCC names the option at its line; then comes E1025.
+  template <class L = Derived>
+  constexpr explicit layer(detail::any_options) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = Derived>
+  constexpr layer(detail::any_argument, detail::any_options) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = Derived>
+  constexpr layer(detail::any_argument, detail::any_argument, detail::any_options) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = Derived>
+  constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument, detail::any_options) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
   /// Calls the layer. E1001 and the codes of its own rules.
   template <std::same_as<symbolic_tensor>... More>
   constexpr symbolic_tensor operator()(detail::first_tensor first, More... more) & {
@@ -7120,7 +7147,7 @@ struct activation : layer<activation> {
   static constexpr std::string_view class_name = "Activation";
   static constexpr std::string_view usage = "activation{sc::relu}";
 
-  stagecraft::activation function;
+  stagecraft::activation function = linear;
 
   constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
 
@@ -7129,6 +7156,7 @@ struct activation : layer<activation> {
   constexpr activation() : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer::layer;
   template <class L = activation>
   constexpr explicit activation(detail::wrong_options, ...) : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -7396,9 +7424,9 @@ struct pooling_layer : layer<Derived> {
   static constexpr bool backward_uses_input = false;
   static constexpr bool backward_uses_output = false;
 
-  Size pool_size;
-  Size strides;
-  stagecraft::padding padding;
+  Size pool_size = 2;
+  Size strides = 2;
+  stagecraft::padding padding = stagecraft::padding::valid;
 
   constexpr pooling_layer() : pooling_layer(Size(2)) {}
   constexpr explicit(false) pooling_layer(Size pool_size_) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
@@ -7424,6 +7452,7 @@ struct pooling_layer : layer<Derived> {
       : pooling_layer(pool_size_, pooling_options<Size>{strides_, options.padding, options.name}) {}
 
   /// Anything else: E1025.
+  using layer<Derived>::layer;
   template <class L = Derived>
   constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -7595,11 +7624,11 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
 
-  int axis;
-  double momentum;
-  float epsilon;
-  bool center;
-  bool scale;
+  int axis = -1;
+  double momentum = 0.99;
+  float epsilon = 1e-3F;
+  bool center = false;
+  bool scale = false;
   initializer beta_initializer;
   initializer gamma_initializer;
   initializer moving_mean_initializer;
@@ -7626,6 +7655,7 @@ struct batch_normalization : layer<batch_normalization> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = batch_normalization>
   constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -7681,11 +7711,12 @@ struct concatenate : layer<concatenate> {
   static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
   static constexpr int most_inputs = 16;
 
-  int axis;
+  int axis = -1;
 
   constexpr explicit(false) concatenate(int axis_ = -1) : axis(axis_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = concatenate>
   constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -7753,12 +7784,12 @@ struct convolution_layer : layer<Derived> {
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
 
-  Size kernel_size;
-  Size strides;
-  Size dilation_rate;
-  stagecraft::padding padding;
-  stagecraft::activation activation;
-  bool use_bias;
+  Size kernel_size = 1;
+  Size strides = 1;
+  Size dilation_rate = 1;
+  stagecraft::padding padding = stagecraft::padding::valid;
+  stagecraft::activation activation = linear;
+  bool use_bias = false;
   initializer bias_initializer;
   regularizer bias_regularizer;
 
@@ -7780,8 +7811,11 @@ struct convolution_layer : layer<Derived> {
   [[nodiscard]] static constexpr int width_of(shape const& in) { return in[in.rank() - 2]; }
   [[nodiscard]] static constexpr int height_of(shape const& in) { return is_2d ? in[in.rank() - 3] : 1; }
 
+  using layer<Derived>::layer;
+
  protected:
   template <class Options>
+    requires requires(Options const& options) { options.strides; }
   constexpr convolution_layer(Options const& options, Size const& kernel_size_, stagecraft::activation activation_)
       : kernel_size(kernel_size_),
         strides(options.strides),
@@ -7899,9 +7933,10 @@ template <class Derived, class Size>
 struct convolution : convolution_layer<Derived, Size> {
   using base = convolution_layer<Derived, Size>;
   using options_type = convolution_options<Size>;
+  using base::base;
 
-  int filters;
-  int groups;
+  int filters = 1;
+  int groups = 1;
   initializer kernel_initializer;
   regularizer kernel_regularizer;
 
@@ -8069,7 +8104,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
       "conv2d_transpose{filters, kernel_size}, conv2d_transpose{filters, kernel_size, activation} or "
       "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
 
-  int filters;
+  int filters = 1;
   size_2d output_padding;
   initializer kernel_initializer;
   regularizer kernel_regularizer;
@@ -8088,6 +8123,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
   constexpr conv2d_transpose() : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using convolution_layer::convolution_layer;
   template <class L = conv2d_transpose>
   constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8219,6 +8255,7 @@ struct cropping1d : layer<cropping1d> {
   constexpr explicit cropping1d(border const& cropping_) : cropping(cropping_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = cropping1d>
   constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8267,6 +8304,7 @@ struct cropping2d : layer<cropping2d> {
   constexpr explicit cropping2d(border_2d const& cropping_) : cropping(cropping_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = cropping2d>
   constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8319,9 +8357,9 @@ struct dense : layer<dense> {
   static constexpr std::string_view usage =
       "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
 
-  int units;
-  stagecraft::activation activation;
-  bool use_bias;
+  int units = 1;
+  stagecraft::activation activation = linear;
+  bool use_bias = false;
   initializer kernel_initializer;
   initializer bias_initializer;
   regularizer kernel_regularizer;
@@ -8339,6 +8377,7 @@ struct dense : layer<dense> {
   constexpr dense() : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer::layer;
   template <class L = dense>
   constexpr explicit dense(detail::wrong_options, ...) : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8424,7 +8463,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
       "depthwise_conv2d{kernel_size}, depthwise_conv2d{kernel_size, activation} or depthwise_conv2d{kernel_size, "
       "activation, {.strides = 2, ...}}";
 
-  int depth_multiplier;
+  int depth_multiplier = 1;
   initializer depthwise_initializer;
   regularizer depthwise_regularizer;
 
@@ -8444,6 +8483,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
   constexpr depthwise_conv2d() : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using convolution_layer::convolution_layer;
   template <class L = depthwise_conv2d>
   constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8490,8 +8530,8 @@ struct dropout : layer<dropout> {
   static constexpr std::string_view class_name = "Dropout";
   static constexpr std::string_view usage = "dropout{rate} or dropout{rate, seed}";
 
-  float rate;
-  std::uint64_t seed;
+  float rate = 0;
+  std::uint64_t seed = 0;
 
   constexpr explicit dropout(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
   constexpr explicit dropout(double rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
@@ -8502,6 +8542,7 @@ struct dropout : layer<dropout> {
   constexpr dropout() : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer::layer;
   template <class L = dropout>
   constexpr explicit dropout(detail::wrong_options, ...) : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8535,7 +8576,7 @@ struct elu_layer : layer<elu_layer> {
   static constexpr std::string_view class_name = "ELU";
   static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
 
-  float alpha;
+  float alpha = 0;
 
   constexpr elu_layer() : elu_layer(1.0F) {}
   constexpr explicit elu_layer(float alpha_) : alpha(alpha_) {}
@@ -8543,6 +8584,7 @@ struct elu_layer : layer<elu_layer> {
   constexpr explicit elu_layer(int alpha_) : elu_layer(static_cast<float>(alpha_)) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = elu_layer>
   constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8598,7 +8640,7 @@ struct global_pooling_options {
 /// Errors: E1001; E1041 for an input of another number of axes.
 template <class Derived, int Axes>
 struct global_pooling_layer : layer<Derived> {
-  bool keepdims;
+  bool keepdims = false;
 
   constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
   constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
@@ -8607,6 +8649,7 @@ struct global_pooling_layer : layer<Derived> {
   }
 
   /// Anything else: E1025.
+  using layer<Derived>::layer;
   template <class L = Derived>
   constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8787,10 +8830,10 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
 
-  axis_list axis;
-  float epsilon;
-  bool center;
-  bool scale;
+  axis_list axis = -1;
+  float epsilon = 1e-3F;
+  bool center = false;
+  bool scale = false;
   initializer beta_initializer;
   initializer gamma_initializer;
   regularizer beta_regularizer;
@@ -8812,6 +8855,7 @@ struct layer_normalization : layer<layer_normalization> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = layer_normalization>
   constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8867,7 +8911,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   static constexpr std::string_view class_name = "LeakyReLU";
   static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
 
-  float alpha;
+  float alpha = 0;
 
   constexpr leaky_re_lu() : leaky_re_lu(0.3F) {}
   constexpr explicit leaky_re_lu(float alpha_) : alpha(alpha_) {}
@@ -8875,6 +8919,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   constexpr explicit leaky_re_lu(int alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = leaky_re_lu>
   constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -8989,7 +9034,7 @@ struct prelu : layer<prelu> {
 
   initializer alpha_initializer;
   regularizer alpha_regularizer;
-  axis_list shared_axes;
+  axis_list shared_axes = axis_list::none();
 
   constexpr prelu() : prelu(prelu_options{}) {}
   constexpr explicit(false) prelu(prelu_options const& options)
@@ -9001,6 +9046,7 @@ struct prelu : layer<prelu> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = prelu>
   constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -9063,9 +9109,9 @@ struct re_lu : layer<re_lu> {
   static constexpr std::string_view class_name = "ReLU";
   static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
 
-  float max_value;
-  float negative_slope;
-  float threshold;
+  float max_value = 0;
+  float negative_slope = 0;
+  float threshold = 0;
 
   constexpr re_lu() : re_lu(re_lu_options{}) {}
   constexpr explicit re_lu(float max_value_) : re_lu(re_lu_options{.max_value = max_value_}) {}
@@ -9078,6 +9124,7 @@ struct re_lu : layer<re_lu> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = re_lu>
   constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -9151,6 +9198,7 @@ struct reshape : layer<reshape> {
   constexpr reshape() : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer::layer;
   template <class L = reshape>
   constexpr explicit reshape(detail::wrong_options, ...) : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -9226,9 +9274,10 @@ template <class Derived, class Size>
 struct separable_convolution : convolution_layer<Derived, Size> {
   using base = convolution_layer<Derived, Size>;
   using options_type = separable_convolution_options<Size>;
+  using base::base;
 
-  int filters;
-  int depth_multiplier;
+  int filters = 1;
+  int depth_multiplier = 1;
   initializer depthwise_initializer;
   initializer pointwise_initializer;
   regularizer depthwise_regularizer;
@@ -9463,11 +9512,12 @@ struct softmax_layer : layer<softmax_layer> {
   static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
   static constexpr bool backward_uses_input = false;
 
-  int axis;
+  int axis = -1;
 
   constexpr explicit softmax_layer(int axis_ = -1) : axis(axis_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = softmax_layer>
   constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -9502,8 +9552,8 @@ namespace stagecraft::layers {
 /// Errors: E1001; E1013 if rate is not in [0, 1); E1041 for an input of another number of axes.
 template <class Derived, int Axes>
 struct spatial_dropout_layer : layer<Derived> {
-  float rate;
-  std::uint64_t seed;
+  float rate = 0;
+  std::uint64_t seed = 0;
 
   constexpr explicit spatial_dropout_layer(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
   constexpr explicit spatial_dropout_layer(double rate_, std::uint64_t seed_ = 0)
@@ -9516,6 +9566,7 @@ struct spatial_dropout_layer : layer<Derived> {
   constexpr spatial_dropout_layer() : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer<Derived>::layer;
   template <class L = Derived>
   constexpr explicit spatial_dropout_layer(detail::wrong_options, ...) : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -9695,7 +9746,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   static constexpr std::string_view class_name = "ThresholdedReLU";
   static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
 
-  float theta;
+  float theta = 0;
 
   constexpr thresholded_re_lu() : thresholded_re_lu(1.0F) {}
   constexpr explicit thresholded_re_lu(float theta_) : theta(theta_) {}
@@ -9703,6 +9754,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   constexpr explicit thresholded_re_lu(int theta_) : thresholded_re_lu(static_cast<float>(theta_)) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = thresholded_re_lu>
   constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -9736,11 +9788,12 @@ struct up_sampling1d : layer<up_sampling1d> {
   static constexpr bool backward_uses_input = false;
   static constexpr bool backward_uses_output = false;
 
-  int size;
+  int size = 2;
 
   constexpr explicit up_sampling1d(int size_ = 2) : size(size_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = up_sampling1d>
   constexpr explicit up_sampling1d(detail::wrong_options, ...) : up_sampling1d(2) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -9797,7 +9850,7 @@ struct up_sampling2d : layer<up_sampling2d> {
   static constexpr bool backward_uses_output = false;
 
   size_2d size;
-  stagecraft::interpolation interpolation;
+  stagecraft::interpolation interpolation{};
 
   constexpr up_sampling2d() : up_sampling2d(size_2d(2), up_sampling2d_options{}) {}
   constexpr explicit up_sampling2d(int both) : up_sampling2d(size_2d(both), up_sampling2d_options{}) {}
@@ -9810,6 +9863,7 @@ struct up_sampling2d : layer<up_sampling2d> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = up_sampling2d>
   constexpr explicit up_sampling2d(detail::wrong_options, ...) : up_sampling2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -9856,6 +9910,7 @@ struct zero_padding1d : layer<zero_padding1d> {
   constexpr explicit zero_padding1d(border const& padding_) : padding(padding_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = zero_padding1d>
   constexpr explicit zero_padding1d(detail::wrong_options, ...) : zero_padding1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -9900,6 +9955,7 @@ struct zero_padding2d : layer<zero_padding2d> {
   constexpr explicit zero_padding2d(border_2d const& padding_) : padding(padding_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = zero_padding2d>
   constexpr explicit zero_padding2d(detail::wrong_options, ...) : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

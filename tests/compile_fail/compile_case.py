@@ -4,7 +4,7 @@
 A case is a C++ file. `#ifdef STAGECRAFT_BAD ... #else ... #endif` holds what is wrong and what is right; comment lines
 `// expect-error: <text>` say what the compiler must print for the former, and `// <- here` at the end of a line says
 that the compiler must name this line. With `// expect-warning: <text>` instead, the former compiles, and the compiler
-prints that.
+prints that. An error may be two lines; `// most-error-lines: <number>` allows for more, where a compiler goes on.
 """
 import dataclasses
 import os
@@ -29,6 +29,7 @@ class Case:
     expected: list
     is_warning: bool
     lines: list
+    most_error_lines: int = MAX_ERROR_LINES
 
     def marked_variant(self, bad):
         """The file's lines with STAGECRAFT_BAD resolved, without the comment at its top, as (number, line, is marked)."""
@@ -64,8 +65,9 @@ def read_case(path):
     texts = {kind: [line.split(f"// expect-{kind}:", 1)[1].strip() for line in lines if f"// expect-{kind}:" in line]
              for kind in ("error", "warning")}
     code = re.match(r"(E\d{4})(?:_|$)", path.stem)
+    most = [int(line.split(":", 1)[1]) for line in lines if line.startswith("// most-error-lines:")]
     return Case(path, code.group(1) if code else "", texts["error"] or texts["warning"],
-                bool(texts["warning"]) and not texts["error"], lines)
+                bool(texts["warning"]) and not texts["error"], lines, *most)
 
 
 # GCC collects its garbage once it has 2 GB, not at every doubling: that saves time.
@@ -142,7 +144,7 @@ def problems_of_bad_variant(case, compiled, output):
     for line, (number, _, is_marked) in variant:
         if is_marked and f"{EXAMPLE}:{line}:" not in text:
             found.append(f"the bad variant's output does not name line {number}, which is marked `{HERE}`")
-    most_errors = 0 if case.is_warning else MAX_ERROR_LINES
+    most_errors = 0 if case.is_warning else case.most_error_lines
     errors = error_lines(output)
     if len(errors) > most_errors:
         found.append(f"the bad variant gives {len(errors)} lines with `error:`, more than {most_errors}")

@@ -3,10 +3,12 @@
 // rules are. Keras counterpart: tf.keras.layers.Layer. Level 1.
 #pragma once
 
+#include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/model_builder.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
 #include <array>
 #include <concepts>
 #include <initializer_list>
@@ -73,6 +75,33 @@ constexpr diagnostic check_layer() {
 /// a layer keeps its weights from call to call; called as a temporary, it is a new one each time.
 template <class Derived>
 struct layer : layer_base {
+  constexpr layer() = default;
+#ifdef __clang__
+  /// The same, if there is no argument before such options: Clang takes them for `...` only.
+  template <class L = Derived>
+  constexpr explicit layer(...) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+#endif
+  /// What a layer of the library inherits with `using layer::layer`: options in braces that it does not have, behind up
+  /// to three other arguments. GCC names the option at its line; then comes E1025.
+  template <class L = Derived>
+  constexpr explicit layer(detail::any_options) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = Derived>
+  constexpr layer(detail::any_argument, detail::any_options) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = Derived>
+  constexpr layer(detail::any_argument, detail::any_argument, detail::any_options) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = Derived>
+  constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument, detail::any_options) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
   /// Calls the layer. E1001 and the codes of its own rules.
   template <std::same_as<symbolic_tensor>... More>
   constexpr symbolic_tensor operator()(detail::first_tensor first, More... more) & {

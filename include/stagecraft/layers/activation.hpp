@@ -14,7 +14,7 @@ struct activation : layer<activation> {
   static constexpr std::string_view class_name = "Activation";
   static constexpr std::string_view usage = "activation{sc::relu}";
 
-  stagecraft::activation function;
+  stagecraft::activation function = linear;
 
   constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
 
@@ -23,6 +23,7 @@ struct activation : layer<activation> {
   constexpr activation() : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer::layer;
   template <class L = activation>
   constexpr explicit activation(detail::wrong_options, ...) : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -57,11 +57,11 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
 
-  int axis;
-  double momentum;
-  float epsilon;
-  bool center;
-  bool scale;
+  int axis = -1;
+  double momentum = 0.99;
+  float epsilon = 1e-3F;
+  bool center = false;
+  bool scale = false;
   initializer beta_initializer;
   initializer gamma_initializer;
   initializer moving_mean_initializer;
@@ -88,6 +88,7 @@ struct batch_normalization : layer<batch_normalization> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = batch_normalization>
   constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

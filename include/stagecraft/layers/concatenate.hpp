@@ -16,11 +16,12 @@ struct concatenate : layer<concatenate> {
   static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
   static constexpr int most_inputs = 16;
 
-  int axis;
+  int axis = -1;
 
   constexpr explicit(false) concatenate(int axis_ = -1) : axis(axis_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = concatenate>
   constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -55,7 +55,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
       "conv2d_transpose{filters, kernel_size}, conv2d_transpose{filters, kernel_size, activation} or "
       "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
 
-  int filters;
+  int filters = 1;
   size_2d output_padding;
   initializer kernel_initializer;
   regularizer kernel_regularizer;
@@ -74,6 +74,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
   constexpr conv2d_transpose() : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using convolution_layer::convolution_layer;
   template <class L = conv2d_transpose>
   constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

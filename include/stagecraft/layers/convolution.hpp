@@ -42,9 +42,10 @@ template <class Derived, class Size>
 struct convolution : convolution_layer<Derived, Size> {
   using base = convolution_layer<Derived, Size>;
   using options_type = convolution_options<Size>;
+  using base::base;
 
-  int filters;
-  int groups;
+  int filters = 1;
+  int groups = 1;
   initializer kernel_initializer;
   regularizer kernel_regularizer;
 

@@ -23,12 +23,12 @@ struct convolution_layer : layer<Derived> {
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
 
-  Size kernel_size;
-  Size strides;
-  Size dilation_rate;
-  stagecraft::padding padding;
-  stagecraft::activation activation;
-  bool use_bias;
+  Size kernel_size = 1;
+  Size strides = 1;
+  Size dilation_rate = 1;
+  stagecraft::padding padding = stagecraft::padding::valid;
+  stagecraft::activation activation = linear;
+  bool use_bias = false;
   initializer bias_initializer;
   regularizer bias_regularizer;
 
@@ -50,8 +50,11 @@ struct convolution_layer : layer<Derived> {
   [[nodiscard]] static constexpr int width_of(shape const& in) { return in[in.rank() - 2]; }
   [[nodiscard]] static constexpr int height_of(shape const& in) { return is_2d ? in[in.rank() - 3] : 1; }
 
+  using layer<Derived>::layer;
+
  protected:
   template <class Options>
+    requires requires(Options const& options) { options.strides; }
   constexpr convolution_layer(Options const& options, Size const& kernel_size_, stagecraft::activation activation_)
       : kernel_size(kernel_size_),
         strides(options.strides),

@@ -29,6 +29,7 @@ struct cropping1d : layer<cropping1d> {
   constexpr explicit cropping1d(border const& cropping_) : cropping(cropping_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = cropping1d>
   constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

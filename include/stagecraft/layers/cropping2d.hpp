@@ -32,6 +32,7 @@ struct cropping2d : layer<cropping2d> {
   constexpr explicit cropping2d(border_2d const& cropping_) : cropping(cropping_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = cropping2d>
   constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

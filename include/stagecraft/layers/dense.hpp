@@ -38,9 +38,9 @@ struct dense : layer<dense> {
   static constexpr std::string_view usage =
       "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
 
-  int units;
-  stagecraft::activation activation;
-  bool use_bias;
+  int units = 1;
+  stagecraft::activation activation = linear;
+  bool use_bias = false;
   initializer kernel_initializer;
   initializer bias_initializer;
   regularizer kernel_regularizer;
@@ -58,6 +58,7 @@ struct dense : layer<dense> {
   constexpr dense() : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer::layer;
   template <class L = dense>
   constexpr explicit dense(detail::wrong_options, ...) : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -45,7 +45,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
       "depthwise_conv2d{kernel_size}, depthwise_conv2d{kernel_size, activation} or depthwise_conv2d{kernel_size, "
       "activation, {.strides = 2, ...}}";
 
-  int depth_multiplier;
+  int depth_multiplier = 1;
   initializer depthwise_initializer;
   regularizer depthwise_regularizer;
 
@@ -65,6 +65,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
   constexpr depthwise_conv2d() : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using convolution_layer::convolution_layer;
   template <class L = depthwise_conv2d>
   constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

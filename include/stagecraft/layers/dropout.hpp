@@ -16,8 +16,8 @@ struct dropout : layer<dropout> {
   static constexpr std::string_view class_name = "Dropout";
   static constexpr std::string_view usage = "dropout{rate} or dropout{rate, seed}";
 
-  float rate;
-  std::uint64_t seed;
+  float rate = 0;
+  std::uint64_t seed = 0;
 
   constexpr explicit dropout(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
   constexpr explicit dropout(double rate_, std::uint64_t seed_ = 0) : dropout(static_cast<float>(rate_), seed_) {}
@@ -28,6 +28,7 @@ struct dropout : layer<dropout> {
   constexpr dropout() : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer::layer;
   template <class L = dropout>
   constexpr explicit dropout(detail::wrong_options, ...) : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -17,7 +17,7 @@ struct elu_layer : layer<elu_layer> {
   static constexpr std::string_view class_name = "ELU";
   static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
 
-  float alpha;
+  float alpha = 0;
 
   constexpr elu_layer() : elu_layer(1.0F) {}
   constexpr explicit elu_layer(float alpha_) : alpha(alpha_) {}
@@ -25,6 +25,7 @@ struct elu_layer : layer<elu_layer> {
   constexpr explicit elu_layer(int alpha_) : elu_layer(static_cast<float>(alpha_)) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = elu_layer>
   constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

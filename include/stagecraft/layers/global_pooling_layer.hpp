@@ -22,7 +22,7 @@ struct global_pooling_options {
 /// Errors: E1001; E1041 for an input of another number of axes.
 template <class Derived, int Axes>
 struct global_pooling_layer : layer<Derived> {
-  bool keepdims;
+  bool keepdims = false;
 
   constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
   constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
@@ -31,6 +31,7 @@ struct global_pooling_layer : layer<Derived> {
   }
 
   /// Anything else: E1025.
+  using layer<Derived>::layer;
   template <class L = Derived>
   constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -46,10 +46,10 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
 
-  axis_list axis;
-  float epsilon;
-  bool center;
-  bool scale;
+  axis_list axis = -1;
+  float epsilon = 1e-3F;
+  bool center = false;
+  bool scale = false;
   initializer beta_initializer;
   initializer gamma_initializer;
   regularizer beta_regularizer;
@@ -71,6 +71,7 @@ struct layer_normalization : layer<layer_normalization> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = layer_normalization>
   constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

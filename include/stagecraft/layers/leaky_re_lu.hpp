@@ -16,7 +16,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   static constexpr std::string_view class_name = "LeakyReLU";
   static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
 
-  float alpha;
+  float alpha = 0;
 
   constexpr leaky_re_lu() : leaky_re_lu(0.3F) {}
   constexpr explicit leaky_re_lu(float alpha_) : alpha(alpha_) {}
@@ -24,6 +24,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   constexpr explicit leaky_re_lu(int alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = leaky_re_lu>
   constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -35,9 +35,9 @@ struct pooling_layer : layer<Derived> {
   static constexpr bool backward_uses_input = false;
   static constexpr bool backward_uses_output = false;
 
-  Size pool_size;
-  Size strides;
-  stagecraft::padding padding;
+  Size pool_size = 2;
+  Size strides = 2;
+  stagecraft::padding padding = stagecraft::padding::valid;
 
   constexpr pooling_layer() : pooling_layer(Size(2)) {}
   constexpr explicit(false) pooling_layer(Size pool_size_) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
@@ -63,6 +63,7 @@ struct pooling_layer : layer<Derived> {
       : pooling_layer(pool_size_, pooling_options<Size>{strides_, options.padding, options.name}) {}
 
   /// Anything else: E1025.
+  using layer<Derived>::layer;
   template <class L = Derived>
   constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

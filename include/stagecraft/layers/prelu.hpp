@@ -34,7 +34,7 @@ struct prelu : layer<prelu> {
 
   initializer alpha_initializer;
   regularizer alpha_regularizer;
-  axis_list shared_axes;
+  axis_list shared_axes = axis_list::none();
 
   constexpr prelu() : prelu(prelu_options{}) {}
   constexpr explicit(false) prelu(prelu_options const& options)
@@ -46,6 +46,7 @@ struct prelu : layer<prelu> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = prelu>
   constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -29,9 +29,9 @@ struct re_lu : layer<re_lu> {
   static constexpr std::string_view class_name = "ReLU";
   static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
 
-  float max_value;
-  float negative_slope;
-  float threshold;
+  float max_value = 0;
+  float negative_slope = 0;
+  float threshold = 0;
 
   constexpr re_lu() : re_lu(re_lu_options{}) {}
   constexpr explicit re_lu(float max_value_) : re_lu(re_lu_options{.max_value = max_value_}) {}
@@ -44,6 +44,7 @@ struct re_lu : layer<re_lu> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = re_lu>
   constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -27,6 +27,7 @@ struct reshape : layer<reshape> {
   constexpr reshape() : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer::layer;
   template <class L = reshape>
   constexpr explicit reshape(detail::wrong_options, ...) : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

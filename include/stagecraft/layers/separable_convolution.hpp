@@ -47,9 +47,10 @@ template <class Derived, class Size>
 struct separable_convolution : convolution_layer<Derived, Size> {
   using base = convolution_layer<Derived, Size>;
   using options_type = separable_convolution_options<Size>;
+  using base::base;
 
-  int filters;
-  int depth_multiplier;
+  int filters = 1;
+  int depth_multiplier = 1;
   initializer depthwise_initializer;
   initializer pointwise_initializer;
   regularizer depthwise_regularizer;

@@ -18,11 +18,12 @@ struct softmax_layer : layer<softmax_layer> {
   static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
   static constexpr bool backward_uses_input = false;
 
-  int axis;
+  int axis = -1;
 
   constexpr explicit softmax_layer(int axis_ = -1) : axis(axis_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = softmax_layer>
   constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -17,8 +17,8 @@ namespace stagecraft::layers {
 /// Errors: E1001; E1013 if rate is not in [0, 1); E1041 for an input of another number of axes.
 template <class Derived, int Axes>
 struct spatial_dropout_layer : layer<Derived> {
-  float rate;
-  std::uint64_t seed;
+  float rate = 0;
+  std::uint64_t seed = 0;
 
   constexpr explicit spatial_dropout_layer(float rate_, std::uint64_t seed_ = 0) : rate(rate_), seed(seed_) {}
   constexpr explicit spatial_dropout_layer(double rate_, std::uint64_t seed_ = 0)
@@ -31,6 +31,7 @@ struct spatial_dropout_layer : layer<Derived> {
   constexpr spatial_dropout_layer() : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  using layer<Derived>::layer;
   template <class L = Derived>
   constexpr explicit spatial_dropout_layer(detail::wrong_options, ...) : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

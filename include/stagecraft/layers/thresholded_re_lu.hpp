@@ -16,7 +16,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   static constexpr std::string_view class_name = "ThresholdedReLU";
   static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
 
-  float theta;
+  float theta = 0;
 
   constexpr thresholded_re_lu() : thresholded_re_lu(1.0F) {}
   constexpr explicit thresholded_re_lu(float theta_) : theta(theta_) {}
@@ -24,6 +24,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   constexpr explicit thresholded_re_lu(int theta_) : thresholded_re_lu(static_cast<float>(theta_)) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = thresholded_re_lu>
   constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

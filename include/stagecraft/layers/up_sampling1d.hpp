@@ -18,11 +18,12 @@ struct up_sampling1d : layer<up_sampling1d> {
   static constexpr bool backward_uses_input = false;
   static constexpr bool backward_uses_output = false;
 
-  int size;
+  int size = 2;
 
   constexpr explicit up_sampling1d(int size_ = 2) : size(size_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = up_sampling1d>
   constexpr explicit up_sampling1d(detail::wrong_options, ...) : up_sampling1d(2) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

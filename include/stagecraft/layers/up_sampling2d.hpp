@@ -32,7 +32,7 @@ struct up_sampling2d : layer<up_sampling2d> {
   static constexpr bool backward_uses_output = false;
 
   size_2d size;
-  stagecraft::interpolation interpolation;
+  stagecraft::interpolation interpolation{};
 
   constexpr up_sampling2d() : up_sampling2d(size_2d(2), up_sampling2d_options{}) {}
   constexpr explicit up_sampling2d(int both) : up_sampling2d(size_2d(both), up_sampling2d_options{}) {}
@@ -45,6 +45,7 @@ struct up_sampling2d : layer<up_sampling2d> {
   }
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = up_sampling2d>
   constexpr explicit up_sampling2d(detail::wrong_options, ...) : up_sampling2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

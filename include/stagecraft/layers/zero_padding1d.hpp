@@ -28,6 +28,7 @@ struct zero_padding1d : layer<zero_padding1d> {
   constexpr explicit zero_padding1d(border const& padding_) : padding(padding_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = zero_padding1d>
   constexpr explicit zero_padding1d(detail::wrong_options, ...) : zero_padding1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -31,6 +31,7 @@ struct zero_padding2d : layer<zero_padding2d> {
   constexpr explicit zero_padding2d(border_2d const& padding_) : padding(padding_) {}
 
   /// Anything else: E1025.
+  using layer::layer;
   template <class L = zero_padding2d>
   constexpr explicit zero_padding2d(detail::wrong_options, ...) : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
