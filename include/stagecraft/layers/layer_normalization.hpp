@@ -6,7 +6,7 @@
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/ones.hpp>
 #include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/axis_list.hpp>
+#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
 namespace stagecraft::layers {

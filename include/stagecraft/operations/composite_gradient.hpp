@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a composite's own gradient rule is given. Level 1.
+#pragma once
+
+#include <stagecraft/operations/tracer.hpp>
+
+namespace stagecraft::operations {
+
+/// The composite's operands, its result and the gradient of that; takes gradients of the operands.
+class composite_gradient {
+ public:
+  constexpr composite_gradient(tracer& ops, int composite, tensor of_result)
+      : ops_(&ops),
+        composite_(composite),
+        of_result_(of_result),
+        given_(static_cast<std::size_t>(ops.list().node_of(composite).operand_count - 1)) {}
+
+  [[nodiscard]] constexpr tracer& ops() const noexcept { return *ops_; }
+  /// Operand `index` of `reads`.
+  [[nodiscard]] constexpr tensor read(int index) const {
+    return {&ops_->list(), ops_->list().operand(composite_, index + 1)};
+  }
+  [[nodiscard]] constexpr tensor result() const { return {&ops_->list(), composite_}; }
+  [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
+  /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
+  constexpr void give(int index, tensor gradient) { given_[static_cast<std::size_t>(index)] = gradient; }
+  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept { return given_; }
+
+ private:
+  tracer* ops_;
+  int composite_;
+  tensor of_result_;
+  std::vector<tensor> given_;
+};
+
+}  // namespace stagecraft::operations

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list. Level 1.
+#pragma once
+
+#include <stagecraft/operations/composite_gradient.hpp>
+
+namespace stagecraft::operations {
+
+/// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
+class differentiation {
+  // What has no operands, or no gradient: nothing flows on. Before its caller: see tracer.
+  template <class What>
+  constexpr void rule(What const&, int, tensor) {}
+
+ public:
+  constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
+
+  /// The gradient of operation `id`; its own id is -1 if there is none.
+  [[nodiscard]] constexpr tensor of(int id) const {
+    auto const index = static_cast<std::size_t>(id);
+    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
+  }
+  [[nodiscard]] constexpr bool has(int id) const { return of(id).id >= 0; }
+
+  /// Adds to the gradient of operation `id`. What was broadcast is summed.
+  constexpr void add(int id, tensor gradient) {
+    if (!wanted(id)) return;
+    auto const index = static_cast<std::size_t>(id);
+    if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
+    gradient = sum_to(gradient, list().node_of(id).shape);
+    gradients_[index] = gradients_[index] < 0 ? gradient.id : (of(id) + gradient).id;
+  }
+
+  /// Appends the gradients of the operands of all operations [first, end).
+  constexpr void run(int first, int end) {
+    for (int id = end - 1; id >= first; --id) {
+      node const at_id = list().node_of(id);  // a copy: the list grows
+      if (std::holds_alternative<loop_end>(at_id.what)) {
+        int const begin = list().operand(id, 0);
+        differentiate_loop(begin, id);
+        id = begin;
+      } else if (has(id) && at_id.has_gradient) {
+        if (auto const* group = std::get_if<composite>(&at_id.what); group && group->rule) {
+          composite_gradient of_group(*ops_, id, of(id));
+          group->rule(of_group);
+          for (int i = 0; i + 1 < at_id.operand_count; ++i)
+            if (auto const given = of_group.given()[static_cast<std::size_t>(i)]; given.id >= 0)
+              add(list().operand(id, i + 1), given);
+          id = group->first;
+        } else {
+          std::visit([&](auto const& what) { rule(what, id, of(id)); }, at_id.what);
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
+  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr bool wanted(int id) const { return list().node_of(id).has_gradient; }
+  [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
+
+  constexpr tensor sum_to(tensor gradient, extents shape) const {
+    extents const wide = gradient.shape();
+    if (wide == shape) return gradient;
+    reduce over{reduction::sum};
+    for (int i = 0; i < wide.rank; ++i)
+      if (shape.aligned(i, wide.rank) == 1 && wide[i] > 1) over.axes |= 1U << i;
+    if (over.axes != 0) gradient = ops_->append(over, over.out(wide), {gradient.id});
+    return ops_->reshape(gradient, shape);
+  }
+
+  constexpr void rule(map const& what, int id, tensor dy) {
+    tensor const y{&list(), id}, a = operand(id, 0);
+    switch (what.apply) {
+      case function::identity: return add(a.id, dy);
+      case function::negative: return add(a.id, -dy);
+      case function::absolute: return add(a.id, dy * sign(a));
+      case function::exp: return add(a.id, dy * y);
+      case function::log: return add(a.id, dy / a);
+      case function::sqrt: return add(a.id, dy * 0.5F / y);
+      case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
+      case function::sin: return add(a.id, dy * cos(a));
+      case function::cos: return add(a.id, -(dy * sin(a)));
+      case function::tanh: return add(a.id, dy * (1.0F - y * y));
+      case function::sigmoid: return add(a.id, dy * (y * (1.0F - y)));
+      case function::erf: return add(a.id, dy * (exp(-(a * a)) * 1.12837917F));  // 2 / sqrt(pi)
+      case function::sign:
+      case function::floor:
+      case function::less:
+      case function::less_equal:
+      case function::equal: return;
+      default: return rule_of_several(what.apply, id, y, dy);
+    }
+  }
+  constexpr void rule_of_several(function apply, int id, tensor y, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const of_a = wanted(a), of_b = wanted(b);
+    switch (apply) {
+      case function::add: add(a.id, dy); return add(b.id, dy);
+      case function::subtract:
+        add(a.id, dy);
+        if (of_b) add(b.id, -dy);
+        return;
+      case function::multiply:
+        if (a.id == b.id) return add(a.id, dy * (a * 2.0F));
+        if (of_a) add(a.id, dy * b);
+        if (of_b) add(b.id, dy * a);
+        return;
+      case function::divide:
+        if (of_a) add(a.id, dy / b);
+        if (of_b) add(b.id, -(dy * y) / b);
+        return;
+      case function::power:
+        if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
+        if (of_b) add(b.id, dy * y * log(a));
+        return;
+      case function::maximum: return choose(a, b, b <= a, dy);
+      case function::minimum: return choose(a, b, a <= b, dy);
+      case function::select: return choose(b, operand(id, 2), a, dy);
+      default: return;
+    }
+  }
+  /// The result is a where `condition` holds, else b.
+  constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
+    if (wanted(a)) add(a.id, where(condition, dy, 0.0F));
+    if (wanted(b)) add(b.id, where(condition, 0.0F, dy));
+  }
+  constexpr void rule(reduce const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    if (what.by == reduction::sum) return add(x.id, ops_->broadcast(dy, x.shape()));
+    // Equal largest elements share the gradient, as in TensorFlow.
+    tensor const is_largest = equal(x, tensor{&list(), id});
+    tensor const count = ops_->append(reduce{reduction::sum, what.axes}, what.out(x.shape()), {is_largest.id});
+    add(x.id, is_largest * (dy / count));
+  }
+  constexpr void rule(product const& what, int id, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const ta = what.transpose_a, tb = what.transpose_b;
+    if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
+    if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
+  }
+  // A convolution and its two gradients are each linear in both operands, and gradients of one another.
+  constexpr void rule(convolution const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), filter = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
+    if (wanted(filter)) add(filter.id, filter_gradient(what, x, dy));
+  }
+  constexpr void rule(convolution_input_gradient const& what, int id, tensor dy) {
+    tensor const gradient = operand(id, 0), filter = operand(id, 1);
+    convolution const forward{what.windows, what.groups};
+    if (wanted(gradient)) add(gradient.id, ops_->conv(dy, filter, what.windows, what.groups));
+    if (wanted(filter)) add(filter.id, filter_gradient(forward, dy, gradient));
+  }
+  constexpr void rule(convolution_filter_gradient const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), gradient = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient({what.windows, what.groups}, gradient, dy, x.shape()));
+    if (wanted(gradient)) add(gradient.id, ops_->conv(x, dy, what.windows, what.groups));
+  }
+  constexpr tensor input_gradient(convolution const& of, tensor dy, tensor filter, extents const& shape) {
+    return ops_->append(convolution_input_gradient{of.windows, of.groups}, shape, {dy.id, filter.id});
+  }
+  constexpr tensor filter_gradient(convolution const& of, tensor x, tensor dy) {
+    extents shape;
+    for (int i = 0; i < of.windows.count; ++i) shape.push_back(of.windows[i].size);
+    shape.push_back(x.shape()[-1] / of.groups);
+    shape.push_back(dy.shape()[-1]);
+    return ops_->append(convolution_filter_gradient{of.windows, of.groups}, shape, {x.id, dy.id});
+  }
+  constexpr void rule(pooling const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(pooling_gradient{what.kind, what.windows}, x.shape(), {x.id, id, dy.id}));
+  }
+  constexpr void rule(pooling_gradient const&, int, tensor) {
+    list().fail("the gradient of a pooling has no gradient of its own");
+  }
+
+  constexpr void rule(reshape const&, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->reshape(dy, x.shape()));
+  }
+  constexpr void rule(broadcast const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+  constexpr void rule(transpose const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(what.inverse(x.rank()), x.shape(), {dy.id}));
+  }
+  constexpr void rule(slice const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->scattered(dy, {what.axis, what.begin, what.step}, x.shape()));
+  }
+  constexpr void rule(pad const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->slice(dy, what.axis, what.begin, x.shape()[what.axis], what.step));
+  }
+  constexpr void rule(concatenate const& what, int id, tensor dy) {
+    int begin = 0;
+    for (int i = 0; i < list().node_of(id).operand_count; ++i) {
+      tensor const part = operand(id, i);
+      int const count = part.shape()[what.axis];
+      if (wanted(part)) add(part.id, ops_->slice(dy, what.axis, begin, count));
+      begin += count;
+    }
+  }
+  constexpr void rule(gather const&, int id, tensor dy) {
+    tensor const table = operand(id, 0), indices = operand(id, 1);
+    add(table.id, ops_->append(scatter_add{}, table.shape(), {dy.id, indices.id}));
+  }
+  constexpr void rule(scatter_add const&, int id, tensor dy) {
+    tensor const rows = operand(id, 0), indices = operand(id, 1);
+    add(rows.id, ops_->append(gather{}, rows.shape(), {dy.id, indices.id}));
+  }
+  /// What a state is after the last trip: the loop takes it from the state itself.
+  constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
+  constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+
+  constexpr void differentiate_loop(int begin, int end);
+
+  tracer* ops_;
+  std::vector<int> gradients_;
+};
+
+}  // namespace stagecraft::operations
+
+#include <stagecraft/operations/scan_gradient.hpp>

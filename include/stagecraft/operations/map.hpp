@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Elementwise operations with broadcasting. Level 1.
+#pragma once
+
+#include <stagecraft/operations/extents.hpp>
+#include <string_view>
+
+namespace stagecraft::operations {
+
+/// A function of one, two or three numbers. Comparisons give 1 or 0.
+enum class function : unsigned char {
+  identity,
+  negative,
+  absolute,
+  sign,  ///< -1, 0 or 1
+  floor,
+  exp,
+  log,
+  sqrt,
+  rsqrt,  ///< 1 / sqrt
+  sin,
+  cos,
+  tanh,
+  sigmoid,
+  erf,
+  // of two
+  add,
+  subtract,
+  multiply,
+  divide,
+  power,
+  maximum,
+  minimum,
+  less,
+  less_equal,
+  equal,
+  // of three
+  select,  ///< the second where the first is not 0, else the third
+};
+
+[[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
+
+/// Whether it has a gradient that is not 0 nearly everywhere.
+[[nodiscard]] constexpr bool is_differentiable(function f) noexcept {
+  switch (f) {
+    case function::sign:
+    case function::floor:
+    case function::less:
+    case function::less_equal:
+    case function::equal: return false;
+    default: return true;
+  }
+}
+
+/// As the profile and errors name it, in Keras's words.
+[[nodiscard]] constexpr std::string_view name(function f) noexcept {
+  constexpr std::string_view names[]{"identity", "negative",   "abs",      "sign",   "floor", "exp",     "log",
+                                     "sqrt",     "rsqrt",      "sin",      "cos",    "tanh",  "sigmoid", "erf",
+                                     "add",      "subtract",   "multiply", "divide", "power", "maximum", "minimum",
+                                     "less",     "less_equal", "equal",    "where"};
+  return names[static_cast<int>(f)];
+}
+
+/// The function at each place; operands that are shorter along an axis (1 there, or without it) are repeated.
+struct map {
+  function apply = function::identity;
+
+  /// One operation for each place, whatever the function.
+  [[nodiscard]] static constexpr long long flops(extents const& out) noexcept { return out.size(); }
+};
+
+}  // namespace stagecraft::operations

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A computation while it is being traced: operations in the order in which they were written down. Level 1.
+#pragma once
+
+#include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/operations/operation.hpp>
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace stagecraft::operations {
+
+/// Grows in constant evaluation; `frozen_trace` is what is kept of it.
+class operation_list {
+ public:
+  /// Appends an operation and gives its number. Gradients flow through it if they do through one of its operands.
+  constexpr int append(operation const& what, extents const& shape, std::span<int const> reads = {}) {
+    bool has_gradient = is_source(what);
+    for (int const id : reads) has_gradient |= node_of(id).has_gradient;
+    if (auto const* elementwise = std::get_if<map>(&what)) has_gradient &= is_differentiable(elementwise->apply);
+    nodes.push_back({what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient});
+    operands.insert(operands.end(), reads.begin(), reads.end());
+    return static_cast<int>(nodes.size()) - 1;
+  }
+  constexpr int append(operation const& what, extents const& shape, std::initializer_list<int> reads) {
+    return append(what, shape, std::span<int const>(reads.begin(), reads.size()));
+  }
+
+  [[nodiscard]] constexpr node const& node_of(int id) const { return nodes[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] constexpr node& node_of(int id) { return nodes[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(*this, id, index); }
+  [[nodiscard]] constexpr int size() const noexcept { return static_cast<int>(nodes.size()); }
+
+  /// Records the first thing that does not fit: E1070.
+  template <class... Parts>
+  constexpr void fail(Parts const&... parts) {
+    problem.report(1070, parts...);
+  }
+
+  std::vector<node> nodes;
+  std::vector<int> operands;
+  diagnostic problem;
+  int open_loops = 0;  ///< how many loops are open at the end of the list
+
+ private:
+  /// Inputs and weights are what gradients are of; constants and random numbers have none.
+  static constexpr bool is_source(operation const& what) {
+    return std::holds_alternative<input>(what) || std::holds_alternative<weight>(what);
+  }
+};
+
+}  // namespace stagecraft::operations

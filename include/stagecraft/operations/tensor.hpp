@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The result of an operation, as a layer's `call` sees it: operators and functions append operations to its list.
+// Level 1.
+#pragma once
+
+#include <stagecraft/operations/operation_list.hpp>
+
+namespace stagecraft::operations {
+
+/// A value that does not exist yet: a number in a list of operations. Copies are the same value.
+struct tensor {
+  operation_list* list = nullptr;
+  int id = -1;
+
+  [[nodiscard]] constexpr operations::node const& node() const { return list->node_of(id); }
+  /// All its extents, the batch among them.
+  [[nodiscard]] constexpr extents shape() const { return node().shape; }  // a copy: the list moves when it grows
+  [[nodiscard]] constexpr int rank() const { return shape().rank; }
+  /// Length of an axis, counted from the end if negative. E1070 for one that it does not have.
+  [[nodiscard]] constexpr int length(int axis) const {
+    if (shape().has(axis)) return shape()[axis];
+    list->fail("axis ", axis, " of a tensor of shape ", shape(), " does not exist");
+    return 1;
+  }
+};
+
+/// The number `value`, wherever it is needed.
+constexpr tensor number(operation_list& list, float value) { return {&list, list.append(constant{value}, {})}; }
+
+/// f at each place. E1070 if the extents do not broadcast.
+template <std::same_as<tensor>... More>
+constexpr tensor apply(function f, tensor a, More... more) {
+  extents out = a.shape();
+  for (tensor const other : {a, more...}) {
+    if (out.broadcast_with(other.shape())) continue;
+    a.list->fail("shapes ", out, " and ", other.shape(), " do not broadcast in '", name(f), "'");
+    return a;
+  }
+  return {a.list, a.list->append(map{f}, out, {a.id, more.id...})};
+}
+
+// Operators and functions of numbers. A plain number counts as a tensor of it.
+constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
+constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
+constexpr tensor operator+(tensor a, float b) { return a + number(*a.list, b); }
+constexpr tensor operator+(float a, tensor b) { return number(*b.list, a) + b; }
+constexpr tensor operator-(tensor a, tensor b) { return apply(function::subtract, a, b); }
+constexpr tensor operator-(tensor a, float b) { return a - number(*a.list, b); }
+constexpr tensor operator-(float a, tensor b) { return number(*b.list, a) - b; }
+constexpr tensor operator*(tensor a, tensor b) { return apply(function::multiply, a, b); }
+constexpr tensor operator*(tensor a, float b) { return a * number(*a.list, b); }
+constexpr tensor operator*(float a, tensor b) { return number(*b.list, a) * b; }
+constexpr tensor operator/(tensor a, tensor b) { return apply(function::divide, a, b); }
+constexpr tensor operator/(tensor a, float b) { return a / number(*a.list, b); }
+constexpr tensor operator/(float a, tensor b) { return number(*b.list, a) / b; }
+constexpr tensor operator<(tensor a, tensor b) { return apply(function::less, a, b); }
+constexpr tensor operator<(tensor a, float b) { return a < number(*a.list, b); }
+constexpr tensor operator<(float a, tensor b) { return number(*b.list, a) < b; }
+constexpr tensor operator<=(tensor a, tensor b) { return apply(function::less_equal, a, b); }
+constexpr tensor operator<=(tensor a, float b) { return a <= number(*a.list, b); }
+constexpr tensor operator<=(float a, tensor b) { return number(*b.list, a) <= b; }
+constexpr tensor operator>(tensor a, tensor b) { return b < a; }
+constexpr tensor operator>(tensor a, float b) { return b < a; }
+constexpr tensor operator>(float a, tensor b) { return b < a; }
+constexpr tensor operator>=(tensor a, tensor b) { return b <= a; }
+constexpr tensor operator>=(tensor a, float b) { return b <= a; }
+constexpr tensor operator>=(float a, tensor b) { return b <= a; }
+constexpr tensor& operator+=(tensor& a, tensor b) { return a = a + b; }
+constexpr tensor& operator+=(tensor& a, float b) { return a = a + b; }
+constexpr tensor& operator-=(tensor& a, tensor b) { return a = a - b; }
+constexpr tensor& operator-=(tensor& a, float b) { return a = a - b; }
+constexpr tensor& operator*=(tensor& a, tensor b) { return a = a * b; }
+constexpr tensor& operator*=(tensor& a, float b) { return a = a * b; }
+constexpr tensor& operator/=(tensor& a, tensor b) { return a = a / b; }
+constexpr tensor& operator/=(tensor& a, float b) { return a = a / b; }
+
+constexpr tensor equal(tensor a, tensor b) { return apply(function::equal, a, b); }
+constexpr tensor equal(tensor a, float b) { return equal(a, number(*a.list, b)); }
+constexpr tensor maximum(tensor a, tensor b) { return apply(function::maximum, a, b); }
+constexpr tensor maximum(tensor a, float b) { return maximum(a, number(*a.list, b)); }
+constexpr tensor maximum(float a, tensor b) { return maximum(number(*b.list, a), b); }
+constexpr tensor minimum(tensor a, tensor b) { return apply(function::minimum, a, b); }
+constexpr tensor minimum(tensor a, float b) { return minimum(a, number(*a.list, b)); }
+constexpr tensor minimum(float a, tensor b) { return minimum(number(*b.list, a), b); }
+constexpr tensor pow(tensor a, tensor b) { return apply(function::power, a, b); }
+constexpr tensor pow(tensor a, float b) { return pow(a, number(*a.list, b)); }
+constexpr tensor pow(float a, tensor b) { return pow(number(*b.list, a), b); }
+/// a where `condition` is not 0, else b: Keras's `ops.where`.
+constexpr tensor where(tensor condition, tensor a, tensor b) { return apply(function::select, condition, a, b); }
+constexpr tensor where(tensor condition, float a, tensor b) { return where(condition, number(*b.list, a), b); }
+constexpr tensor where(tensor condition, tensor a, float b) { return where(condition, a, number(*a.list, b)); }
+constexpr tensor where(tensor condition, float a, float b) { return where(condition, number(*condition.list, a), b); }
+
+constexpr tensor abs(tensor a) { return apply(function::absolute, a); }
+constexpr tensor sign(tensor a) { return apply(function::sign, a); }
+constexpr tensor floor(tensor a) { return apply(function::floor, a); }
+constexpr tensor exp(tensor a) { return apply(function::exp, a); }
+constexpr tensor log(tensor a) { return apply(function::log, a); }
+constexpr tensor sqrt(tensor a) { return apply(function::sqrt, a); }
+constexpr tensor rsqrt(tensor a) { return apply(function::rsqrt, a); }
+constexpr tensor sin(tensor a) { return apply(function::sin, a); }
+constexpr tensor cos(tensor a) { return apply(function::cos, a); }
+constexpr tensor tanh(tensor a) { return apply(function::tanh, a); }
+constexpr tensor sigmoid(tensor a) { return apply(function::sigmoid, a); }
+constexpr tensor erf(tensor a) { return apply(function::erf, a); }
+constexpr tensor square(tensor a) { return a * a; }
+
+/// The same value, through which no gradient flows.
+constexpr tensor stop_gradient(tensor a) {
+  tensor const result = apply(function::identity, a);
+  result.list->node_of(result.id).has_gradient = false;
+  return result;
+}
+
+}  // namespace stagecraft::operations

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a layer's `call` is given beside its tensors: weights, and the operations that need more than operands. Level 1.
+#pragma once
+
+#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/operations/tensor.hpp>
+#include <array>
+
+namespace stagecraft::operations {
+
+/// Both transposes of a product, as in tf.linalg.matmul.
+struct matmul_options {
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+
+/// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
+template <std::size_t States>
+struct scanned {
+  std::array<tensor, States> all{};
+  std::array<tensor, States> last{};
+};
+
+/// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. What does not fit is
+/// E1070, and the tensor is given back as it was. Costs nothing at run time: it exists while the compiler traces.
+class tracer {
+  // Before its callers: Clang instantiates it for constant evaluation only then.
+  template <class... Parts>
+  constexpr tensor failed(tensor x, Parts const&... parts) {
+    list_->fail("a tensor of shape ", x.shape(), " ", parts...);
+    return x;
+  }
+
+ public:
+  constexpr tracer(operation_list& list, std::vector<parameter>& weights, bool training = true)
+      : list_(&list), weights_(&weights), training_(training) {}
+
+  /// Whether the step trains: dropout and batch normalization differ.
+  [[nodiscard]] constexpr bool training() const noexcept { return training_; }
+
+  // Leaves.
+
+  /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Both compilers evaluate a sum from left to
+  /// right in constant evaluation; C++ does not say so, and a statement for each weight does.
+  constexpr tensor weight(parameter const& described) {
+    if (list_->open_loops > 0)
+      list_->fail("weight '", described.name.view(), "' is made inside a scan; make it before the scan");
+    weights_->push_back(described);
+    return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
+  }
+  /// One number everywhere.
+  constexpr tensor full(extents const& shape, float value) { return broadcast(number(*list_, value), shape); }
+  /// 0, 1, 2, ... along one axis: Keras's `arange` with other axes beside it.
+  constexpr tensor iota(extents const& shape, int axis = -1) {
+    return append(operations::iota{shape.from_front(axis)}, shape);
+  }
+  /// Numbers from [0, 1), drawn anew in each step.
+  constexpr tensor uniform(extents const& shape) { return append(random{random_distribution::uniform}, shape); }
+  /// Numbers of mean 0 and standard deviation 1, drawn anew in each step.
+  constexpr tensor normal(extents const& shape) { return append(random{random_distribution::normal}, shape); }
+
+  // Movement.
+
+  constexpr tensor reshape(tensor x, extents const& shape) {
+    if (x.shape() == shape) return x;
+    if (x.shape().size() != shape.size()) return failed(x, "cannot be reshaped to ", shape);
+    return append(operations::reshape{}, shape, {x.id});
+  }
+  /// Repeats along axes of length 1 and new ones in front.
+  constexpr tensor broadcast(tensor x, extents const& shape) {
+    if (x.shape() == shape) return x;
+    extents wider = x.shape();
+    if (!wider.broadcast_with(shape) || wider != shape) return failed(x, "cannot be broadcast to ", shape);
+    return append(operations::broadcast{}, shape, {x.id});
+  }
+  /// Axis i of the result is axis order[i] of x.
+  constexpr tensor transpose(tensor x, axis_list const& order) {
+    int const rank = x.rank();
+    operations::transpose moved;
+    extents shape = x.shape();
+    unsigned seen = 0;
+    for (int i = 0; i < order.count && i < rank; ++i) {
+      if (!x.shape().has(order.axes[i])) return failed(x, "cannot be transposed to ", order);
+      moved.order[i] = x.shape().from_front(order.axes[i]);
+      shape[i] = x.shape()[moved.order[i]];
+      seen |= 1U << moved.order[i];
+    }
+    if (order.count != rank || seen != (1U << rank) - 1) return failed(x, "cannot be transposed to ", order);
+    return append(moved, shape, {x.id});
+  }
+  /// `count` elements of an axis, from `begin` on, every `step`-th one.
+  constexpr tensor slice(tensor x, int axis, int begin, int count, int step = 1) {
+    if (!x.shape().has(axis) || begin < 0 || count < 1 || step < 1 || begin + (count - 1) * step >= x.shape()[axis])
+      return failed(x, "has no slice of ", count, " from ", begin, " along axis ", axis);
+    extents shape = x.shape();
+    shape[axis] = count;
+    if (shape == x.shape()) return x;
+    return append(operations::slice{x.shape().from_front(axis), begin, step}, shape, {x.id});
+  }
+  /// Zeros, `before` and `after` x along an axis.
+  constexpr tensor pad(tensor x, int axis, int before, int after) {
+    if (!x.shape().has(axis) || before < 0 || after < 0)
+      return failed(x, "cannot be padded by ", before, " and ", after, " along axis ", axis);
+    extents shape = x.shape();
+    shape[axis] += before + after;
+    return scattered(x, {shape.from_front(axis), before, 1}, shape);
+  }
+  /// The inverse of a slice: see operations::pad.
+  constexpr tensor scattered(tensor x, operations::pad const& where, extents const& shape) {
+    if (x.shape() == shape) return x;
+    return append(where, shape, {x.id});
+  }
+  constexpr tensor concatenate(std::span<tensor const> parts, int axis = -1) {
+    tensor const first = parts[0];
+    if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
+    int const along = first.shape().from_front(axis);
+    extents shape = first.shape();
+    std::vector<int> ids{first.id};
+    for (tensor const part : parts.subspan(1)) {
+      extents expected = first.shape();
+      if (part.rank() == expected.rank) expected[along] = part.shape()[along];
+      if (part.shape() != expected) return failed(first, "cannot be concatenated with ", part.shape());
+      shape[along] += part.shape()[along];
+      ids.push_back(part.id);
+    }
+    if (parts.size() == 1) return first;
+    return {list_, list_->append(operations::concatenate{along}, shape, ids)};
+  }
+  constexpr tensor concatenate(std::initializer_list<tensor> parts, int axis = -1) {
+    return concatenate(std::span<tensor const>(parts.begin(), parts.size()), axis);
+  }
+  /// The rows of a table that the indices name: Keras's `take` along axis 0.
+  constexpr tensor take(tensor table, tensor indices) {
+    if (table.rank() < 1 || table.rank() + indices.rank() - 1 > extents::max_rank)
+      return failed(table, "has no rows to take by indices of shape ", indices.shape());
+    extents shape = indices.shape();
+    for (int i = 1; i < table.rank(); ++i) shape.push_back(table.shape()[i]);
+    return append(gather{}, shape, {table.id, indices.id});
+  }
+
+  // Reductions. The axes stay, with length 1.
+
+  constexpr tensor sum(tensor x, axis_list const& axes) { return reduced(x, reduction::sum, axes); }
+  constexpr tensor max(tensor x, axis_list const& axes) { return reduced(x, reduction::max, axes); }
+  constexpr tensor min(tensor x, axis_list const& axes) { return -reduced(-x, reduction::max, axes); }
+  constexpr tensor mean(tensor x, axis_list const& axes) {
+    tensor const total = sum(x, axes);
+    long long const count = x.shape().size() / total.shape().size();
+    return count == 1 ? total : total * (1.0F / static_cast<float>(count));
+  }
+  /// Of the whole population, as Keras's `var`.
+  constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
+
+  // Products and windows.
+
+  constexpr tensor matmul(tensor a, tensor b, matmul_options const& options = {}) {
+    product const what{options.transpose_a, options.transpose_b};
+    extents shape;
+    if (!what.out(a.shape(), b.shape(), shape)) return failed(a, "cannot be multiplied by ", b.shape());
+    return append(what, shape, {a.id, b.id});
+  }
+  /// x (batch, places..., channels), filter (window..., channels / groups, filters).
+  constexpr tensor conv(tensor x, tensor filter, windows const& over, int groups = 1) {
+    convolution const what{over, groups};
+    extents shape;
+    if (!what.out(x.shape(), filter.shape(), shape)) return failed(x, "does not fit a filter of ", filter.shape());
+    return append(what, shape, {x.id, filter.id});
+  }
+  /// The gradient of `conv` with respect to an input of this shape.
+  constexpr tensor conv_transpose(tensor x, tensor filter, windows const& over, extents const& shape, int groups = 1) {
+    extents forward;
+    if (!convolution{over, groups}.out(shape, filter.shape(), forward) || forward != x.shape())
+      return failed(x, "does not fit a transposed filter of ", filter.shape(), " that gives ", shape);
+    return append(convolution_input_gradient{over, groups}, shape, {x.id, filter.id});
+  }
+  constexpr tensor max_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::max, over}); }
+  constexpr tensor average_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::average, over}); }
+
+  // Groups.
+
+  /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
+  /// function of `reads` alone. `rule` is a gradient to use in place of the one that follows from what is inside.
+  template <class Inside>
+  constexpr tensor composite(std::string_view name, std::initializer_list<tensor> reads, Inside const& inside,
+                             gradient_rule rule = nullptr) {
+    int const first = list_->size();
+    tensor const result = inside();
+    std::vector<int> ids{result.id};
+    for (tensor const read : reads) ids.push_back(read.id);
+    return {list_, list_->append(operations::composite{name, first, rule}, result.shape(), ids)};
+  }
+  /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
+  constexpr tensor softmax(tensor x, int axis = -1) {
+    return composite("softmax", {x}, [&] {
+      tensor const e = exp(x - stop_gradient(max(x, axis)));
+      return e / sum(e, axis);
+    });
+  }
+
+  // Weights that change.
+
+  /// The weight has this value when the step has ended.
+  constexpr void update(tensor written, tensor value) {
+    if (!std::holds_alternative<operations::weight>(written.node().what))
+      failed(written, "is not a weight, and cannot be updated");
+    else if (written.shape() != value.shape())
+      failed(written, "cannot be updated to a value of shape ", value.shape());
+    else
+      append(operations::update{}, value.shape(), {written.id, value.id});
+  }
+
+  // Loops.
+
+  /// One tensor of a loop: x at this trip, without the axis.
+  constexpr tensor at(tensor loop, tensor x, operations::at const& where) {
+    extents shape = x.shape();
+    shape.erase(where.axis);
+    return append(where, shape, {loop.id, x.id});
+  }
+  constexpr tensor stack(tensor loop, tensor x, operations::stack const& where) {
+    extents shape = x.shape();
+    shape.insert(where.axis, trips_of(loop));
+    return append(where, shape, {loop.id, x.id});
+  }
+  constexpr tensor begin_loop(int trips) {
+    ++list_->open_loops;
+    return append(loop{trips}, {});
+  }
+  constexpr void end_loop(tensor loop) {
+    --list_->open_loops;
+    append(loop_end{}, {}, {loop.id});
+  }
+  constexpr tensor carry(tensor loop, tensor first) {
+    tensor const state = append(operations::carry{}, first.shape(), {loop.id, first.id});
+    list_->node_of(state.id).has_gradient = true;  // its next value may have one
+    return state;
+  }
+  /// What the state is in the next trip.
+  constexpr void next(tensor loop, tensor state, tensor value) {
+    if (value.shape() != state.shape())
+      failed(state, "is a state that becomes ", value.shape(), " after a trip of a scan");
+    append(operations::next{}, value.shape(), {loop.id, state.id, value.id});
+  }
+  constexpr tensor last(tensor loop, tensor state) {
+    return append(operations::last{}, state.shape(), {loop.id, state.id});
+  }
+  [[nodiscard]] static constexpr int trips_of(tensor loop) {
+    return std::get<operations::loop>(loop.node().what).trips;
+  }
+
+  /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
+  /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too.
+  template <std::size_t States, class Step>
+  constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
+                                 bool reversed = false) {
+    if (!x.shape().has(axis)) {
+      failed(x, "has no axis ", axis, " to scan");
+      return {initial, initial};
+    }
+    int const along = x.shape().from_front(axis);
+    tensor const loop = begin_loop(x.shape()[along]);
+    std::array<tensor, States> before{};
+    scanned<States> result;
+    for (std::size_t i = 0; i < States; ++i) before[i] = carry(loop, initial[i]);
+    // The gradient needs the states that a trip began with. Nothing reads them in inference.
+    for (std::size_t i = 0; i < States; ++i) stack(loop, before[i], {along < before[i].rank() ? along : 0});
+    std::array<tensor, States> const after = step(at(loop, x, {along, reversed}), before);
+    for (std::size_t i = 0; i < States; ++i) next(loop, before[i], after[i]);
+    for (std::size_t i = 0; i < States; ++i)
+      result.all[i] = stack(loop, after[i], {along < after[i].rank() ? along : 0});
+    end_loop(loop);
+    for (std::size_t i = 0; i < States; ++i) result.last[i] = last(loop, before[i]);
+    return result;
+  }
+
+  /// Appends any operation, unchecked.
+  constexpr tensor append(operation const& what, extents const& shape, std::initializer_list<int> reads = {}) {
+    return {list_, list_->append(what, shape, reads)};
+  }
+  [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
+
+ private:
+  constexpr tensor reduced(tensor x, reduction by, axis_list const& axes) {
+    reduce what{by};
+    for (int const axis : axes) {
+      if (!x.shape().has(axis)) return failed(x, "has no axis ", axis);
+      what.axes |= 1U << x.shape().from_front(axis);
+    }
+    extents const shape = what.out(x.shape());
+    return shape == x.shape() ? x : append(what, shape, {x.id});
+  }
+  constexpr tensor pooled(tensor x, pooling const& what) {
+    extents shape;
+    if (!what.windows.out(x.shape(), x.rank() > 0 ? x.shape()[-1] : 1, shape))
+      return failed(x, "does not fit the windows");
+    return append(what, shape, {x.id});
+  }
+
+  operation_list* list_;
+  std::vector<parameter>* weights_;
+  bool training_;
+};
+
+}  // namespace stagecraft::operations
