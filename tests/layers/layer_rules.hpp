@@ -2,7 +2,7 @@
 // What a layer's rules say of a call with inputs of given shapes.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <string_view>
 
 namespace layer_rules {

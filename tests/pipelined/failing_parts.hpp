@@ -2,7 +2,7 @@
 // A layer, a feed and a function for results that throw when they are told to, on whatever thread they run.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>

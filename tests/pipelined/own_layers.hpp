@@ -2,7 +2,7 @@
 // Layers of a user's own for random models: one with a weight, one that keeps floats of its own, one of two inputs.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/initializers/initializers.hpp>
 #include <cstddef>
 #include <string_view>

@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/execution/host_call.hpp>
+#include <stagecraft/execution/traced/traced_layer.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <cstring>
 #include <span>
@@ -82,7 +83,8 @@ class layer_call {
 /// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need on each thread.
 /// Where `divides` is declared and true, a step is called once for each share of its work (`call.share()`), by any
 /// thread. Where `has_phases` is, every thread calls it, and `call.divide` inside does that: one after the other, what
-/// reads what all shares have written. Else the first thread does all of it. This one serves the user's own layers.
+/// reads what all shares have written. Else the first thread does all of it. This one serves layers that bring loops of
+/// their own.
 template <class L>
 struct operation {
   template <class Call>
@@ -129,6 +131,24 @@ struct operation {
     for (int i = 0; i < index; ++i)
       if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
     return false;
+  }
+};
+
+/// The steps of a layer that is written as a `call`.
+template <class L>
+  requires detail::HasCall<L>
+struct operation<L> {
+  template <class Call>
+  static constexpr long long workspace() {
+    return detail::traced_layer<Call>::workspace();
+  }
+  template <class Call>
+  static void forward(Call const& call) {
+    detail::traced_layer<Call>::forward(call);
+  }
+  template <class Call>
+  static void backward(Call const& call) {
+    detail::traced_layer<Call>::backward(call);
   }
 };
 

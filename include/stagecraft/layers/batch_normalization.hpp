@@ -2,7 +2,7 @@
 // Normalises each channel over the batch: tf.keras.layers.BatchNormalization. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/ones.hpp>
 #include <stagecraft/initializers/zeros.hpp>

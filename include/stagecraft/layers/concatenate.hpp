@@ -2,7 +2,7 @@
 // Joins its inputs along one axis: tf.keras.layers.Concatenate. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 
 namespace stagecraft::layers {

@@ -2,7 +2,7 @@
 // Sets a random part of its input to zero while training: tf.keras.layers.Dropout. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <cstdint>
 

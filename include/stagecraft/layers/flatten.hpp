@@ -2,7 +2,7 @@
 // All axes but the batch become one: tf.keras.layers.Flatten. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

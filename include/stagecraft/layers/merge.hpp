@@ -2,7 +2,7 @@
 // What the layers that combine tensors element by element have in common. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/broadcast.hpp>
 
 namespace stagecraft::layers {

@@ -2,7 +2,7 @@
 // A rectifier that learns its slope below zero: tf.keras.layers.PReLU. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/graph/axis_list.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 
 namespace stagecraft::layers {

@@ -2,7 +2,7 @@
 // A tensor that recomputation finds kept: ipu_tensorflow_addons.keras.layers.RecomputationCheckpoint. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

@@ -2,7 +2,7 @@
 // Gives its input another shape: tf.keras.layers.Reshape. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 
 namespace stagecraft::layers {

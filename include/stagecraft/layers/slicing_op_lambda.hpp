@@ -2,7 +2,7 @@
 // A part of a symbolic tensor, x[{sc::all(), sc::slice(1, 3)}]. Keras makes a layer of it, a SlicingOpLambda. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/slice.hpp>
 #include <string_view>
 

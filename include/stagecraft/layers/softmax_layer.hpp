@@ -2,7 +2,7 @@
 // Softmax as a layer of its own, along any axis: tf.keras.layers.Softmax. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 
 namespace stagecraft::layers {

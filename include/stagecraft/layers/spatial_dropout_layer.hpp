@@ -3,7 +3,7 @@
 // tf.keras.layers.SpatialDropout1D and SpatialDropout2D. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <cstdint>
 

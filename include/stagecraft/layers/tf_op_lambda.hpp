@@ -2,7 +2,7 @@
 // Arithmetic on symbolic tensors: a + b, 2 * a. Keras makes a layer of each, a TFOpLambda. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/broadcast.hpp>
 #include <concepts>
 #include <string_view>

@@ -2,7 +2,7 @@
 // Repeats each step of a sequence: tf.keras.layers.UpSampling1D. Level 2.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 
 namespace stagecraft::layers {

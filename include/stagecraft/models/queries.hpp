@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/stand_in.hpp>
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <array>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/models/model_base.hpp>
 #include <stagecraft/models/model_graph.hpp>

@@ -35,13 +35,17 @@ class operation_list {
   /// Records the first thing that does not fit: E1070.
   template <class... Parts>
   constexpr void fail(Parts const&... parts) {
-    problem.report(1070, parts...);
+    if (layer_name.empty())
+      problem.report(1070, parts...);
+    else
+      problem.report(1070, "layer '", layer_name, "': ", parts...);
   }
 
   std::vector<node> nodes;
   std::vector<int> operands;
   diagnostic problem;
-  int open_loops = 0;  ///< how many loops are open at the end of the list
+  std::string_view layer_name;  ///< for errors
+  int open_loops = 0;           ///< how many loops are open at the end of the list
 
  private:
   /// Inputs and weights are what gradients are of; constants and random numbers have none.

@@ -7,6 +7,8 @@ namespace stagecraft::operations {
 
 /// A loop begins.
 struct loop {
+  static constexpr int most_nested = 4;
+
   int trips = 0;
 };
 

@@ -20,8 +20,10 @@ struct trace {
 
 /// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; it gives one tensor or an array of them.
 template <class Call>
-constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bool training = true) {
+constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bool training = true,
+                           std::string_view layer_name = {}) {
   trace result;
+  result.list.layer_name = layer_name;
   tracer ops(result.list, result.weights, training);
   std::vector<tensor> inputs;
   for (extents const& shape : shapes) {

@@ -56,9 +56,9 @@ class tracer {
     return append(operations::iota{shape.from_front(axis)}, shape);
   }
   /// Numbers from [0, 1), drawn anew in each step.
-  constexpr tensor uniform(extents const& shape) { return append(random{random_distribution::uniform}, shape); }
+  constexpr tensor uniform(extents const& shape) { return drawn(random_distribution::uniform, shape); }
   /// Numbers of mean 0 and standard deviation 1, drawn anew in each step.
-  constexpr tensor normal(extents const& shape) { return append(random{random_distribution::normal}, shape); }
+  constexpr tensor normal(extents const& shape) { return drawn(random_distribution::normal, shape); }
 
   // Movement.
 
@@ -224,7 +224,8 @@ class tracer {
     return append(where, shape, {loop.id, x.id});
   }
   constexpr tensor begin_loop(int trips) {
-    ++list_->open_loops;
+    if (++list_->open_loops > loop::most_nested)
+      list_->fail("more than ", loop::most_nested, " scans stand within each other");
     return append(loop{trips}, {});
   }
   constexpr void end_loop(tensor loop) {
@@ -281,6 +282,11 @@ class tracer {
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
 
  private:
+  /// The gradient of a loop runs its step again: it would draw others.
+  constexpr tensor drawn(random_distribution from, extents const& shape) {
+    if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");
+    return append(random{from}, shape);
+  }
   constexpr tensor reduced(tensor x, reduction by, axis_list const& axes) {
     reduce what{by};
     for (int const axis : axes) {

@@ -3,8 +3,9 @@
 // memory. Level 4.
 #pragma once
 
-#include <stagecraft/graph/layer.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/layers.hpp>
+#include <stagecraft/operations/traced_plan.hpp>
 
 namespace stagecraft {
 
@@ -29,8 +30,21 @@ struct call_needs {
   bool adds_exactly = false;
 };
 
-/// A layer of the user's own reads what it says in `backward_uses_input`, `backward_uses_output` and `saved_size(in)`
-/// (floats per sample); all inputs and outputs are kept where it says nothing.
+/// A layer that is written as a `call`: what its operations read and keep.
+template <Layer L>
+  requires detail::HasCall<L>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  bool const trains = mode == execution_mode::training;
+  if (!trains) return {.input = false, .output = false};
+  std::vector<shape> shapes;
+  for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
+  auto traced = detail::trace_layer(layer, shapes, batch, trains);
+  operations::traced_plan const plan(std::move(traced), trains);
+  return {.input = plan.backward_reads_input, .output = false, .saved = plan.kept_floats};
+}
+
+/// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and
+/// `saved_size(in)` (floats per sample); all inputs and outputs are kept where it says nothing.
 template <Layer L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   call_needs needs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What makes a struct a layer: the base that lets it be called on symbolic tensors, and the concept that says what its
-// rules are. Keras counterpart: tf.keras.layers.Layer. Level 1.
+// rules are. Keras counterpart: tf.keras.layers.Layer. Level 2.
 #pragma once
 
 #include <stagecraft/diagnostics/any_argument.hpp>
@@ -9,6 +9,7 @@
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/model_builder.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/traced_call.hpp>
 #include <array>
 #include <concepts>
 #include <initializer_list>
@@ -18,11 +19,13 @@
 
 namespace stagecraft {
 
-/// A layer says its class name and the shape of its output; the other rules have defaults.
+/// A layer says its class name, and either what it computes or the shape of its output; the other rules have defaults.
 template <class L>
 concept Layer = std::derived_from<L, layer_base> && requires(L const& layer, layer_inputs const& in) {
   { L::class_name } -> std::convertible_to<std::string_view>;
-  { layer.output_shape(in) } -> std::convertible_to<shape>;
+  requires detail::HasCall<L> || requires {
+    { layer.output_shape(in) } -> std::convertible_to<shape>;
+  };
 };
 
 namespace detail {
@@ -48,28 +51,27 @@ constexpr diagnostic check_layer() {
     problem.report(1007, "layer type '", type_name<L>(),
                    "' has no class name; give it `static constexpr std::string_view "
                    "class_name = \"...\";`");
-  else if constexpr (!requires(L const& layer, layer_inputs const& in) {
-                       { layer.output_shape(in) } -> std::convertible_to<shape>;
-                     })
+  else if constexpr (!Layer<L>)
     problem.report(1007, "layer type '", type_name<L>(),
-                   "' does not say the shape of its output; give it `constexpr shape "
-                   "output_shape(layer_inputs const& in) const`");
+                   "' does not say what it computes; give it `constexpr auto call(auto& ops, auto x) const`");
   return problem;
 }
 
 }  // namespace detail
 
-/// Base of every layer. A layer of your own:
+/// Base of every layer. A layer of your own says what it computes in the words of keras.ops; shapes, weights, cost,
+/// gradient and steps on each machine follow from that (operations/tracer.hpp has the words):
 ///
 ///     struct scale : sc::layer<scale> {
 ///       static constexpr std::string_view class_name = "Scale";
-///       constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
-///       constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
-///         weights.add({.name = "factor", .shape = {in[0].back()}, .initializer = sc::initializers::ones{}});
+///       constexpr auto call(auto& ops, auto x) const {
+///         return x * ops.weight({.name = "factor", .shape = {x.length(-1)}, .initializer = sc::initializers::ones{}});
 ///       }
-///       // what it computes: `forward` and `backward`, see execution/operation.hpp
-///       // what it costs on an IPU, if it says so: `forward_cycles`, `backward_cycles`, see ipu/operations/custom.hpp
 ///     };
+///
+/// A layer may bring loops of its own in place of `call`: `output_shape(in)`, `parameters(in, weights)`, and `forward`
+/// and `backward` (execution/operation.hpp); `forward_cycles` and `backward_cycles` say what they cost on an IPU
+/// (ipu/operations/custom.hpp).
 ///
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,
 /// a layer keeps its weights from call to call; called as a temporary, it is a new one each time.
@@ -120,13 +122,13 @@ struct layer : layer_base {
     return {};
   }
   /// Keras's spelling with a list: `add{}({a, b})`.
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> tensors,
+  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> inputs,
                                        char const* file = __builtin_FILE(), int line = __builtin_LINE()) & {
-    return trace(static_cast<Derived&>(*this), {tensors.begin(), tensors.size()}, {file, line});
+    return trace(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
   }
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> tensors,
+  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> inputs,
                                        char const* file = __builtin_FILE(), int line = __builtin_LINE()) && {
-    return trace(static_cast<Derived&>(*this), {tensors.begin(), tensors.size()}, {file, line});
+    return trace(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
   }
   /// Called with anything else: E1018.
   template <class... Arguments>
@@ -206,7 +208,16 @@ struct layer : layer_base {
                           model.name_of(layer_id), model.problem);
     parameter_list weights;
     // After a broken rule shapes may be anything: no further rule is asked.
-    if (!model.problem.failed()) record.shape = self.output_shape(in);
+    if constexpr (detail::HasCall<Derived>) {
+      if (!model.problem.failed()) {
+        detail::rules_of_call<Derived> const rules(self, in, model.name_of(layer_id), weights, model.problem);
+        if (rules.is_valid) record.shape = rules.output;
+        record.flops = rules.flops;
+        record.type_of_output = dtype::float32;
+      }
+    } else if (!model.problem.failed()) {
+      record.shape = self.output_shape(in);
+    }
     if (!model.problem.failed()) {
       if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
       if constexpr (requires { self.parameters(in, weights); }) self.parameters(in, weights);

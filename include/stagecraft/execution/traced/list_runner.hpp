@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out a list of operations on floats in memory, one after the other. It is compiled once, whatever the lists
+// are: choosing an operation costs little beside its loop. Level 5.
+#pragma once
+
+#include <stagecraft/kernels/operations/map.hpp>
+#include <stagecraft/kernels/operations/product.hpp>
+#include <stagecraft/kernels/operations/reduce.hpp>
+#include <stagecraft/kernels/operations/strided.hpp>
+#include <stagecraft/kernels/operations/windows.hpp>
+#include <stagecraft/kernels/random.hpp>
+#include <stagecraft/operations/operation.hpp>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+namespace stagecraft {
+
+/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies.
+template <class Arch>
+class list_runner {
+ public:
+  using node = operations::node;
+  using extents = operations::extents;
+
+  /// `workspace`: floats that no value uses, as `workspace_of` says. `seed` and `stream` are those of the call.
+  list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
+              float* workspace, std::uint64_t seed, std::uint64_t stream)
+      : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
+
+  void run(std::span<int const> order) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      id_ = order[i];
+      position_ = i;
+      jump_ = i;
+      std::visit([&](auto const& what) { step(what); }, here().what);
+      i = jump_;
+    }
+  }
+
+  /// Floats of workspace for one operation.
+  [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
+    using namespace operations;
+    if (auto const* what = std::get_if<operations::product>(&of.what)) {
+      kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
+                                         what->transpose_b};
+      return shape.workspace();
+    }
+    if (std::holds_alternative<pooling_gradient>(of.what)) return first.size();  // more than the windows
+    return 0;
+  }
+
+ private:
+  [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
+  [[nodiscard]] extents const& shape() const { return here().shape; }
+  [[nodiscard]] float* y() const { return memory_[at(id_)]; }
+  [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
+  [[nodiscard]] float* x(int index) const { return memory_[at(read(index))]; }
+  [[nodiscard]] extents const& shape_of(int index) const { return nodes_[at(read(index))].shape; }
+  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  static std::int64_t size(extents const& shape) { return shape.size(); }
+
+  /// Floats from one place of an axis to the next.
+  static std::int64_t stride(extents const& shape, int axis) {
+    std::int64_t product = 1;
+    for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
+    return product;
+  }
+  /// The same in a wider result, where an operand that is 1 long repeats.
+  static std::int64_t repeating_stride(extents const& shape, int axis, int rank) {
+    int const own = axis - (rank - shape.rank);
+    return own < 0 || shape.lengths[own] == 1 ? 0 : stride(shape, own);
+  }
+  void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
+  static void copy(float const* from, float* to, std::int64_t floats) {
+    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
+  }
+
+  void step(operations::input const&) {}
+  void step(operations::weight const&) {}
+  void step(operations::composite const&) {}
+  void step(operations::reshape const&) {}
+  void step(operations::update const&) {}  // the layer's, when the step has ended
+  void step(operations::last const&) {}
+  void step(operations::constant const& what) { *y() = what.value; }
+  void step(operations::iota const& what) {
+    std::int64_t const inner = stride(shape(), what.axis), length = shape()[what.axis];
+    for (std::int64_t i = 0; i < size(shape()); ++i) y()[i] = static_cast<float>(i / inner % length);
+  }
+  void step(operations::random const& what) {
+    kernels::random_key const key(seed_, stream_);
+    auto const first = static_cast<std::uint64_t>(id_ + 1) << 36U;  // of this operation alone
+    if (what.distribution == operations::random_distribution::uniform)
+      return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, first);
+    for (std::int64_t i = 0; i < size(shape()); ++i) {  // Box and Muller's
+      auto const counter = first + 2 * static_cast<std::uint64_t>(i);
+      float const u = kernels::random_uniform(key, counter), v = kernels::random_uniform(key, counter + 1);
+      y()[i] = std::sqrt(-2.0F * std::log(1.0F - u)) * std::cos(6.28318531F * v);
+    }
+  }
+  void step(operations::map const& what) {
+    if (what.apply == operations::function::identity) return;
+    kernels::strided_axes<4> axes;
+    int const operands = here().operand_count, rank = shape().rank;
+    for (int axis = 0; axis < rank; ++axis) {
+      std::array<std::int64_t, 4> strides{stride(shape(), axis)};
+      for (int i = 0; i < 3; ++i) strides[at(i + 1)] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
+      axes.add(shape()[axis], strides);
+    }
+    kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
+  }
+  void step(operations::reduce const& what) {
+    kernels::strided_axes<2> axes;
+    for (int axis = 0; axis < shape().rank; ++axis)
+      axes.add(shape_of(0)[axis], {what.has(axis) ? 0 : stride(shape(), axis), stride(shape_of(0), axis)});
+    kernels::reduce_axes<Arch>(what.by, axes, y(), size(shape()), x(0));
+  }
+  void step(operations::product const& what) {
+    extents const &a = shape_of(0), &b = shape_of(1);
+    kernels::product_shape const one{shape()[-2], what.inner(a), shape()[-1], what.transpose_a, what.transpose_b};
+    kernels::strided_axes<3> places;
+    int const rank = shape().rank;
+    for (int axis = 0; axis + 2 < rank; ++axis)
+      places.add(shape()[axis],
+                 {stride(shape(), axis), repeating_stride(a, axis, rank), repeating_stride(b, axis, rank)});
+    auto const length = places.row_length();
+    auto const strides = places.row_strides();
+    places.for_each_row([&](auto const& begin) {
+      for (std::int64_t i = 0; i < length; ++i)
+        kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
+                               y() + begin[0] + i * strides[0], workspace_);
+    });
+  }
+  void step(operations::convolution const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::output, {what.windows, shape_of(0), shape()},
+                                    what.groups, x(0), x(1), y());
+  }
+  void step(operations::convolution_input_gradient const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::input, {what.windows, shape(), shape_of(0)}, what.groups,
+                                    y(), x(1), x(0));
+  }
+  void step(operations::convolution_filter_gradient const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::filter, {what.windows, shape_of(0), shape_of(1)},
+                                    what.groups, x(0), y(), x(1));
+  }
+  void step(operations::pooling const& what) {
+    kernels::pool_windows(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0), y());
+  }
+  void step(operations::pooling_gradient const& what) {
+    kernels::pool_windows_gradient(what.kind == operations::pooling_kind::max, {what.windows, shape(), shape_of(1)},
+                                   x(0), x(1), x(2), y(), workspace_);
+  }
+
+  // Movement.
+  void step(operations::broadcast const&) {
+    kernels::strided_axes<2> axes;
+    int const rank = shape().rank;
+    for (int axis = 0; axis < rank; ++axis)
+      axes.add(shape()[axis], {stride(shape(), axis), repeating_stride(shape_of(0), axis, rank)});
+    kernels::copy_strided(axes, y(), x(0));
+  }
+  void step(operations::transpose const& what) {
+    kernels::strided_axes<2> axes;
+    for (int axis = 0; axis < shape().rank; ++axis)
+      axes.add(shape()[axis], {stride(shape(), axis), stride(shape_of(0), what.order[axis])});
+    kernels::copy_strided(axes, y(), x(0));
+  }
+  /// Copies between a tensor and every `step`-th place of a longer axis of another.
+  enum class direction : unsigned char { from_wide, to_wide };
+  void move_along(direction to, extents const& narrow, float* narrow_at, extents const& wide, float* wide_at, int axis,
+                  int begin, int step) {
+    bool const reads_wide = to == direction::from_wide;
+    kernels::strided_axes<2> axes;
+    for (int i = 0; i < narrow.rank; ++i) {
+      std::int64_t const own = stride(narrow, i), other = stride(wide, i) * (i == axis ? step : 1);
+      axes.add(narrow[i], {reads_wide ? own : other, reads_wide ? other : own});
+    }
+    wide_at += begin * stride(wide, axis);
+    kernels::copy_strided(axes, reads_wide ? narrow_at : wide_at, reads_wide ? wide_at : narrow_at);
+  }
+  void step(operations::slice const& what) {
+    move_along(direction::from_wide, shape(), y(), shape_of(0), x(0), what.axis, what.begin, what.step);
+  }
+  void step(operations::pad const& what) {
+    clear();
+    move_along(direction::to_wide, shape_of(0), x(0), shape(), y(), what.axis, what.begin, what.step);
+  }
+  void step(operations::concatenate const& what) {
+    for (int i = 0, begin = 0; i < here().operand_count; begin += shape_of(i++)[what.axis])
+      move_along(direction::to_wide, shape_of(i), x(i), shape(), y(), what.axis, begin, 1);
+  }
+  void step(operations::gather const&) {
+    std::int64_t const width = stride(shape_of(0), 0);
+    clear();
+    for_each_index(1, shape_of(0)[0],
+                   [&](std::int64_t k, std::int64_t row) { copy(x(0) + row * width, y() + k * width, width); });
+  }
+  void step(operations::scatter_add const&) {
+    std::int64_t const width = stride(shape(), 0);
+    clear();
+    for_each_index(1, shape()[0], [&](std::int64_t k, std::int64_t row) {
+      kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
+    });
+  }
+  template <class F>
+  void for_each_index(int operand, int rows, F const& f) {
+    for (std::int64_t k = 0; k < size(shape_of(operand)); ++k)
+      if (float const index = x(operand)[k]; index >= 0 && index < static_cast<float>(rows))
+        f(k, static_cast<std::int64_t>(index));
+  }
+
+  // Loops. The trip of the innermost one that runs is at the top.
+  struct running {
+    int loop, trips, trip;
+    std::size_t begin;
+  };
+  running& top() { return loops_[depth_ - 1]; }
+  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
+  running const& loop_of(int index) const {
+    int i = depth_ - 1;
+    while (loops_[i].loop != read(index)) --i;
+    return loops_[i];
+  }
+  void step(operations::carry const&) {
+    if (loop_of(0).trip == 0) copy(x(1), y(), size(shape()));
+  }
+  void step(operations::next const&) { copy(x(2), y(), size(shape())); }
+  [[nodiscard]] int place_of(bool reversed) const {
+    auto const& loop = loop_of(0);
+    return reversed ? loop.trips - 1 - loop.trip : loop.trip;
+  }
+  /// The axes of one trip's values, beside those of all trips.
+  static extents with_one(extents one, int axis) {
+    one.insert(axis, 1);
+    return one;
+  }
+  void step(operations::at const& what) {
+    move_along(direction::from_wide, with_one(shape(), what.axis), y(), shape_of(1), x(1), what.axis,
+               place_of(what.reversed), 1);
+  }
+  void step(operations::stack const& what) {
+    move_along(direction::to_wide, with_one(shape_of(1), what.axis), x(1), shape(), y(), what.axis,
+               place_of(what.reversed), 1);
+  }
+  void step(operations::loop_end const&) {
+    // Every state has been read: now it may change.
+    for (int id = top().loop + 1; id < id_; ++id)
+      if (nodes_[at(id)].operand_count == 3 && std::holds_alternative<operations::next>(nodes_[at(id)].what) &&
+          operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
+        int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
+        copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
+      }
+    if (++top().trip < top().trips)
+      jump_ = top().begin;
+    else
+      --depth_;
+  }
+
+  std::span<node const> nodes_;
+  std::span<int const> operands_;
+  std::span<float* const> memory_;
+  float* workspace_;
+  std::uint64_t seed_, stream_;
+  int id_ = 0;
+  std::size_t position_ = 0, jump_ = 0;
+  running loops_[operations::loop::most_nested]{};
+  int depth_ = 0;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What follows from a layer's `call`: its output's shape, its weights and its cost. Level 2.
+#pragma once
+
+#include <stagecraft/graph/layer_inputs.hpp>
+#include <stagecraft/operations/flops.hpp>
+#include <stagecraft/operations/trace.hpp>
+
+namespace stagecraft {
+
+/// The inputs of a layer whose `call` takes any number of them.
+using tensors = std::span<operations::tensor const>;
+
+namespace detail {
+
+template <class L, class... Tensors>
+concept CallOn = requires(L const& layer, operations::tracer& ops, Tensors... inputs) {
+  { layer.call(ops, inputs...) } -> std::convertible_to<operations::tensor>;
+};
+
+/// A parameter of any type is meant for one tensor: then this asks no further.
+template <class L>
+concept CallOnMany = !CallOn<L, operations::tensor> && CallOn<L, tensors>;
+
+/// Whether a layer is written as a `call` on one, two or three tensors, or on `tensors`.
+template <class L>
+concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
+                  CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
+
+/// Calls the layer on its inputs; false if it takes another number of them.
+template <class L>
+constexpr bool call_layer(L const& layer, operations::tracer& ops, tensors in, operations::tensor& result) {
+  using operations::tensor;
+  if constexpr (CallOn<L, tensor>)
+    if (in.size() == 1) return result = layer.call(ops, in[0]), true;
+  if constexpr (CallOn<L, tensor, tensor>)
+    if (in.size() == 2) return result = layer.call(ops, in[0], in[1]), true;
+  if constexpr (CallOn<L, tensor, tensor, tensor>)
+    if (in.size() == 3) return result = layer.call(ops, in[0], in[1], in[2]), true;
+  if constexpr (CallOnMany<L>) return result = layer.call(ops, in), true;
+  return false;
+}
+
+/// A layer's `call` on `batch` samples of inputs of these shapes. Not to be used if `trace.outputs` is empty.
+template <class L>
+constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
+                                        std::string_view name = {}) {
+  std::vector<operations::extents> shapes;
+  for (shape const& sample : inputs) shapes.push_back(operations::extents::of_batch(batch, sample));
+  bool called = true;
+  auto traced = operations::trace_call(
+      [&](operations::tracer& ops, tensors in) {
+        operations::tensor result;
+        called = call_layer(layer, ops, in, result);
+        return called ? result : in[0];
+      },
+      shapes, training, name);
+  if (!called) traced.outputs.clear();
+  return traced;
+}
+
+/// The rules of a layer that has a `call`. Shapes and cost are those of a sample: two are traced, so that a `call` that
+/// mixes the samples of a batch is noticed. E1001, E1070.
+template <class L>
+struct rules_of_call {
+  shape output;
+  long long flops = 0;
+  bool is_valid = false;
+
+  constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
+                          diagnostic& problem) {
+    constexpr int batch = 2;
+    std::vector<shape> shapes;
+    for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
+    auto const traced = trace_layer(layer, shapes, batch, true, name);
+    if (traced.outputs.empty()) {
+      in.error(1001, "does not take ", in.size(), in.size() == 1 ? " input" : " inputs");
+      return;
+    }
+    if (traced.list.problem.failed()) {
+      problem = traced.list.problem;
+      return;
+    }
+    auto const& result = traced.list.node_of(traced.outputs[0]).shape;
+    if (result.rank < 1 || result[0] != batch || result.rank - 1 > shape::max_rank) {
+      in.error(1070, "gives a tensor of shape ", result, " for a batch of ", batch,
+               "; the first axis of its result must be the batch");
+      return;
+    }
+    for (int axis = 1; axis < result.rank; ++axis) output.push_back(result[axis]);
+    for (parameter const& weight : traced.weights) weights.add(weight);
+    flops = operations::flops(traced.list, 0, traced.forward_count) / batch;
+    is_valid = true;
+  }
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft

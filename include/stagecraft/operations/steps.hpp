@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which operations a forward and a backward step carry out, and what is kept between them. Level 1.
+#pragma once
+
+#include <stagecraft/operations/trace.hpp>
+
+namespace stagecraft::operations {
+
+/// Both steps of a differentiated trace. What is cheap (maps, movement, random numbers) is computed again in the
+/// backward step; sums, products, rows of tables and the states of loops are kept.
+class steps {
+ public:
+  std::vector<int> forward, backward;  ///< operations in their order
+  std::vector<int> kept;               ///< operations of the forward step whose results the backward step reads
+
+  /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
+  constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
+    auto const count = traced.list.nodes.size();
+    std::vector<char> live(count, 0);
+    if (trains) {
+      for (int const id : traced.gradients)
+        if (id >= 0) need(id, live, true);
+      close_loops(live, true);
+      for (int id = 0; id < traced.list.size(); ++id)
+        if (live[at(id)] && !is_kept(id)) backward.push_back(id);
+    }
+    live.assign(count, 0);
+    for (int const id : traced.outputs) need(id, live, false);
+    for (int const id : kept) need(id, live, false);
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (std::holds_alternative<update>(traced.list.node_of(id).what)) need(id, live, false);
+    close_loops(live, false);
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (live[at(id)]) forward.push_back(id);
+  }
+
+  /// Whether the backward step reads an input of the call.
+  [[nodiscard]] constexpr bool backward_reads(int input_id) const {
+    for (int const id : backward)
+      if (id == input_id) return true;
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] constexpr bool is_kept(int id) const {
+    for (int const other : kept)
+      if (other == id) return true;
+    return false;
+  }
+  /// Whether a result of the forward step is worth its memory.
+  [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
+    auto const& what = traced_->list.node_of(id).what;
+    return std::holds_alternative<reduce>(what) || std::holds_alternative<product>(what) ||
+           std::holds_alternative<convolution>(what) || std::holds_alternative<convolution_input_gradient>(what) ||
+           std::holds_alternative<convolution_filter_gradient>(what) || std::holds_alternative<pooling>(what) ||
+           std::holds_alternative<gather>(what) || std::holds_alternative<stack>(what) ||
+           std::holds_alternative<last>(what);
+  }
+  /// Marks what `id` needs. Operands stand before it, so that recursion ends; it is as deep as the longest chain.
+  constexpr void need(int id, std::vector<char>& live, bool is_backward) {
+    std::vector<int> open{id};
+    while (!open.empty()) {
+      int const next = open.back();
+      open.pop_back();
+      if (live[at(next)]) continue;
+      live[at(next)] = 1;
+      if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
+        kept.push_back(next);
+        continue;
+      }
+      auto const& node = traced_->list.node_of(next);
+      // A group is its result; the tensors that it is a function of are those of what is inside.
+      int const reads = std::holds_alternative<composite>(node.what) ? 1 : node.operand_count;
+      for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
+    }
+  }
+  /// A loop that gives something runs with all of its states.
+  constexpr void close_loops(std::vector<char>& live, bool is_backward) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (int id = 0; id < traced_->list.size(); ++id) {
+        auto const& what = traced_->list.node_of(id).what;
+        bool const belongs = std::holds_alternative<next>(what) || std::holds_alternative<loop_end>(what);
+        if (!belongs || live[at(id)] || !live[at(traced_->list.operand(id, 0))]) continue;
+        if (is_backward && id < traced_->forward_count) continue;
+        need(id, live, is_backward);
+        changed = true;
+      }
+    }
+  }
+
+  trace const* traced_;
+};
+
+}  // namespace stagecraft::operations

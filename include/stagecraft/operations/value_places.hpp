@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the values of a step lie: in the tensors that the layer is given, in what is kept, or in a workspace whose
+// parts are used again as soon as nobody reads them. Level 1.
+#pragma once
+
+#include <stagecraft/operations/steps.hpp>
+#include <cstdint>
+
+namespace stagecraft::operations {
+
+/// Whose memory a value lies in.
+enum class storage : unsigned char { nowhere, input, weight, output, output_gradient, kept, workspace };
+
+/// A value's memory: of which tensor, and how many floats behind its begin.
+struct place {
+  storage in = storage::nowhere;
+  int index = 0;
+  std::int64_t offset = 0;
+};
+
+/// The places of all values of one step.
+class value_places {
+ public:
+  std::vector<place> places;   ///< of each operation; `nowhere` if the step does not compute it
+  std::int64_t workspace = 0;  ///< floats
+
+  /// `order`: the operations of the step; `results`: what is read when it has ended; `kept`: with their order in
+  /// memory.
+  constexpr value_places(trace const& traced, std::vector<int> const& order, std::vector<int> const& results,
+                         std::vector<int> const& kept, bool writes_output)
+      : places(traced.list.nodes.size()), list_(&traced.list), order_(&order) {
+    positions_.assign(places.size(), -1);
+    for (std::size_t i = 0; i < order.size(); ++i) positions_[at(order[i])] = static_cast<int>(i);
+    std::int64_t offset = 0;
+    for (int const id : kept) {
+      places[at(id)] = {storage::kept, 0, offset};
+      offset += floats_of(id);
+    }
+    place_leaves(traced);
+    if (writes_output) {
+      auto& output = places[at(root(traced.outputs[0]))];
+      if (output.in == storage::nowhere) output = {storage::output, 0, 0};
+    }
+    place_others(results);
+    for (int const id : order) places[at(id)] = places[at(root(id))];
+  }
+
+  /// Floats of all kept values.
+  static constexpr std::int64_t kept_floats(operation_list const& list, std::vector<int> const& kept) {
+    std::int64_t sum = 0;
+    for (int const id : kept) sum += rounded(list.node_of(id).shape.size());
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  /// In whole cache lines.
+  static constexpr std::int64_t rounded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+  [[nodiscard]] constexpr std::int64_t floats_of(int id) const { return rounded(list_->node_of(id).shape.size()); }
+  [[nodiscard]] constexpr bool runs(int id) const { return positions_[at(id)] >= 0; }
+
+  /// The operation whose memory this one's value is.
+  [[nodiscard]] constexpr int root(int id) const {
+    while (true) {
+      auto const& what = list_->node_of(id).what;
+      auto const* elementwise = std::get_if<map>(&what);
+      bool const is_same = std::holds_alternative<reshape>(what) || std::holds_alternative<composite>(what) ||
+                           (elementwise != nullptr && elementwise->apply == function::identity);
+      if (places[at(id)].in == storage::kept) return id;
+      if (std::holds_alternative<last>(what))
+        id = next_of(list_->operand(id, 1));
+      else if (is_same)
+        id = list_->operand(id, 0);
+      else
+        return id;
+    }
+  }
+  /// What a state is handed to.
+  [[nodiscard]] constexpr int next_of(int state) const {
+    for (int const id : *order_)
+      if (std::holds_alternative<next>(list_->node_of(id).what) && list_->operand(id, 1) == state) return id;
+    return state;
+  }
+  constexpr void place_leaves(trace const& traced) {
+    for (int id = 0; id < list_->size(); ++id) {
+      auto const& what = list_->node_of(id).what;
+      if (auto const* read = std::get_if<weight>(&what)) places[at(id)] = {storage::weight, read->index, 0};
+      if (auto const* read = std::get_if<input>(&what))
+        places[at(id)] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
+                                                                              : place{storage::output_gradient, 0, 0};
+    }
+  }
+
+  struct lifetime {
+    int id, first, last;
+    std::int64_t floats;
+  };
+  struct region {
+    int first, last;
+  };
+
+  constexpr void place_others(std::vector<int> const& results) {
+    std::vector<region> loops;
+    for (int const id : *order_)
+      if (std::holds_alternative<loop_end>(list_->node_of(id).what))
+        loops.push_back({positions_[at(list_->operand(id, 0))], positions_[at(id)]});
+
+    std::vector<lifetime> lives;
+    std::vector<int> live_of(places.size(), -1);
+    for (int const id : *order_) {
+      auto const& what = list_->node_of(id).what;
+      if (places[at(id)].in != storage::nowhere || root(id) != id || std::holds_alternative<loop>(what) ||
+          std::holds_alternative<loop_end>(what) || std::holds_alternative<update>(what))
+        continue;
+      live_of[at(id)] = static_cast<int>(lives.size());
+      lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id)});
+    }
+    auto const read_at = [&](int id, int position) {
+      int const index = live_of[at(root(id))];
+      if (index >= 0 && lives[at(index)].last < position) lives[at(index)].last = position;
+    };
+    for (int const id : *order_)
+      for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[at(id)]);
+    for (int const id : results) read_at(id, static_cast<int>(order_->size()));
+    for (auto& life : lives)
+      for (auto const& loop : loops) {
+        bool const begins_inside = life.first > loop.first && life.first < loop.last;
+        bool const is_read_inside = life.last > loop.first && life.last < loop.last;
+        if (begins_inside) life.first = loop.first;
+        if ((begins_inside || is_read_inside) && life.last < loop.last) life.last = loop.last;
+      }
+    for (std::size_t i = 0; i < lives.size(); ++i) {
+      auto const offset = lowest_free(lives, i);
+      places[at(lives[i].id)] = {storage::workspace, 0, offset};
+      if (offset + lives[i].floats > workspace) workspace = offset + lives[i].floats;
+    }
+  }
+  /// First fit among the values that are placed already and live at the same time.
+  [[nodiscard]] constexpr std::int64_t lowest_free(std::vector<lifetime> const& lives, std::size_t index) const {
+    auto const& mine = lives[index];
+    std::int64_t offset = 0;
+    bool moved = true;
+    while (moved) {
+      moved = false;
+      for (std::size_t i = 0; i < index; ++i) {
+        auto const& other = lives[i];
+        if (other.last < mine.first || other.first > mine.last) continue;
+        std::int64_t const begin = places[at(other.id)].offset, end = begin + other.floats;
+        if (begin >= offset + mine.floats || end <= offset) continue;
+        offset = end;
+        moved = true;
+      }
+    }
+    return offset;
+  }
+
+  operation_list const* list_;
+  std::vector<int> const* order_;
+  std::vector<int> positions_;
+};
+
+}  // namespace stagecraft::operations
