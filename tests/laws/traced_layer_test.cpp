@@ -32,7 +32,7 @@ struct gate : sc::layer<gate> {
 /// As many inputs as there are.
 struct weighted_sum : sc::layer<weighted_sum> {
   static constexpr std::string_view class_name = "WeightedSum";
-  constexpr auto call(auto& ops, sc::tensors inputs) const {
+  constexpr auto call(auto& ops, sc::tensor_list inputs) const {
     auto const weights = ops.weight({.name = "weights",
                                      .shape = {static_cast<int>(inputs.size())},
                                      .initializer = sc::initializers::random_normal{.stddev = 1}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers of a user's own for random models: one with a weight, one that keeps floats of its own, one of two inputs.
+// Layers of a user's own for random models: two that bring loops, of one input with a weight and of two inputs, and one
+// that is written as a `call`.
 #pragma once
 
 #include <stagecraft/layers/layer.hpp>
@@ -35,25 +36,13 @@ struct gain : sc::layer<gain> {
   }
 };
 
-/// y = x / (1 + |x|); keeps 1 + |x|, and looks at neither x nor y again.
+/// y = x / (1 + |x|), and in training times a random number; written as a `call`.
 struct squash : sc::layer<squash> {
   static constexpr std::string_view class_name = "Squash";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
-  [[nodiscard]] constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
-  [[nodiscard]] constexpr long long saved_size(sc::layer_inputs const& in) const { return in[0].size(); }
-  void forward(auto const& call) const {
-    auto const x = call.input();
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      float const divisor = 1 + (x[i] < 0 ? -x[i] : x[i]);
-      if (call.training) call.saved()[i] = divisor;
-      call.output()[i] = x[i] / divisor;
-    }
-  }
-  void backward(auto const& call) const {
-    auto const dy = call.output_gradient();
-    for (std::size_t i = 0; i < dy.size(); ++i) call.input_gradient()[i] += dy[i] / (call.saved()[i] * call.saved()[i]);
+  constexpr auto call(auto& ops, auto x) const {
+    auto const y = x / (1.0F + abs(x));
+    return ops.training() ? y * (0.5F + ops.uniform(x.shape())) : y;
   }
 };
 

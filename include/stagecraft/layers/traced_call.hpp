@@ -9,7 +9,7 @@
 namespace stagecraft {
 
 /// The inputs of a layer whose `call` takes any number of them.
-using tensors = std::span<operations::tensor const>;
+using tensor_list = std::span<operations::tensor const>;
 
 namespace detail {
 
@@ -20,16 +20,16 @@ concept CallOn = requires(L const& layer, operations::tracer& ops, Tensors... in
 
 /// A parameter of any type is meant for one tensor: then this asks no further.
 template <class L>
-concept CallOnMany = !CallOn<L, operations::tensor> && CallOn<L, tensors>;
+concept CallOnMany = !CallOn<L, operations::tensor> && CallOn<L, tensor_list>;
 
-/// Whether a layer is written as a `call` on one, two or three tensors, or on `tensors`.
+/// Whether a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
 template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
 /// Calls the layer on its inputs; false if it takes another number of them.
 template <class L>
-constexpr bool call_layer(L const& layer, operations::tracer& ops, tensors in, operations::tensor& result) {
+constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list in, operations::tensor& result) {
   using operations::tensor;
   if constexpr (CallOn<L, tensor>)
     if (in.size() == 1) return result = layer.call(ops, in[0]), true;
@@ -49,7 +49,7 @@ constexpr operations::trace trace_layer(L const& layer, std::span<shape const> i
   for (shape const& sample : inputs) shapes.push_back(operations::extents::of_batch(batch, sample));
   bool called = true;
   auto traced = operations::trace_call(
-      [&](operations::tracer& ops, tensors in) {
+      [&](operations::tracer& ops, tensor_list in) {
         operations::tensor result;
         called = call_layer(layer, ops, in, result);
         return called ? result : in[0];
