@@ -193,7 +193,7 @@ class host_session : public session_shape<M, Training> {
     return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
       return step_view<host_session>(
           {.step = step, .valid_samples = memory_.valid_samples, .training = training, .total_loss = total_loss_},
-          losses_, {prediction(Output, training)...}, {target<Output>()...});
+          losses_, {prediction(Output, training)...}, {target<Output>()...}, {scale(Output)...});
     }(std::make_index_sequence<output_count>{});
   }
 

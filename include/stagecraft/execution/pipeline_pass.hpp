@@ -246,8 +246,8 @@ class pipeline_pass {
     std::array<float, Session::output_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
+    auto const scales = scales_of(own, memory.micro_batch);
     if (all.has_targets) {
-      auto const scales = scales_of(own, memory.micro_batch);
       [&]<std::size_t... Output>(std::index_sequence<Output...>) {
         ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
           total += plan::training.loss_weights.of(Output) * losses[Output]),
@@ -265,7 +265,7 @@ class pipeline_pass {
                                            .training = trains,
                                            .total_loss = total},
                                           losses, {plan::address(memory, plan::value(Session::outputs[Output]))...},
-                                          {static_cast<void const*>(targets[Output])...}));
+                                          {static_cast<void const*>(targets[Output])...}, {scales[Output]...}));
     }(output_indices{});
   }
   template <std::size_t Output>
