@@ -297,7 +297,7 @@ class pipeline_pass {
     }
     auto const host_loss = [&] {
       return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
-          plan::address(memory, plan::value(call)), targets, scales, gradient, factor);
+          plan::address(memory, plan::value(call)), targets, scales, gradient, factor, memory.valid_samples);
     };
     if constexpr (is_ipu<typename plan::machine>)
       return ipu_arithmetic<plan>::template loss<Output>(
