@@ -82,6 +82,9 @@ constexpr void check_options_of_training(diagnostic& problem) {
   auto const checked = options_to_check<M, Training>();
   if (Training.batch_size < 1)
     problem.report(4020, "the training has batch_size ", Training.batch_size, "; it must be at least 1");
+  if (int const fixed = graph_of<M>.batch_size(); fixed != 0 && Training.batch_size != fixed)
+    problem.report(4029, "the training has batch_size ", Training.batch_size, ", but the inputs of model '",
+                   graph_of<M>.name(), "' have ", fixed, "; give both the same one, or none to the inputs");
   check_steps_per_execution(checked.steps_per_execution, problem);
   check_accumulation(checked, problem);
   check_number_of_replicas(Training.num_replicas, problem);
