@@ -46,9 +46,8 @@ struct parts : sc::model<parts> {
   constexpr auto call(auto&, auto x) { return head(x); }
 };
 static_assert(sc::graph_of<sc::build<parts, input{8}.of_batch_size(6)>>.batch_size() == 6);
-static_assert(
-    sc::graph_of<sc::pipelined<sc::sequential<input{8}.of_batch_size(4), dense{2}, dense{3}>, sc::stages<0, 1>>>.batch_size() ==
-    4);
+using two_stages = sc::pipelined<sc::sequential<input{8}.of_batch_size(4), dense{2}, dense{3}>, sc::stages<0, 1>>;
+static_assert(sc::graph_of<two_stages>.batch_size() == 4);
 
 TEST_CASE("summaries show the batch size of inputs") {
   std::string text;
