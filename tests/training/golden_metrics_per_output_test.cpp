@@ -2,6 +2,8 @@
 // Metrics per output and weighted metrics against real Keras: names, their order, and values, of fit and evaluate.
 #include "golden_trainer.hpp"
 
+#include <stagecraft/ipu.hpp>
+
 namespace {
 
 using namespace sc::metrics;
@@ -21,6 +23,12 @@ inline constexpr auto training =
                  .metrics = Metrics,
                  .weighted_metrics = Weighted,
                  .batch_size = 4};
+
+inline constexpr auto masked = [] {
+  auto result = training<per_output({"b", {mae{}, mse{}}}), per_output({"b", mse{}})>;
+  result.pipeline.outfeed_mask = {true, false, false};
+  return result;
+}();
 
 /// Fits to the first ten samples and evaluates the others.
 template <class Trainer>
@@ -68,6 +76,20 @@ static_assert(per_output({"a", eight}, {"b", eight}, {"c", mae{}}).is_too_long);
 }  // namespace
 
 TEST_CASE("by name") { check<sc::trainer<two, training<dictionary, weighted_dictionary>>>("dictionary"); }
+TEST_CASE("by name, on an emulated IPU") {
+  check<sc::trainer<two, training<dictionary, weighted_dictionary>, sc::ipu<>>>("dictionary");
+}
 TEST_CASE("by place") { check<sc::trainer<two, training<lists, weighted_lists>>>("lists"); }
 TEST_CASE("of one output only") { check<sc::trainer<two, training<per_output({"b", mse{}}), {}>>>("only_b"); }
 TEST_CASE("weighted ones of all outputs") { check<sc::trainer<two, training<{}, accuracy{}>>>("all"); }
+TEST_CASE("a mask has an entry for each metric that is written, plain ones first") {
+  sc::trainer<two, masked> model;
+  auto const file = golden::read("metrics_per_output.txt");
+  auto const x = golden::rows(file["two/x"]);
+  auto const y = sc::targets(golden::labels(file["two/y/a"]), golden::rows(file["two/y/b"]));
+  std::vector<std::string> names;
+  for (auto const& series : model.fit(x, y, {.verbose = 0, .validation_split = 0.5}).history)
+    names.push_back(series.name);
+  CHECK(names == std::vector<std::string>{"loss", "a_loss", "b_loss", "b_mse", "b_weighted_mse", "val_loss",
+                                          "val_a_loss", "val_b_loss", "val_b_mae", "val_b_mse", "val_b_weighted_mse"});
+}
