@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E4083: metrics as texts.
-// expect-error: the training's metrics are not at most eight values of metrics' classes
+// expect-error: the training's metrics are not at most sixteen values of metrics' classes
 // expect-error: [E4083]
 #include <stagecraft/program/training.hpp>
 

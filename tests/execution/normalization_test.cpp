@@ -2,6 +2,8 @@
 // What batch_normalization does in a session: moving statistics, partial batches, accumulation, threads.
 #include "session_data.hpp"
 
+#include <array>
+
 namespace {
 
 struct model : sc::functional<model> {
@@ -109,6 +111,17 @@ TEST_CASE("statistics move with each micro-batch, trained weights with the last"
   }
   data::step(s, 8);
   CHECK(part(s, true) != trained);
+}
+
+TEST_CASE("a momentum close to 1 is taken from 1 in double, as in Keras") {
+  using patient = sc::sequential<input{2}, batch_normalization{{.momentum = 0.99999}}>;
+  session<patient, 2> s(1);
+  data::fill(s, 0);
+  std::copy_n(std::array{100000.0F, -300000.0F, 300000.0F, 100000.0F}.data(), 4, s.input(0));
+  s.train_step([] {});
+  // Means 200000 and -100000, times 1e-5F; a difference of floats would be 1.0014e-5.
+  CHECK(s.weight(2)[0] == doctest::Approx(2).epsilon(1e-6));
+  CHECK(s.weight(2)[1] == doctest::Approx(-1).epsilon(1e-6));
 }
 
 TEST_CASE("normalizations give the same bits on any number of threads") {

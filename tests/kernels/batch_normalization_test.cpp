@@ -312,6 +312,13 @@ void check_moving() {
   kernels::move_statistic<Arch>(0.75F, 2.0F, value.data(), moving.data(), 19);
   for (int i = 0; i < 19; ++i) CHECK(moving.data()[i] == doctest::Approx(1.5 + 0.5 * value.data()[i]));
   CHECK(moving.data()[19] == 2.0F);
+  // 1 - momentum as Keras computes it, in double: 1e-5F. In float it would be 1.0014e-5.
+  for (int i = 0; i < 19; ++i) {
+    value.data()[i] = 100000.0F;
+    moving.data()[i] = 0;
+  }
+  kernels::move_statistic<Arch>(0.99999, 1.0F, value.data(), moving.data(), 19);
+  for (int i = 0; i < 19; ++i) CHECK(moving.data()[i] == 100000.0F * 1e-5F);
 }
 template <class... Arch>
 void check_all_moving() {

@@ -39,7 +39,9 @@ struct repeated : sc::functional<repeated> {
     auto a = dense(5, sc::tanh)(x), gate = dense(1, sc::sigmoid)(x), row = dense(5)(flatten()(x));
     auto one = dense(1)(row);
     auto merged = add()(multiply()(a, gate, row), maximum()(gate, a, one), subtract()(one, a), average()(row, gate));
-    return dense(2)(merged + a / (gate + 1) - gate * a);
+    auto negative = -(a * gate);
+    negative -= gate;
+    return dense(2)(merged + a / (gate + 1) + negative * -a);
   }
 };
 

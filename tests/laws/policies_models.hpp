@@ -43,7 +43,8 @@ struct merges_model : sc::functional<merges_model> {
     auto all = multiply()(subtract()(a, gate), average()(row, a, gate), maximum()(b, gate, row));
     auto middle = add()(reshape(3, 1, 4)(a), reshape(1, 1, 4)(row), reshape(1, 3, 4)(b));
     auto operated = 1 - (a * gate + gate * 2) / (2 - gate) - 1 / (gate + 3) + b / (1 + gate) + all;
-    c = c + operated - dense(4)(reshape(3, 12)(middle * 0.5)) / 4;
+    c += operated;
+    c -= dense(4)(reshape(3, 12)(-middle * -0.5)) / 4;
     auto sums = add()(subtract()(a, b), average()(a, b, c), maximum()(b, c, a));
     auto parts =
         add()(b[{sc::all(), sc::slice(1, {})}], c[{sc::all(), -1}]) * a[{sc::all(), sc::slice(2), sc::slice(1, -2)}];

@@ -75,7 +75,7 @@ void check_against_formula() {
     auto const* const t = target.data() + row * target_columns;
     double const loss = reference::loss_row(Loss, t, p, Columns);
     expected += scale[r] * loss;
-    CHECK(near(row_loss[r], scale[r] == 0 ? 0 : loss, 2e-6, 1e-6));
+    CHECK(near(row_loss[r], loss, 2e-6, 1e-6));
     for (int i = 0; i < Columns; ++i) {
       float const old = p[i];
       p[i] = old + 1e-3F;
@@ -225,18 +225,30 @@ TEST_CASE("regression losses agree with Keras") {
   check_regression<losses::huber{.delta = 2}>(file, "huber_two");
 }
 
-TEST_CASE("rows with scale 0 give nothing, whatever they hold") {
+TEST_CASE("rows that only fill the batch give nothing, whatever they hold, those with scale 0 give NaN for NaN") {
   float const nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> const prediction{1, 2, 3, nan, nan, nan};
   std::vector<std::int32_t> const target{1, -1};
   std::vector<float> const scale{1, 0};
   std::vector<float> gradient(6, 9.0F);
   std::vector<float> rows(2, 9.0F);
-  float const loss =
-      kernels::loss<sparse_logits, 2, 3>(target.data(), prediction.data(), scale.data(), gradient.data(), rows.data());
+  float const loss = kernels::loss<sparse_logits, 2, 3>(target.data(), prediction.data(), scale.data(), gradient.data(),
+                                                        rows.data(), 1);
   CHECK(loss == doctest::Approx(1.4076059));
   CHECK(rows[1] == 0);
   for (std::size_t i = 3; i < 6; ++i) CHECK(gradient[i] == 0);
+
+  std::vector<float> const values{1, nan, 5};
+  constexpr losses::mean_squared_error squared{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::vector<float> const zero{0}, one_target{values[i]}, one_prediction{0.5F};
+    float const result =
+        kernels::loss<squared, 1, 1>(one_target.data(), one_prediction.data(), zero.data(), gradient.data());
+    CHECK(std::isnan(result) == (i == 1));
+    CHECK(std::isnan(gradient[0]) == (i == 1));
+    if (i != 1) CHECK(result == 0);
+    if (i != 1) CHECK(gradient[0] == 0);
+  }
 }
 
 TEST_CASE("large logits and converged classifiers keep their digits") {

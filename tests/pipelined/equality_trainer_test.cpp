@@ -48,8 +48,9 @@ inline constexpr auto training =
     sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
                  .loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                                 sc::losses::mean_squared_error{}),
-                 .metrics = sc::metrics::accuracy{},
+                 .metrics = sc::metrics::per_output({"dense_3", sc::metrics::mae{}}, {"dense_2", sc::metrics::acc{}}),
                  .loss_weights = {1, 0.5},
+                 .weighted_metrics = sc::metrics::accuracy{},
                  .batch_size = 4,
                  .steps_per_execution = 16,
                  .pipeline = {.gradient_accumulation_steps_per_replica = 8,
@@ -64,14 +65,17 @@ struct samples {
   xt::xtensor<float, 3> x;
   std::vector<int> y;
   xt::xtensor<float, 2> z;
+  std::vector<float> weights;
 
   explicit samples(std::size_t count, int first = 0)
       : x(xt::xtensor<float, 3>::from_shape({count, 3, 3})),
         y(count),
-        z(xt::xtensor<float, 2>::from_shape({count, 2})) {
+        z(xt::xtensor<float, 2>::from_shape({count, 2})),
+        weights(count) {
     for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = random_runs::number(first, static_cast<int>(i));
     for (std::size_t i = 0; i < z.size(); ++i) z.data()[i] = random_runs::number(first + 1, static_cast<int>(i));
-    for (std::size_t i = 0; i < count; ++i) y[i] = static_cast<int>(i * 7 % 4);
+    for (std::size_t i = 0; i < count; ++i)
+      y[i] = static_cast<int>(i * 7 % 4), weights[i] = static_cast<float>(i % 5) / 2;
   }
 };
 
@@ -134,9 +138,12 @@ outcome run() {
   static_assert(std::same_as<session_type, sc::session_of<M, Training, sc::host<Threads>>>);
   recorder seen;
   auto const targets = [](samples const& from) { return sc::inputs(from.y, from.z); };
-  auto const history =
-      model.fit(train.x, targets(train),
-                {.epochs = 3, .verbose = 0, .callbacks = {&seen}, .validation_data = {test.x, targets(test)}});
+  auto const history = model.fit(train.x, targets(train),
+                                 {.epochs = 3,
+                                  .verbose = 0,
+                                  .callbacks = {&seen},
+                                  .validation_data = {test.x, targets(test)},
+                                  .sample_weight = train.weights});
   outcome result;
   for (auto const& series : history.history)
     result.numbers.insert(result.numbers.end(), series.values.begin(), series.values.end());
@@ -158,8 +165,9 @@ outcome run() {
 template <sc::schedule Schedule, int StepsPerExecution>
 inline constexpr auto evaluation = sc::training{.optimizer = sc::optimizers::adam{},
                                                 .loss = training<Schedule, 1, false>.loss,
-                                                .metrics = sc::metrics::accuracy{},
+                                                .metrics = training<Schedule, 1, false>.metrics,
                                                 .loss_weights = {1, 0.5},
+                                                .weighted_metrics = sc::metrics::accuracy{},
                                                 .batch_size = 4,
                                                 .steps_per_execution = StepsPerExecution,
                                                 .pipeline = {.schedule = Schedule}};

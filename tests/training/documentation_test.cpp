@@ -97,6 +97,7 @@ inline constexpr auto training =
                  .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .metrics = {sc::metrics::accuracy{}, sc::metrics::sparse_top_k_categorical_accuracy{.k = 2}},
                  .loss_weights = {1.0F},
+                 .weighted_metrics = {},
                  .batch_size = 8,
                  .steps_per_execution = 1,
                  .pipeline = {},
@@ -116,6 +117,13 @@ inline constexpr auto two_losses =
                  .loss = sc::losses::per_output(sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                                 sc::losses::mean_squared_error{}),
                  .loss_weights = {1, 0.2},
+                 .batch_size = 8};
+
+inline constexpr auto of_each_output =
+    sc::training{.loss = two_losses.loss,
+                 .metrics = sc::metrics::per_output({"digit", sc::metrics::accuracy{}},
+                                                    {"weight", {sc::metrics::mse{}, sc::metrics::mae{}}}),
+                 .weighted_metrics = sc::metrics::per_output({"digit", sc::metrics::accuracy{}}),
                  .batch_size = 8};
 
 // Optimizers, initializers, regularizers ----------------------------------------------------------------------------
@@ -244,6 +252,14 @@ TEST_CASE("several inputs and outputs") {
   CHECK(digit.shape()[1] == 3);
   CHECK(weight.shape()[1] == 1);
   CHECK(loss == doctest::Approx(digit_loss + 0.2 * weight_loss));
+
+  sc::trainer<two_in_two_out, of_each_output> measured;
+  auto const history =
+      measured.fit(sc::inputs(train.x, sizes), sc::targets(train.y, weights), {.epochs = 1, .verbose = 0});
+  std::vector<std::string> names;
+  for (auto const& series : history.history) names.push_back(series.name);
+  CHECK(names == std::vector<std::string>{"loss", "digit_loss", "weight_loss", "digit_accuracy",
+                                          "digit_weighted_accuracy", "weight_mse", "weight_mae"});
 }
 
 TEST_CASE("compile") {

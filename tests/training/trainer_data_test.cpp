@@ -2,8 +2,11 @@
 // Data of every kind trains a model in the same way.
 #include "trainer_cases.hpp"
 
+#include <array>
 #include <cmath>
+#include <limits>
 #include <span>
+#include <vector>
 
 using cases::samples, cases::trainer;
 
@@ -80,4 +83,22 @@ TEST_CASE("a partial batch does not bring values that are not in the data") {
   sc::trainer<of_logarithms, cases::training> model;
   model.fit(data.x, data.y, {.verbose = 0});
   CHECK(std::isfinite(model.evaluate(data.x, data.y, {.verbose = 0})[0]));
+}
+
+// As in Keras, 0 times NaN is NaN; rows that only fill the last batch are no samples.
+TEST_CASE("a sample with weight 0 counts for nothing, unless its target is NaN") {
+  using line = sc::sequential<input{1}, dense{1}>;
+  static constexpr auto of_line = sc::training{.batch_size = 4};
+  std::vector<float> const x(6, 1.0F), weights{1, 1, 0, 1, 1, 0};
+  auto const loss = [&](float target) {
+    std::vector<float> const y{0, 1, target, 1, 0, target};
+    sc::trainer<line, of_line> model(1);
+    return std::array{model.evaluate(x, y, {.verbose = 0, .sample_weight = weights})[0],
+                      model.train_on_batch(std::vector<float>(3, 1.0F), std::vector<float>{0, 1, target},
+                                           std::vector<float>{1, 1, 0})[0],
+                      static_cast<double>(model.weight<"dense/bias">()(0))};
+  };
+  CHECK(loss(3) == loss(-100));
+  for (double const each : loss(3)) CHECK(std::isfinite(each));
+  for (double const each : loss(std::numeric_limits<float>::quiet_NaN())) CHECK(std::isnan(each));
 }

@@ -23,7 +23,7 @@
 namespace stagecraft {
 
 /// Weights, optimizer state and steps of one model. Batches are always whole: rows of a partial one that hold no sample
-/// have the scale 0, and `set_valid_samples` tells the layers that gather statistics of the batch.
+/// come after `set_valid_samples`, which tells the losses and the layers that gather statistics of the batch.
 template <Model M, auto Training, class Machine>
 class host_session : public session_shape<M, Training> {
   using shape_type = session_shape<M, Training>;
@@ -193,7 +193,7 @@ class host_session : public session_shape<M, Training> {
     return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
       return step_view<host_session>(
           {.step = step, .valid_samples = memory_.valid_samples, .training = training, .total_loss = total_loss_},
-          losses_, {prediction(Output, training)...}, {target<Output>()...});
+          losses_, {prediction(Output, training)...}, {target<Output>()...}, {scale(Output)...});
     }(std::make_index_sequence<output_count>{});
   }
 
@@ -326,7 +326,7 @@ class host_session : public session_shape<M, Training> {
       factor *= detail::gradient_factor<Plan>(memory_.accumulated);
     }
     losses_[Output] = detail::loss_step<shape_type, Training, Output, architecture>(
-        memory_.block + Plan::value(call), target<Output>(), scale(Output), gradient, factor);
+        memory_.block + Plan::value(call), target<Output>(), scale(Output), gradient, factor, memory_.valid_samples);
     total_loss_ += output_weight * losses_[Output];
   }
 

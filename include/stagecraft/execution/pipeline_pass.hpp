@@ -246,8 +246,8 @@ class pipeline_pass {
     std::array<float, Session::output_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
+    auto const scales = scales_of(own, memory.micro_batch);
     if (all.has_targets) {
-      auto const scales = scales_of(own, memory.micro_batch);
       [&]<std::size_t... Output>(std::index_sequence<Output...>) {
         ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
           total += plan::training.loss_weights.of(Output) * losses[Output]),
@@ -265,7 +265,7 @@ class pipeline_pass {
                                            .training = trains,
                                            .total_loss = total},
                                           losses, {plan::address(memory, plan::value(Session::outputs[Output]))...},
-                                          {static_cast<void const*>(targets[Output])...}));
+                                          {static_cast<void const*>(targets[Output])...}, {scales[Output]...}));
     }(output_indices{});
   }
   template <std::size_t Output>
@@ -297,7 +297,7 @@ class pipeline_pass {
     }
     auto const host_loss = [&] {
       return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
-          plan::address(memory, plan::value(call)), targets, scales, gradient, factor);
+          plan::address(memory, plan::value(call)), targets, scales, gradient, factor, memory.valid_samples);
     };
     if constexpr (is_ipu<typename plan::machine>)
       return ipu_arithmetic<plan>::template loss<Output>(

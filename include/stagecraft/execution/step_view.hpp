@@ -21,8 +21,9 @@ class step_view {
 
   step_view(numbers const& known, std::array<float, Session::output_count> const& losses,
             std::array<float const*, Session::output_count> const& predictions,
-            std::array<void const*, Session::output_count> const& targets)
-      : known_(known), losses_(losses), predictions_(predictions), targets_(targets) {}
+            std::array<void const*, Session::output_count> const& targets,
+            std::array<float const*, Session::output_count> const& scales)
+      : known_(known), losses_(losses), predictions_(predictions), targets_(targets), scales_(scales) {}
 
   [[nodiscard]] int replica() const { return known_.replica; }
   [[nodiscard]] int step() const { return known_.step; }
@@ -39,12 +40,15 @@ class step_view {
   [[nodiscard]] auto const* target() const {
     return static_cast<typename Session::template target_type<Output> const*>(targets_[Output]);
   }
+  /// The weight of each row of an output in its loss: the sample's, divided by the number of rows that are valid.
+  [[nodiscard]] float const* scale(std::size_t output) const { return scales_[output]; }
 
  private:
   numbers known_;
   std::array<float, Session::output_count> losses_;
   std::array<float const*, Session::output_count> predictions_;
   std::array<void const*, Session::output_count> targets_;
+  std::array<float const*, Session::output_count> scales_;
 };
 
 }  // namespace stagecraft

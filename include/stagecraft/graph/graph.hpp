@@ -32,6 +32,8 @@ struct graph_view {
   [[nodiscard]] constexpr layer_info const& layer_of(int index) const { return layer(call(index).layer); }
   [[nodiscard]] constexpr std::string_view name() const { return nested_models[0].name; }
   [[nodiscard]] constexpr model_kind kind() const { return nested_models[0].kind; }
+  /// The batch size that inputs fix; 0: none does.
+  [[nodiscard]] constexpr int batch_size() const { return nested_models[0].batch_size; }
 
   /// The calls whose outputs a call takes.
   [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {

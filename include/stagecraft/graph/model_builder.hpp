@@ -70,11 +70,14 @@ class model_builder {
   constexpr symbolic_tensor input(Dimensions... dimension) {
     return input(shape(dimension...));
   }
-  constexpr symbolic_tensor input(shape const& dimensions, std::string_view name = {}, dtype type = dtype::float32) {
+  /// \param batch_size what the training's must be; 0: any
+  constexpr symbolic_tensor input(shape const& dimensions, std::string_view name = {}, dtype type = dtype::float32,
+                                  int batch_size = 0) {
     for (int const dimension : dimensions)
       if (dimension < 1)
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
+    if (batch_size != 0) fix_batch_size(batch_size);
     ++made_in_scopes;
     if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);
     auto const index = add_layer(name.empty() ? names_.next("input") : fixed_name(name), "InputLayer", no_type);
@@ -158,6 +161,14 @@ class model_builder {
     if (position < static_cast<std::size_t>(model.input_count) && position < names.size())
       nested_inputs[static_cast<std::size_t>(model.first_input) + position].name = names[position];
     return given;
+  }
+
+  constexpr void fix_batch_size(int size) {
+    int& fixed = nested_models[0].batch_size;
+    if (size < 1 || (fixed != 0 && fixed != size))
+      problem.report(1029, "an input has batch_size ", size, size < 1 ? "" : ", but another one has ",
+                     size < 1 ? fixed_name() : fixed_name().append(fixed), "; all have one, of at least 1, or none");
+    fixed = size;
   }
 
   constexpr symbolic_tensor append(call_info const& call) {

@@ -56,6 +56,7 @@ struct nested_model_info {
   int input_count = 0;
   int first_output = 0;  ///< its outputs are the calls model_outputs[first_output, first_output + output_count)
   int output_count = 0;
+  int batch_size = 0;  ///< of the outermost model: what its inputs fix, here or in nested models; 0: none does
 };
 
 /// One input of one call of a nested model.

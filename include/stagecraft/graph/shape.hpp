@@ -53,10 +53,14 @@ struct shape {
     if (dimension_count == 1) text.append(',');
     text.append(')');
   }
-  /// Appends "(None, 28, 28)", as Keras prints a shape with its batch.
+  /// Appends "(None, 28, 28)", as Keras prints a shape with its batch; (8, 28, 28) where inputs fix its size.
   template <class Text>
-  constexpr void append_with_batch_to(Text& text) const {
-    text.append("(None");
+  constexpr void append_with_batch_to(Text& text, int batch_size = 0) const {
+    text.append('(');
+    if (batch_size == 0)
+      text.append("None");
+    else
+      text.append(batch_size);
     if (dimension_count > 0)
       text.append(", ");
     else

@@ -19,28 +19,30 @@ using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>
 ///
 /// - `target`: (Rows) class numbers for sparse losses, (Rows, Columns) floats otherwise;
 /// - `prediction`: (Rows, Columns); probabilities, or logits if `Loss.from_logits`;
-/// - `scale`: (Rows). A row with scale 0 (padding) gives 0 and the gradient 0, whatever it holds, NaN included;
+/// - `scale`: (Rows). As in Keras, a row with scale 0 whose loss is NaN gives NaN, since 0 times NaN does;
 /// - `gradient`: (Rows, Columns), written; null if it is not wanted. May be `prediction`;
-/// - `row_loss`: (Rows), the losses without scale (0 for rows with scale 0); null if they are not wanted.
+/// - `row_loss`: (Rows), the losses without scale; null if they are not wanted;
+/// - `valid_rows`: the rows after these only fill the batch. They give 0 and the gradient 0, whatever they hold.
 ///
 /// A class number outside of [0, Columns) makes the loss and the row's gradient NaN. For an output that
 /// comes from softmax or sigmoid, the plan has the loss of the logits carried out, as Keras does: see
 /// program/logits.hpp.
 template <auto Loss, int Rows, int Columns, class Arch = default_architecture>
 inline float loss(target_type<Loss> const* target, float const* prediction, float const* scale, float* gradient,
-                  float* row_loss = nullptr) {
+                  float* row_loss = nullptr, std::int64_t valid_rows = Rows) {
   constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
   double total = 0;
   for (std::int64_t row = 0; row < Rows; ++row) {
     float* const row_gradient = gradient == nullptr ? nullptr : gradient + row * Columns;
     float value = 0;
-    if (scale[row] != 0)
+    if (row < valid_rows) {
       value = loss_row<Loss, Columns, Arch>::evaluate(target + row * target_columns, prediction + row * Columns,
                                                       scale[row], row_gradient);
-    else if (row_gradient != nullptr)
+      total += static_cast<double>(scale[row]) * static_cast<double>(value);
+    } else if (row_gradient != nullptr) {
       for (int column = 0; column < Columns; ++column) row_gradient[column] = 0;
+    }
     if (row_loss != nullptr) row_loss[row] = value;
-    total += static_cast<double>(scale[row]) * static_cast<double>(value);
   }
   return static_cast<float>(total);
 }

@@ -11,19 +11,21 @@ namespace stagecraft::layers {
 
 /// An input of the given shape, without the batch dimension: the first entry of `sequential`, or an argument of
 /// `build`. In a functional model's `build` it is spelled `model.input(28, 28)` or `input{28, 28}(model)`.
-/// E1003 if a dimension is below 1.
+/// E1003 if a dimension is below 1, E1029 if a batch size is, or differs from that of another input.
 struct input : layer_base {
   static constexpr std::string_view class_name = "InputLayer";
   static constexpr std::string_view usage = "input{28, 28} with the dimensions of one sample";
 
   shape dimensions;
   dtype type = dtype::float32;
+  int batch_size = 0;  ///< what the training's must be; 0: any
 
   template <std::integral... Dimensions>
     requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
   constexpr input(Dimensions... dimension) : dimensions(dimension...) {}
-  constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {})
-      : layer_base{name}, dimensions(dimensions_), type(type_) {}
+  constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {},
+                           int batch_size_ = 0)
+      : layer_base{name}, dimensions(dimensions_), type(type_), batch_size(batch_size_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = input>
@@ -35,12 +37,21 @@ struct input : layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr symbolic_tensor operator()(model_builder& model) const { return model.input(dimensions, layer_name, type); }
+  constexpr symbolic_tensor operator()(model_builder& model) const {
+    return model.input(dimensions, layer_name, type, batch_size);
+  }
 
   /// The same input with Keras's `name` argument.
-  [[nodiscard]] constexpr input named(std::string_view name) const { return input(dimensions, type, name); }
+  [[nodiscard]] constexpr input named(std::string_view name) const { return input(dimensions, type, name, batch_size); }
   /// The same input with Keras's `dtype` argument.
-  [[nodiscard]] constexpr input of_type(dtype new_type) const { return input(dimensions, new_type, layer_name); }
+  [[nodiscard]] constexpr input of_type(dtype new_type) const {
+    return input(dimensions, new_type, layer_name, batch_size);
+  }
+  /// The same input with Keras's `batch_size` argument: E4029 where a training has another one, E1029 where another
+  /// input has. Summaries show it in place of None.
+  [[nodiscard]] constexpr input of_batch_size(int size) const {
+    return input(dimensions, type, layer_name, size < 1 ? -1 : size);
+  }
 };
 
 }  // namespace stagecraft::layers

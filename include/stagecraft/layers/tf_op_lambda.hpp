@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arithmetic on symbolic tensors: a + b, 2 * a. Keras makes a layer of each, a TFOpLambda. Level 2.
+// Arithmetic on symbolic tensors: a + b, 2 * a, -a, a += b. Keras makes a layer of each, a TFOpLambda. Level 2.
 #pragma once
 
 #include <stagecraft/layers/layer.hpp>
@@ -9,11 +9,12 @@
 
 namespace stagecraft {
 
-enum class tensor_operator : unsigned char { add, subtract, multiply, divide };
+enum class tensor_operator : unsigned char { add, subtract, multiply, divide, negative };
 
 namespace layers {
 
-/// One operator between two tensors, or a tensor and a number. Not called by name: `a + b`, `1 - a`.
+/// One operator between two tensors, or a tensor and a number. Not called by name: `a + b`, `1 - a`. `-a` is a layer of
+/// its own, too: the product with -1.
 ///
 /// Shapes as TensorFlow broadcasts them: tensors of one rank (the batch is an axis), whose axes are equal or 1; the
 /// merging layers also take tensors of different ranks. No weights.
@@ -25,7 +26,8 @@ struct tf_op_lambda : layer<tf_op_lambda<Operator>> {
   static constexpr std::string_view default_name = Operator == tensor_operator::add        ? "tf.__operators__.add"
                                                    : Operator == tensor_operator::subtract ? "tf.math.subtract"
                                                    : Operator == tensor_operator::multiply ? "tf.math.multiply"
-                                                                                           : "tf.math.truediv";
+                                                   : Operator == tensor_operator::divide   ? "tf.math.truediv"
+                                                                                           : "tf.math.negative";
   static constexpr int no_number = -1;
 
   float number = 0;
@@ -59,6 +61,18 @@ constexpr symbolic_tensor operate(first_tensor const& tensor, float number, int 
 
 template <class T>
 concept Number = std::integral<T> || std::floating_point<T>;
+template <class T>
+concept Operand = Number<T> || std::same_as<T, symbolic_tensor>;
+
+/// The variable in front of +=. Converting to it, the compiler fills in the line.
+struct tensor_variable {
+  symbolic_tensor& tensor;
+  source_line where;
+
+  constexpr tensor_variable(symbolic_tensor& given, char const* file = __builtin_FILE(), int line = __builtin_LINE())
+      : tensor(given), where{file, line} {}
+  [[nodiscard]] constexpr first_tensor value() const { return {tensor, where.file, where.line}; }
+};
 
 }  // namespace detail
 
@@ -98,6 +112,23 @@ constexpr symbolic_tensor operator*(detail::Number auto a, detail::first_tensor 
 }
 constexpr symbolic_tensor operator/(detail::Number auto a, detail::first_tensor b) {
   return detail::operate<tensor_operator::divide>(b, static_cast<float>(a), 0);
+}
+constexpr symbolic_tensor operator-(detail::first_tensor a) {
+  return detail::operate<tensor_operator::negative>(a, -1, 1);
+}
+
+// As in Python, the variable stands for the result from then on; other copies of it stand for what they did.
+constexpr symbolic_tensor& operator+=(detail::tensor_variable a, detail::Operand auto b) {
+  return a.tensor = a.value() + b;
+}
+constexpr symbolic_tensor& operator-=(detail::tensor_variable a, detail::Operand auto b) {
+  return a.tensor = a.value() - b;
+}
+constexpr symbolic_tensor& operator*=(detail::tensor_variable a, detail::Operand auto b) {
+  return a.tensor = a.value() * b;
+}
+constexpr symbolic_tensor& operator/=(detail::tensor_variable a, detail::Operand auto b) {
+  return a.tensor = a.value() / b;
 }
 
 }  // namespace stagecraft

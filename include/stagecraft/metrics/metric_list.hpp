@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The metrics of a training description.
-// Keras counterpart: the `metrics` argument of compile(). Level 2 of the house.
+// Keras counterpart: the arguments `metrics` and `weighted_metrics` of compile(). Level 2 of the house.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/metrics/metric.hpp>
 #include <concepts>
+#include <string_view>
 
 namespace stagecraft::metrics {
 
@@ -18,26 +20,36 @@ template <class... Given>
 inline constexpr diagnostic wrong_metrics_problem = [] {
   diagnostic problem;
   problem.report(4083,
-                 "the training's metrics are not at most eight values of metrics' classes; write them as "
+                 "the training's metrics are not at most sixteen values of metrics' classes; write them as "
                  ".metrics = {sc::metrics::accuracy{}, sc::metrics::mean_squared_error{}}, without texts");
   return problem;
 }();
 
 }  // namespace detail
 
-/// Up to eight metrics, in the order in which they are reported. Structural, so that it can be part of a template
+/// Up to sixteen metrics, in the order in which they are given. Structural, so that it can be part of a template
 /// argument. Made from one metric or from a braced list: `.metrics = accuracy{}` or
-/// `.metrics = {accuracy{}, top_k_categorical_accuracy{.k = 3}}`.
+/// `.metrics = {accuracy{}, top_k_categorical_accuracy{.k = 3}}`; or by `per_output`, for each output its own.
 struct metric_list {
-  static constexpr int capacity = 8;
+  static constexpr int capacity = 16;
+  /// Outputs that `per_output` takes.
+  static constexpr int entry_capacity = 8;
 
+  // What is not used is zero, which compilers leave out of long names.
   metric items[capacity]{};
   int count = 0;
+  int entries = 0;                       ///< of `per_output`; 0: all metrics are those of every output
+  unsigned char entry_of[capacity]{};    ///< of each metric, if there are entries
+  fixed_name outputs[entry_capacity]{};  ///< of each entry; no name: the output at the entry's place
+  bool is_too_long = false;              ///< E4083 where it meets a model
 
-  constexpr metric_list() = default;
+  constexpr metric_list() { clear(); }
   template <Metric... Metrics>
     requires(sizeof...(Metrics) >= 1 && sizeof...(Metrics) <= capacity)
-  constexpr metric_list(Metrics const&... list) : items{metric(list)...}, count(sizeof...(Metrics)) {}
+  constexpr metric_list(Metrics const&... list) {
+    clear();
+    (append(list), ...);
+  }
 
   /// Anything else, such as "accuracy": E4083.
   template <class... Given>
@@ -46,12 +58,34 @@ struct metric_list {
     static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given...>>());
   }
 
+  /// Whether a metric is one of an output's.
+  [[nodiscard]] constexpr bool is_of(int index, int output, std::string_view output_name) const {
+    if (entries == 0) return true;
+    int const entry = entry_of[index];
+    return outputs[entry].empty() ? entry == output : outputs[entry] == output_name;
+  }
+
   [[nodiscard]] constexpr int size() const noexcept { return count; }
   [[nodiscard]] constexpr metric const& operator[](int index) const { return items[index]; }
   [[nodiscard]] constexpr metric const* begin() const noexcept { return items; }
   [[nodiscard]] constexpr metric const* end() const noexcept { return items + count; }
 
   friend constexpr bool operator==(metric_list const&, metric_list const&) = default;
+
+  /// For `per_output`.
+  constexpr void append(metric const& more, int entry = 0) {
+    if (count == capacity) {
+      is_too_long = true;
+      return;
+    }
+    entry_of[count] = static_cast<unsigned char>(entry);
+    items[count++] = more;
+  }
+
+ private:
+  constexpr void clear() {
+    for (auto& item : items) item = {.threshold = 0, .k = 0};
+  }
 };
 
 }  // namespace stagecraft::metrics

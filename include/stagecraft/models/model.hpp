@@ -108,7 +108,7 @@ struct built_model : model_base {
   /// Calls a model of this class with the inputs.
   static constexpr auto call(model_builder& builder, Subclass& subclass) {
     std::array<symbolic_tensor, sizeof...(Inputs)> const x{
-        builder.input(Inputs.dimensions, Inputs.layer_name, Inputs.type)...};
+        builder.input(Inputs.dimensions, Inputs.layer_name, Inputs.type, Inputs.batch_size)...};
     return detail::call_subclass(subclass, builder, x, std::make_index_sequence<sizeof...(Inputs)>{});
   }
 };

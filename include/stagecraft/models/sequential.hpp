@@ -77,7 +77,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
                                  int position) {
     if constexpr (std::same_as<decltype(layer), layers::input>) {
       if (position == 0)
-        x = builder.input(layer.dimensions, layer.layer_name, layer.type);
+        x = builder.input(layer.dimensions, layer.layer_name, layer.type, layer.batch_size);
       else
         builder.problem.report(1009, "input ", layer.dimensions, " stands at position ", position,
                                " of a sequential model; an input can only be its first entry");

@@ -229,9 +229,10 @@ struct summary_totals {
   model_kind kind;
   bool sequential_like;
   long long parameters, trainable;
+  int batch_size;
 };
 
-inline table_text shape_cell(summary_row const& row, model_kind kind) {
+inline table_text shape_cell(summary_row const& row, model_kind kind, int batch_size) {
   table_text text;
   // Keras does not know the shapes of a subclass's layers.
   if (row.has_several_shapes || (kind == model_kind::subclass && !row.is_model)) return text.append("multiple");
@@ -239,7 +240,7 @@ inline table_text shape_cell(summary_row const& row, model_kind kind) {
   if (list) text.append('[');
   for (std::size_t i = 0; i < row.output_shapes.size(); ++i) {
     if (i > 0) text.append(", ");
-    row.output_shapes[i].append_with_batch_to(text);
+    row.output_shapes[i].append_with_batch_to(text, batch_size);
   }
   if (list) text.append(']');
   return text;
@@ -260,7 +261,7 @@ inline void print_summary(std::span<summary_row const> rows, summary_totals cons
     table_text name(row.name), count;
     name.append(" (").append(row.class_name).append(')');
     count.append(row.parameter_count);
-    auto const shapes = shape_cell(row, model.kind);
+    auto const shapes = shape_cell(row, model.kind, model.batch_size);
     std::size_t line = 0;
     do {
       table_text connection;
@@ -297,7 +298,7 @@ template <Model M>
 void summary(summary_options const& options = {}) {
   detail::print_summary(summary_rows<M>,
                         {graph_of<M>.name(), graph_of<M>.kind(), is_sequential_like<M>, count_parameters<M>(),
-                         count_trainable_parameters<M>()},
+                         count_trainable_parameters<M>(), graph_of<M>.batch_size()},
                         options);
 }
 

@@ -6,11 +6,12 @@
 
 namespace stagecraft {
 
-/// One entry per metric, in the order of the training description; true: left out. No entries: nothing is.
+/// One entry per metric, in the order of the training description (`metrics`, then `weighted_metrics`, each as many as
+/// are written there); true: left out. No entries: nothing is.
 ///
 ///     .pipeline = {.outfeed_mask = {false, true}}  // the second metric is not computed
 struct outfeed_mask {
-  static constexpr int capacity = 16;
+  static constexpr int capacity = 32;
   bool masked[capacity]{};
   int count = 0;
 

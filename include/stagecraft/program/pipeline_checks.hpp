@@ -263,7 +263,7 @@ constexpr checked_options options_to_check() {
           .pipelined = is_pipelined<M>,
           .gives_gradient_accumulation = Training.gradient_accumulation.given(),
           .steps_per_execution = Training.steps_per_execution,
-          .metrics = Training.metrics.size()};
+          .metrics = Training.metrics.size() + Training.weighted_metrics.size()};
 }
 
 /// Rules of schedules that do not look at the number of micro-batches.

@@ -45,23 +45,27 @@ struct output_weights {
 ///         .batch_size = 64};
 ///
 /// Each field can be left out, but C++ demands their order, which is Keras's where Keras has them: `optimizer`, `loss`,
-/// `metrics`, `loss_weights`, `batch_size`, `steps_per_execution`, `pipeline`, `gradient_accumulation`, `num_replicas`,
-/// `cross_replica_reduction`, `replicated_metric_reduction_method`, `infeed_queue`, `outfeed_queue`,
-/// `asynchronous_callbacks`, `dtype_policy`, `seed`, `outputs_are_meant`.
+/// `metrics`, `loss_weights`, `weighted_metrics`, `batch_size`, `steps_per_execution`, `pipeline`,
+/// `gradient_accumulation`, `num_replicas`, `cross_replica_reduction`, `replicated_metric_reduction_method`,
+/// `infeed_queue`, `outfeed_queue`, `asynchronous_callbacks`, `dtype_policy`, `seed`, `outputs_are_meant`.
 ///
-/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4025
-/// losses, metrics, outputs and loss weights; E2020 to E2022, E2024, E2026 gradient accumulation; E2027 to E2039,
-/// E2047, E2048 the other options of pipelines; E2040 to E2043 queues; E2044 to E2046, E2049 replicas and devices.
+/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4028
+/// losses, metrics, outputs and loss weights; E4029 inputs of another batch size; E2020 to E2022, E2024, E2026 gradient
+/// accumulation; E2027 to E2039, E2047, E2048 the other options of pipelines; E2040 to E2043 queues; E2044 to E2046,
+/// E2049 replicas and devices.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {
   /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
   Optimizer optimizer = {};
   /// One loss for all outputs, or `losses::per_output(...)`.
   Loss loss = {};
-  /// One metric, or several in braces. They are not weighted by sample weights, as Keras's `metrics`.
+  /// One metric, several in braces, or `metrics::per_output(...)`. They are not weighted by sample and class weights.
   stagecraft::metrics::metric_list metrics = {};
   /// The weight of each output's loss in the total, such as `{1, 0.2}`; 1 for all where none is given.
   output_weights loss_weights = {};
+  /// Likewise metrics, but means that are weighted by sample and class weights. Where an output has a metric of that
+  /// name already, it is reported with "weighted_" before it.
+  stagecraft::metrics::metric_list weighted_metrics = {};
   /// Samples per step (per micro-batch, where gradients are accumulated).
   int batch_size = 32;
   /// Steps that run between two looks of the callbacks and of the progress bar.
@@ -123,6 +127,7 @@ struct training<Loss, Optimizer> {
   detail::any_argument loss = {};
   stagecraft::metrics::metric_list metrics = {};
   output_weights loss_weights = {};
+  stagecraft::metrics::metric_list weighted_metrics = {};
   int batch_size = 32;
   int steps_per_execution = 1;
   pipelining_options pipeline = {};

@@ -6,11 +6,13 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/ipu_devices.hpp>
 #include <stagecraft/ipu/operations/known_functions.hpp>
+#include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/program/dtype_policy.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/pipeline_checks.hpp>
 #include <stagecraft/program/replicas.hpp>
+#include <stagecraft/program/reported_metrics.hpp>
 #include <stagecraft/program/training.hpp>
 #include <cstddef>
 #include <string_view>
@@ -19,17 +21,57 @@
 
 namespace stagecraft::detail {
 
+/// E4026, E4027, E4083: metrics for each output that do not fit the outputs.
+template <class M>
+constexpr void check_metrics_per_output(metrics::metric_list const& list, std::string_view field, diagnostic& problem) {
+  constexpr int outputs = static_cast<int>(output_names<M>.size());
+  if (list.is_too_long)
+    problem.report(4083, "the training's ", field, " are not at most sixteen values of metrics' classes");
+  int named = 0;
+  for (int entry = 0; entry < list.entries; ++entry) {
+    auto const& name = list.outputs[entry];
+    if (name.empty()) continue;
+    ++named;
+    bool found = false;
+    for (auto const& output : output_names<M>) found |= output == name;
+    if (!found)
+      problem.report(4027, "the training's ", field, " are for an output '", name.view(), "', but the ",
+                     outputs == 1 ? "output" : "outputs", " of model '", graph_of<M>.name(), "' ",
+                     outputs == 1 ? "is '" : "are '", output_names<M>[0].view(), outputs > 1 ? "', '" : "'",
+                     outputs > 1 ? output_names<M>[outputs > 1 ? 1 : 0].view() : "", outputs > 1 ? "'" : "",
+                     outputs > 2 ? " and so on" : "");
+  }
+  if (list.entries > 0 && named < list.entries && (named > 0 || list.entries != outputs))
+    problem.report(4026, "the training has ", field, " for ", list.entries, list.entries == 1 ? " output" : " outputs",
+                   ", ", named == 0 ? "" : "some by name and some by their place, ", "but model '", graph_of<M>.name(),
+                   "' has ", outputs, outputs == 1 ? " output" : " outputs",
+                   "; give one entry for each output in their order, or each with an output's name");
+}
+
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
 template <class M, auto Training, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
   constexpr bool sparse = losses::loss_of_output<Output>(Training.loss).sparse_targets;
   constexpr int call = outputs_of<M>[Output];
   auto const width = graph_of<M>.call(call).shape.back();
-  for (auto const& metric : Training.metrics)
-    if (!metrics::fits_targets(metric, sparse, width))
-      problem.report(4023, "metric '", metric.name(), "' does not fit output '", graph_of<M>.layer_of(call).name,
+  for (auto const& each : reported_metrics<M, Training>)
+    if (each.output == Output && !metrics::fits_targets(each.metric, sparse, width))
+      problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", graph_of<M>.layer_of(call).name,
                      "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
                      "; choose the metric with or without sparse_, or metrics::accuracy");
+}
+
+/// E4028: two metrics that logs would not tell apart.
+template <class M, auto Training>
+constexpr void check_names_of_metrics(diagnostic& problem) {
+  auto const& all = reported_metrics<M, Training>;
+  for (auto const& each : all)
+    for (auto const* other = all.begin(); other != &each; ++other)
+      if (each.has_name_of(*other)) {
+        problem.report(4028, "the training has two metrics '", each.says_so ? "weighted_" : "", each.metric.name(),
+                       "' of output '", output_names<M>[each.output].view(), "'; names of metrics are unique");
+        return;
+      }
 }
 
 /// The rules of all numbers and options, of a model with stages or without. Those of training hold where it is said how
@@ -40,6 +82,9 @@ constexpr void check_options_of_training(diagnostic& problem) {
   auto const checked = options_to_check<M, Training>();
   if (Training.batch_size < 1)
     problem.report(4020, "the training has batch_size ", Training.batch_size, "; it must be at least 1");
+  if (int const fixed = graph_of<M>.batch_size(); fixed != 0 && Training.batch_size != fixed)
+    problem.report(4029, "the training has batch_size ", Training.batch_size, ", but the inputs of model '",
+                   graph_of<M>.name(), "' have ", fixed, "; give both the same one, or none to the inputs");
   check_steps_per_execution(checked.steps_per_execution, problem);
   check_accumulation(checked, problem);
   check_number_of_replicas(Training.num_replicas, problem);
@@ -74,7 +119,10 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   if (sizeof...(Output) > output_weights::capacity)
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
+  check_metrics_per_output<M>(Training.metrics, "metrics", problem);
+  check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
+  if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
   return problem;
 }
 

@@ -86,17 +86,19 @@ class metric_state {
       : metric_(metrics::resolve(chosen, sparse_targets, output_width)), width_(output_width) {}
 
   /// Takes in `rows` rows of predictions and their targets, `output_width` columns each.
-  /// \param weights null, or one weight per row
-  void update(float const* predictions, float const* targets, int rows, float const* weights = nullptr) noexcept {
+  /// \param weights null, or one weight per row, to be multiplied by `factor`
+  void update(float const* predictions, float const* targets, int rows, float const* weights = nullptr,
+              int factor = 1) noexcept {
     for (int row = 0; row < rows; ++row)
-      mean_.add(score(row_of(predictions, row), row_of(targets, row)), weights != nullptr ? weights[row] : 1);
+      mean_.add(score(row_of(predictions, row), row_of(targets, row)), weight_of(row, weights, factor));
   }
 
   /// Takes in `rows` rows of predictions, and one class number per row.
-  /// \param weights null, or one weight per row
-  void update(float const* predictions, std::int32_t const* labels, int rows, float const* weights = nullptr) noexcept {
+  /// \param weights null, or one weight per row, to be multiplied by `factor`
+  void update(float const* predictions, std::int32_t const* labels, int rows, float const* weights = nullptr,
+              int factor = 1) noexcept {
     for (int row = 0; row < rows; ++row)
-      mean_.add(score(row_of(predictions, row), labels[row]), weights != nullptr ? weights[row] : 1);
+      mean_.add(score(row_of(predictions, row), labels[row]), weight_of(row, weights, factor));
   }
 
   void reset() noexcept { mean_.reset(); }
@@ -106,6 +108,9 @@ class metric_state {
   [[nodiscard]] metrics::metric const& resolved() const noexcept { return metric_; }
 
  private:
+  [[nodiscard]] static double weight_of(int row, float const* weights, int factor) noexcept {
+    return weights == nullptr ? 1 : weights[row] * static_cast<float>(factor);
+  }
   [[nodiscard]] float const* row_of(float const* values, int row) const noexcept {
     return values + static_cast<std::ptrdiff_t>(row) * width_;
   }

@@ -5,6 +5,7 @@
 #include <stagecraft/execution/step_view.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/reported_metrics.hpp>
 #include <stagecraft/program/training.hpp>
 #include <stagecraft/training/accumulated_value.hpp>
 #include <stagecraft/training/metric_state.hpp>
@@ -18,7 +19,8 @@
 namespace stagecraft {
 
 /// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
-/// metrics of each output, whose names begin with the output's name if there are several. `predict` reports nothing.
+/// metrics of each output and its weighted ones, whose names begin with the output's name if there are several.
+/// `predict` reports nothing.
 ///
 /// The options of the pipeline, or of gradient accumulation, say what is reported, as Graphcore's outfeed does:
 /// - all of it, after each step: means over the samples;
@@ -36,44 +38,41 @@ class step_results {
   static constexpr bool only_loss = trains && options_of<M, Training>.outfeed_loss;
   static constexpr bool accumulates = Kind != run_kind::prediction && options_of<M, Training>.accumulate_outfeed;
   static constexpr bool only_last = Training.outfeed_queue.outfeed_mode == outfeed_mode::last;
-  // A copy, since Clang 19 finds members of class type of a template argument at wrong places.
-  static constexpr auto compiled_metrics = Training.metrics;
-
-  struct metric_choice {
-    std::array<int, static_cast<std::size_t>(Training.metrics.size()) + 1> index{};
-    std::size_t count = 0;
-  };
-  static constexpr metric_choice chosen = [] {
-    metric_choice result;
-    if (Kind == run_kind::prediction || only_loss) return result;
-    for (int i = 0; i < Training.metrics.size(); ++i)
-      if (!trains || !options_of<M, Training>.outfeed_mask.leaves_out(i)) result.index[result.count++] = i;
+  static constexpr auto reported = [] {
+    auto result = reported_metrics<M, Training>;
+    if (Kind == run_kind::prediction || only_loss) result.count = 0;
+    if (!trains) return result;
+    std::size_t kept = 0;
+    for (auto const& each : result)
+      if (!options_of<M, Training>.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
+    result.count = kept;
     return result;
   }();
 
  public:
   static constexpr std::size_t outputs = Session::output_count;
-  /// Metrics that are reported of each output.
-  static constexpr std::size_t metrics = chosen.count;
+  /// Metrics that are reported, of all outputs.
+  static constexpr std::size_t metrics = reported.count;
   static constexpr std::size_t losses = Kind == run_kind::prediction ? 0 : outputs == 1 || only_loss ? 1 : 1 + outputs;
   /// Number of values.
-  static constexpr std::size_t count = losses + outputs * metrics;
+  static constexpr std::size_t count = losses + metrics;
   using values_type = std::array<double, count>;
 
   step_results() {
-    for (std::size_t output = 0; output < outputs; ++output)
-      for (std::size_t i = 0; i < metrics; ++i)
-        metrics_[output * metrics + i] = metric_state(
-            compiled_metrics[chosen.index[i]], Session::sparse_targets(output), Session::output_shape(output).back());
+    for (std::size_t i = 0; i < metrics; ++i) {
+      auto const& each = reported.items[i];
+      metrics_[i] =
+          metric_state(each.metric, Session::sparse_targets(each.output), Session::output_shape(each.output).back());
+    }
   }
 
   [[nodiscard]] static std::string name(std::size_t index) {
     if (index == 0) return "loss";
     if (index < losses) return output_name(index - 1) + "_loss";
     if constexpr (metrics > 0) {
-      auto const output = (index - losses) / metrics;
-      std::string const metric(compiled_metrics[chosen.index[(index - losses) % metrics]].name());
-      return outputs == 1 ? metric : output_name(output) + "_" + metric;
+      auto const& each = reported.items[index - losses];
+      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name());
+      return outputs == 1 ? metric : output_name(each.output) + "_" + metric;
     }
     return {};
   }
@@ -125,9 +124,14 @@ class step_results {
   }
   template <std::size_t Output>
   void add_metrics_of(step_view<Session> const& step) {
-    for (std::size_t i = 0; i < metrics; ++i)
-      metrics_[Output * metrics + i].update(step.prediction(Output), step.template target<Output>(),
-                                            step.valid_samples() * Session::rows_per_sample(Output));
+    int const rows = step.valid_samples() * Session::rows_per_sample(Output);
+    for (std::size_t i = 0; i < metrics; ++i) {
+      auto const& each = reported.items[i];
+      if (each.output != Output) continue;
+      // A row's scale is its weight divided by the number of rows.
+      metrics_[i].update(step.prediction(Output), step.template target<Output>(), rows,
+                         each.is_weighted ? step.scale(Output) : nullptr, rows);
+    }
   }
 
   void gather(step_view<Session> const& step) {
@@ -141,7 +145,7 @@ class step_results {
   using accumulated = accumulated_value<options_of<M, Training>.accumulate_outfeed_dtype>;
 
   std::array<running_mean, accumulates ? count : losses> losses_;
-  std::array<metric_state, outputs * metrics> metrics_;
+  std::array<metric_state, metrics> metrics_;
   std::array<accumulated, accumulates ? count : 0> gathered_;  // since the last one that was reported
   int gathered_steps_ = 0;
   int gathered_count_ = 1;

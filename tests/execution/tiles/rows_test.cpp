@@ -155,16 +155,20 @@ TEST_CASE("losses and their gradients are those of the host") {
   check_losses<huber{.delta = 0.75F}>();
 }
 
-TEST_CASE("a row that counts for nothing may hold anything") {
+TEST_CASE("a row that only fills the batch may hold anything, one with scale 0 gives NaN for NaN") {
   sc::lowered_step step;
   int const p = step.tensor(sc::tensor_role::input, 0, dtype::float32, 4);
   int const t = step.tensor(sc::tensor_role::target, 0, dtype::float32, 4);
   int const s = step.tensor(sc::tensor_role::sample_scale, 0, dtype::float32, 2);
   int const l = step.tensor(sc::tensor_role::loss, 0, dtype::float32, 1);
   int const g = step.tensor(sc::tensor_role::input_gradient, 0, dtype::float32, 4);
-  append_loss(step, sc::losses::mean_squared_error{}, p, t, s, l, g, 2, 2);
+  append_loss(step, sc::losses::mean_squared_error{}, p, t, s, l, g, 2, 2, {.rows_per_sample = 1});
   float const nan = std::numeric_limits<float>::quiet_NaN();
-  auto const result = check_cost(step, target_of(2), {{1, 2, nan, nan}, {0, 0, nan, 0}, {2, 0}, {}, {}});
+  std::vector<std::vector<float>> const values{{1, 2, nan, nan}, {0, 0, nan, 0}, {2, 0}, {}, {}};
+  auto const result = check_cost(step, target_of(2), values, {.valid_samples = 1});
   CHECK(result.tensors[3] == std::vector<float>{5});
   CHECK(result.tensors[4] == std::vector<float>{2, 4, 0, 0});
+  auto const of_both = check_cost(step, target_of(2), values, {.valid_samples = 2});
+  CHECK(std::isnan(of_both.tensors[3][0]));
+  CHECK(std::isnan(of_both.tensors[4][2]));
 }

@@ -141,6 +141,15 @@ TEST_CASE("moving statistics move by the samples that are valid") {
     }
 }
 
+TEST_CASE("a momentum close to 1 is taken from 1 in double, as in Keras") {
+  sc::lowered_step step;
+  int const moving = step.tensor(tensor_role::weight, 0, dtype::float32, 2);
+  int const statistic = step.tensor(tensor_role::saved, 0, dtype::float32, 2);
+  append_move_statistic(step, moving, statistic, 0.99999);
+  auto const result = check_cost(step, target_of(2), {{0, 0}, {100000, -200000}}, {.valid_samples = 4});
+  check_near(result.tensors[0], {1, -2}, 1e-6F);  // in float it would be 1.0014
+}
+
 TEST_CASE("means over the samples that are valid") {
   for (int const tiles : {1, 2, 8}) {
     sc::lowered_step step;

@@ -178,6 +178,9 @@ struct operation<layers::tf_op_lambda<tensor_operator::multiply>>
 template <>
 struct operation<layers::tf_op_lambda<tensor_operator::divide>>
     : detail::operator_operation<kernels::broadcast_divide> {};
+template <>
+struct operation<layers::tf_op_lambda<tensor_operator::negative>>
+    : detail::operator_operation<kernels::broadcast_multiply> {};
 
 template <>
 struct operation<layers::add> : detail::merge_operation<detail::add_rule> {};

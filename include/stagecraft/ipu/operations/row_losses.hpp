@@ -26,7 +26,7 @@ enum class loss_kind : int {
 };
 
 /// A loss's definition, as an operation carries it: sizes[3] the kind, sizes[4] whether predictions are logits,
-/// scalars[0] the option. (sizes[6] and scalars[1] are those of append_loss.)
+/// scalars[0] the option. (sizes[5], sizes[6] and scalars[1] are those of append_loss.)
 struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;

@@ -43,15 +43,16 @@ constexpr void append_softmax_gradient(lowered_step& step, int dy, int y, int dx
   operation.sizes[2] = inner;
 }
 
-/// How a loss's gradient is scaled, besides by the rows' scales.
+/// How a loss's gradient is scaled, besides by the rows' scales, and which rows count.
 struct loss_scale {
   float factor = 1;
-  bool running_mean = false;  ///< and divided by the number of micro-batches of this weight update so far
+  bool running_mean = false;         ///< and divided by the number of micro-batches of this weight update so far
+  std::int64_t rows_per_sample = 0;  ///< of which those of valid samples count; 0: all rows do
 };
 
 /// loss = the sum over rows of scale * loss(row), one number, and, unless `gradient` is -1, the gradient of that by the
 /// prediction. prediction (rows, columns); targets (rows) class numbers for sparse losses, else (rows, columns);
-/// scales (rows), where 0 makes a row count for nothing. Definitions as in kernels/loss.hpp.
+/// scales (rows). Definitions as in kernels/loss.hpp.
 template <class Loss>
 constexpr void append_loss(lowered_step& step, Loss const& loss, int prediction, int targets, int scales, int result,
                            int gradient, std::int64_t rows, std::int64_t columns, loss_scale const& scale = {}) {
@@ -62,6 +63,7 @@ constexpr void append_loss(lowered_step& step, Loss const& loss, int prediction,
   operation.sizes[0] = rows;
   operation.sizes[1] = columns;
   operation.sizes[2] = 1;
+  operation.sizes[5] = scale.rows_per_sample;
   operation.sizes[6] = scale.running_mean ? 1 : 0;
   operation.scalars[1] = scale.factor;
   loss_rule(loss).write_to(operation);

@@ -51,6 +51,7 @@ constexpr lowered_step lower_loss() {
     if (options.reduction_method == gradient_accumulation_reduction_method::mean)
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
+    scale.rows_per_sample = output_shape.size() / columns;
     append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
     if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
   }

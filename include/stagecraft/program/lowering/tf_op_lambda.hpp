@@ -11,9 +11,10 @@ namespace stagecraft {
 
 template <tensor_operator Operator>
 struct lowering<layers::tf_op_lambda<Operator>> {
+  static constexpr bool is_product = Operator == tensor_operator::multiply || Operator == tensor_operator::negative;
   static constexpr map_function function = Operator == tensor_operator::add        ? map_function::add
                                            : Operator == tensor_operator::subtract ? map_function::subtract
-                                           : Operator == tensor_operator::multiply ? map_function::multiply
+                                           : is_product                            ? map_function::multiply
                                                                                    : map_function::divide;
 
   template <class Call>
@@ -31,7 +32,7 @@ struct lowering<layers::tf_op_lambda<Operator>> {
       } else if constexpr (Operator == tensor_operator::subtract) {
         if (is_left) append_map(step, map_function::scale, y, {{x}}, {-1});
         append_map(step, map_function::offset, y, {{is_left ? y : x}}, {is_left ? number : -number});
-      } else if constexpr (Operator == tensor_operator::multiply || !is_left) {
+      } else if constexpr (is_product || !is_left) {
         append_map(step, map_function::scale, y, {{x}}, {factor_of_number<Call>()});
       } else {
         append_map(step, map_function::divide, y, {{append_number<Call>(step)}, {x}});
@@ -48,7 +49,7 @@ struct lowering<layers::tf_op_lambda<Operator>> {
       if constexpr (Operator == tensor_operator::add || Operator == tensor_operator::subtract) {
         bool const is_negative = Operator == tensor_operator::subtract && !is_left;
         detail::append_scaled_gradient<Call>(step, input, is_negative ? -1.0F : 1.0F);
-      } else if (has_number && (Operator == tensor_operator::multiply || is_left)) {
+      } else if (has_number && (is_product || is_left)) {
         detail::append_scaled_gradient<Call>(step, input, factor_of_number<Call>());
       } else {
         append_product_gradient<Call>(step, input, is_left);

@@ -212,7 +212,7 @@ class model_nodes {
       for (std::size_t i = 0; i < calls.size(); ++i) {
         if (i > 0) text += ", ";
         fixed_text<96> one;
-        graph_.call(calls[i]).shape.append_with_batch_to(one);
+        graph_.call(calls[i]).shape.append_with_batch_to(one, graph_.batch_size());
         text += one.view();
       }
       if (calls.size() > 1) text += ']';

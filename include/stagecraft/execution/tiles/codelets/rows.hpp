@@ -43,9 +43,9 @@ inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std
   for (std::int64_t c = 0; c < columns; ++c) dy.set(first + c, y[first + c] * (dy[first + c] - dot));
 }
 
-/// The losses of a tile's rows, scaled and summed up.
+/// The losses of a tile's rows, scaled and summed up. The rows from `valid_rows` on only fill the batch.
 inline float losses_of_rows(tile_operation const& operation, std::vector<tile_view> const& operands, std::int64_t rows,
-                            int accumulated) {
+                            std::int64_t valid_rows, int accumulated) {
   auto const rule = loss_rule::of(operation);
   auto const columns = operation.sizes[1];
   bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
@@ -56,7 +56,7 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   for (std::int64_t row = 0; row < rows; ++row) {
     loss_row_view const view{operands[0], operands[1], row, columns, is_sparse ? 1 : columns};
     float const scale = operands[2][row];
-    if (scale != 0)
+    if (row < valid_rows)
       sum += static_cast<double>(scale) * static_cast<double>(loss_of_row(rule, view, scale * factor, with_gradient));
     else
       for (std::int64_t c = 0; with_gradient && c < columns; ++c) view.set_gradient(c, 0);
@@ -95,9 +95,13 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
     auto const work = detail::rows_work(step, operation, rows, machine.target());
     machine.count_flops(work.flops);
     machine.vertex(is_loss ? "Loss" : "Softmax", tile, work.cycles, [&] {
-      if (is_loss)
+      if (is_loss) {
+        // Of all rows, unless it is said how many a sample has.
+        auto const valid =
+            operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
         return sums[static_cast<std::size_t>(tile)].set(
-            0, detail::losses_of_rows(operation, operands, rows, machine.values().accumulated));
+            0, detail::losses_of_rows(operation, operands, rows, valid, machine.values().accumulated));
+      }
       for (std::int64_t row = 0; row < rows; ++row)
         if (function == rows_function::softmax_of_rows)
           detail::softmax_of_row(operands[0], row * columns, columns);
