@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cases of layers in a golden file: inputs, weights, output, and the gradients of sum(output * output_gradient)."""
 
+import re
+
 from golden_file import GoldenFile, Numbers
 import tensorflow as tf
+
+
+def weight_path(variable):
+    """The name of a weight below its layer and without the cell's: kernel, forward_lstm/recurrent_kernel."""
+    parts = variable.name.split(":")[0].split("/")[1:]
+    return "/".join(part for part in parts if not re.search(r"_cell(_\d+)?$", part))
 
 
 class LayerCases:
@@ -21,7 +29,7 @@ class LayerCases:
         weights = {}
         for layer in built:
             for variable in layer.weights:
-                kind = variable.name.split("/")[-1].split(":")[0]
+                kind = weight_path(variable)
                 variable.assign(numbers.normal(*variable.shape, scale=0.5))
                 weights[f"{layer.name}/{kind}" if len(built) > 1 else kind] = variable
         with tf.GradientTape() as tape:
@@ -30,7 +38,8 @@ class LayerCases:
             output = differentiable(inputs, weights) if differentiable else call(inputs)
             gradient = numbers.normal(*output.shape)
             total = tf.reduce_sum(output * gradient)
-        of_inputs, of_weights = tape.gradient(total, (inputs, weights))
+        gradients = tape.gradient(total, (inputs, weights), unconnected_gradients="zero")
+        of_inputs, of_weights = tf.nest.map_structure(tf.convert_to_tensor, gradients)
         if differentiable:
             tf.debugging.assert_near(output, call(inputs), rtol=1e-5, atol=1e-5)
         for index, value in enumerate(inputs):
