@@ -90,6 +90,7 @@
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 // ---- stagecraft/diagnostics/text.hpp
@@ -2613,11 +2614,12 @@ inline void halves_of_floats(float const* x, std::uint16_t* y, std::int64_t n) {
 
 namespace stagecraft {
 
-/// One entry per metric, in the order of the training description; true: left out. No entries: nothing is.
+/// One entry per metric, in the order of the training description (`metrics`, then `weighted_metrics`, each as many as
+/// are written there); true: left out. No entries: nothing is.
 ///
 ///     .pipeline = {.outfeed_mask = {false, true}}  // the second metric is not computed
 struct outfeed_mask {
-  static constexpr int capacity = 16;
+  static constexpr int capacity = 32;
   bool masked[capacity]{};
   int count = 0;
 
@@ -3644,10 +3646,14 @@ struct shape {
     if (dimension_count == 1) text.append(',');
     text.append(')');
   }
-  /// Appends "(None, 28, 28)", as Keras prints a shape with its batch.
+  /// Appends "(None, 28, 28)", as Keras prints a shape with its batch; (8, 28, 28) where inputs fix its size.
   template <class Text>
-  constexpr void append_with_batch_to(Text& text) const {
-    text.append("(None");
+  constexpr void append_with_batch_to(Text& text, int batch_size = 0) const {
+    text.append('(');
+    if (batch_size == 0)
+      text.append("None");
+    else
+      text.append(batch_size);
     if (dimension_count > 0)
       text.append(", ");
     else
@@ -3934,6 +3940,7 @@ struct nested_model_info {
   int input_count = 0;
   int first_output = 0;  ///< its outputs are the calls model_outputs[first_output, first_output + output_count)
   int output_count = 0;
+  int batch_size = 0;  ///< of the outermost model: what its inputs fix, here or in nested models; 0: none does
 };
 
 /// One input of one call of a nested model.
@@ -4310,11 +4317,14 @@ class model_builder {
   constexpr symbolic_tensor input(Dimensions... dimension) {
     return input(shape(dimension...));
   }
-  constexpr symbolic_tensor input(shape const& dimensions, std::string_view name = {}, dtype type = dtype::float32) {
+  /// \param batch_size what the training's must be; 0: any
+  constexpr symbolic_tensor input(shape const& dimensions, std::string_view name = {}, dtype type = dtype::float32,
+                                  int batch_size = 0) {
     for (int const dimension : dimensions)
       if (dimension < 1)
         problem.report(1003, "input ", name, name.empty() ? "" : " ", "has shape ", dimensions,
                        ", but each dimension must be at least 1");
+    if (batch_size != 0) fix_batch_size(batch_size);
     ++made_in_scopes;
     if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);
     auto const index = add_layer(name.empty() ? names_.next("input") : fixed_name(name), "InputLayer", no_type);
@@ -4398,6 +4408,14 @@ class model_builder {
     if (position < static_cast<std::size_t>(model.input_count) && position < names.size())
       nested_inputs[static_cast<std::size_t>(model.first_input) + position].name = names[position];
     return given;
+  }
+
+  constexpr void fix_batch_size(int size) {
+    int& fixed = nested_models[0].batch_size;
+    if (size < 1 || (fixed != 0 && fixed != size))
+      problem.report(1029, "an input has batch_size ", size, size < 1 ? "" : ", but another one has ",
+                     size < 1 ? fixed_name() : fixed_name().append(fixed), "; all have one, of at least 1, or none");
+    fixed = size;
   }
 
   constexpr symbolic_tensor append(call_info const& call) {
@@ -5188,6 +5206,8 @@ struct graph_view {
   [[nodiscard]] constexpr layer_info const& layer_of(int index) const { return layer(call(index).layer); }
   [[nodiscard]] constexpr std::string_view name() const { return nested_models[0].name; }
   [[nodiscard]] constexpr model_kind kind() const { return nested_models[0].kind; }
+  /// The batch size that inputs fix; 0: none does.
+  [[nodiscard]] constexpr int batch_size() const { return nested_models[0].batch_size; }
 
   /// The calls whose outputs a call takes.
   [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {
@@ -5289,19 +5309,21 @@ namespace stagecraft::layers {
 
 /// An input of the given shape, without the batch dimension: the first entry of `sequential`, or an argument of
 /// `build`. In a functional model's `build` it is spelled `model.input(28, 28)` or `input{28, 28}(model)`.
-/// E1003 if a dimension is below 1.
+/// E1003 if a dimension is below 1, E1029 if a batch size is, or differs from that of another input.
 struct input : layer_base {
   static constexpr std::string_view class_name = "InputLayer";
   static constexpr std::string_view usage = "input{28, 28} with the dimensions of one sample";
 
   shape dimensions;
   dtype type = dtype::float32;
+  int batch_size = 0;  ///< what the training's must be; 0: any
 
   template <std::integral... Dimensions>
     requires(sizeof...(Dimensions) >= 1 && sizeof...(Dimensions) <= shape::max_rank)
   constexpr input(Dimensions... dimension) : dimensions(dimension...) {}
-  constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {})
-      : layer_base{name}, dimensions(dimensions_), type(type_) {}
+  constexpr explicit input(shape const& dimensions_, dtype type_ = dtype::float32, std::string_view name = {},
+                           int batch_size_ = 0)
+      : layer_base{name}, dimensions(dimensions_), type(type_), batch_size(batch_size_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = input>
@@ -5313,12 +5335,21 @@ struct input : layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr symbolic_tensor operator()(model_builder& model) const { return model.input(dimensions, layer_name, type); }
+  constexpr symbolic_tensor operator()(model_builder& model) const {
+    return model.input(dimensions, layer_name, type, batch_size);
+  }
 
   /// The same input with Keras's `name` argument.
-  [[nodiscard]] constexpr input named(std::string_view name) const { return input(dimensions, type, name); }
+  [[nodiscard]] constexpr input named(std::string_view name) const { return input(dimensions, type, name, batch_size); }
   /// The same input with Keras's `dtype` argument.
-  [[nodiscard]] constexpr input of_type(dtype new_type) const { return input(dimensions, new_type, layer_name); }
+  [[nodiscard]] constexpr input of_type(dtype new_type) const {
+    return input(dimensions, new_type, layer_name, batch_size);
+  }
+  /// The same input with Keras's `batch_size` argument: E4029 where a training has another one, E1029 where another
+  /// input has. Summaries show it in place of None.
+  [[nodiscard]] constexpr input of_batch_size(int size) const {
+    return input(dimensions, type, layer_name, size < 1 ? -1 : size);
+  }
 };
 
 }  // namespace stagecraft::layers
@@ -5512,17 +5543,1647 @@ using named = typename detail::with_name<Name, M>::type;
 
 }  // namespace stagecraft
 
-// ---- stagecraft/graph/layer.hpp
-// What makes a struct a layer: the base that lets it be called on symbolic tensors, and the concept that says what its
-// rules are. Keras counterpart: tf.keras.layers.Layer. Level 1.
+// ---- stagecraft/operations/composite.hpp
+// A named group of operations that a machine may carry out as a whole. Level 1.
+
+namespace stagecraft::operations {
+
+class composite_gradient;
+
+/// Appends the gradients of a composite's operands to the list, by `give`.
+using gradient_rule = void (*)(composite_gradient&);
+
+/// Of its result and the tensors that it is a function of: the operations from `first` to here. A machine that knows
+/// the name carries them out at once; one that does not carries out what is inside.
+struct composite {
+  std::string_view name;
+  int first = 0;
+  gradient_rule rule = nullptr;  ///< where the gradient of what is inside would lose digits or time
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/extents.hpp
+// The lengths of all axes of a tensor inside a traced computation, the batch among them. Level 1.
+
+namespace stagecraft::operations {
+
+/// Up to eight axes, the batch first. Unlike `shape`, which leaves the batch out, as Keras's `input_shape` does.
+struct extents {
+  static constexpr int max_rank = 8;
+
+  int lengths[max_rank]{};
+  int rank = 0;
+
+  constexpr extents() = default;
+  template <std::integral... Lengths>
+    requires(sizeof...(Lengths) >= 1 && sizeof...(Lengths) <= max_rank)
+  constexpr explicit(false) extents(Lengths... length)
+      : lengths{static_cast<int>(length)...}, rank(sizeof...(Lengths)) {}
+
+  /// Those of `batch` samples.
+  [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {
+    extents result(batch);
+    for (int const length : sample) result.push_back(length);
+    return result;
+  }
+  /// Those of a weight, which has no batch.
+  [[nodiscard]] static constexpr extents of(shape const& whole) {
+    extents result;
+    for (int const length : whole) result.push_back(length);
+    return result;
+  }
+
+  /// An axis, counted from the end if negative.
+  [[nodiscard]] constexpr int operator[](int axis) const { return lengths[axis < 0 ? axis + rank : axis]; }
+  [[nodiscard]] constexpr int& operator[](int axis) { return lengths[axis < 0 ? axis + rank : axis]; }
+  [[nodiscard]] constexpr int const* begin() const noexcept { return lengths; }
+  [[nodiscard]] constexpr int const* end() const noexcept { return lengths + rank; }
+  [[nodiscard]] constexpr long long size() const noexcept {
+    long long product = 1;
+    for (int i = 0; i < rank; ++i) product *= lengths[i];
+    return product;
+  }
+  constexpr void push_back(int length) {
+    if (rank < max_rank) lengths[rank++] = length;
+  }
+  constexpr void insert(int axis, int length) {
+    if (rank == max_rank) return;
+    for (int i = rank++; i > axis; --i) lengths[i] = lengths[i - 1];
+    lengths[axis] = length;
+  }
+  constexpr void erase(int axis) {
+    for (int i = axis; i + 1 < rank; ++i) lengths[i] = lengths[i + 1];
+    --rank;
+  }
+
+  /// Whether `axis`, counted from the end if negative, exists.
+  [[nodiscard]] constexpr bool has(int axis) const noexcept { return axis >= -rank && axis < rank; }
+  /// The same axis, counted from the front.
+  [[nodiscard]] constexpr int from_front(int axis) const noexcept { return axis < 0 ? axis + rank : axis; }
+
+  /// Length of an axis of this, broadcast to `wider`: 1 where this has none.
+  [[nodiscard]] constexpr int aligned(int axis, int rank_of_wider) const noexcept {
+    int const own = axis - (rank_of_wider - rank);
+    return own < 0 ? 1 : lengths[own];
+  }
+  /// Widens this as NumPy does, from the last axis on; false if the two do not fit.
+  constexpr bool broadcast_with(extents const& other) {
+    extents const wider = other.rank > rank ? other : *this;
+    extents result = wider;
+    for (int i = 0; i < wider.rank; ++i) {
+      int const a = aligned(i, wider.rank), b = other.aligned(i, wider.rank);
+      if (a != b && a != 1 && b != 1) return false;
+      result.lengths[i] = a == 1 ? b : a;
+    }
+    *this = result;
+    return true;
+  }
+
+  /// Appends "(2, 3)", in Python's spelling of tuples.
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(');
+    for (int i = 0; i < rank; ++i) {
+      if (i > 0) text.append(", ");
+      text.append(lengths[i]);
+    }
+    text.append(rank == 1 ? ",)" : ")");
+  }
+
+  friend constexpr bool operator==(extents const& a, extents const& b) {
+    if (a.rank != b.rank) return false;
+    for (int i = 0; i < a.rank; ++i)
+      if (a.lengths[i] != b.lengths[i]) return false;
+    return true;
+  }
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/windows.hpp
+// Windows that convolutions and poolings slide along the axes between the batch and the channels. Level 1.
+
+namespace stagecraft::operations {
+
+/// A window along one axis.
+struct window {
+  int size = 1;
+  int stride = 1;
+  int dilation = 1;
+  int before = 0;  ///< places of padding in front
+  int after = 0;   ///< and behind
+
+  /// How many windows there are along an axis of `length` places; below 1 if not one fits.
+  [[nodiscard]] constexpr int count(int length) const {
+    int const free = length + before + after - ((size - 1) * dilation + 1);
+    return free < 0 ? 0 : free / stride + 1;
+  }
+  /// Keras's `padding="same"`: as many windows as strides, and the odd place of padding behind.
+  [[nodiscard]] static constexpr window same(int length, int size, int stride = 1, int dilation = 1) {
+    int const windows = (length + stride - 1) / stride;
+    int const reach = (windows - 1) * stride + (size - 1) * dilation + 1;
+    int const padding = reach > length ? reach - length : 0;
+    return {size, stride, dilation, padding / 2, padding - padding / 2};
+  }
+
+  friend constexpr bool operator==(window const&, window const&) = default;
+};
+
+/// One for each axis between the batch and the channels, at most three.
+struct windows {
+  static constexpr int max_count = 3;
+  window along[max_count]{};
+  int count = 0;
+
+  constexpr windows() = default;
+  template <std::same_as<window>... Windows>
+    requires(sizeof...(Windows) >= 1 && sizeof...(Windows) <= max_count)
+  constexpr explicit(false) windows(Windows... each) : along{each...}, count(sizeof...(Windows)) {}
+
+  [[nodiscard]] constexpr window const& operator[](int axis) const { return along[axis]; }
+  /// Places of one window.
+  [[nodiscard]] constexpr long long size() const noexcept {
+    long long product = 1;
+    for (int i = 0; i < count; ++i) product *= along[i].size;
+    return product;
+  }
+  /// Sets `result` to (batch, windows..., channels); false if `in` has other axes, or no window fits.
+  constexpr bool out(extents const& in, int channels, extents& result) const {
+    if (in.rank != count + 2) return false;
+    extents places = in;
+    for (int i = 0; i < count; ++i) {
+      places[i + 1] = along[i].count(in[i + 1]);
+      if (places[i + 1] < 1) return false;
+    }
+    places[-1] = channels;
+    result = places;
+    return true;
+  }
+
+  friend constexpr bool operator==(windows const&, windows const&) = default;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/convolution.hpp
+// Convolutions and their two gradients, over one to three axes. Level 1.
+
+namespace stagecraft::operations {
+
+/// Of (batch, places..., channels) with a filter (window..., channels / groups, filters): tf.nn.convolution, channels
+/// last. The filters of group g see the channels of group g; a depthwise convolution has as many groups as channels.
+struct convolution {
+  operations::windows windows;
+  int groups = 1;
+
+  constexpr bool out(extents const& in, extents const& filter, extents& result) const {
+    if (filter.rank != windows.count + 2 || groups < 1) return false;
+    for (int i = 0; i < windows.count; ++i)
+      if (filter[i] != windows[i].size) return false;
+    if (in.rank < 2 || in[-1] != filter[-2] * groups || filter[-1] % groups != 0) return false;
+    return windows.out(in, filter[-1], result);
+  }
+  [[nodiscard]] static constexpr long long flops(extents const& filter, extents const& out) {
+    return 2 * out.size() * (filter.size() / filter[-1]);
+  }
+};
+
+/// Of a gradient (batch, windows..., filters) with the filter: what Keras's transposed convolutions compute, too. Its
+/// extents are those of the convolution's input.
+struct convolution_input_gradient {
+  operations::windows windows;
+  int groups = 1;
+};
+
+/// Of the convolution's input with a gradient of its output. Its extents are those of the filter.
+struct convolution_filter_gradient {
+  operations::windows windows;
+  int groups = 1;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/leaves.hpp
+// Operations that have no operands: where a computation begins. Level 1.
+
+namespace stagecraft::operations {
+
+/// A tensor that the computation is called with.
+struct input {
+  int index = 0;
+};
+
+/// A weight of the layer, by its place in the list of weights.
+struct weight {
+  int index = 0;
+};
+
+/// One number, at each place of its extents.
+struct constant {
+  float value = 0;
+};
+
+/// 0, 1, 2, ... along one axis.
+struct iota {
+  int axis = 0;
+};
+
+/// What `random` draws from.
+enum class random_distribution : unsigned char {
+  uniform,  ///< from [0, 1)
+  normal,   ///< mean 0, standard deviation 1
+};
+
+/// Numbers that are drawn anew in each step, from the stream of the call.
+struct random {
+  random_distribution distribution = random_distribution::uniform;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/map.hpp
+// Elementwise operations with broadcasting. Level 1.
+
+namespace stagecraft::operations {
+
+/// A function of one, two or three numbers. Comparisons give 1 or 0.
+enum class function : unsigned char {
+  identity,
+  negative,
+  absolute,
+  sign,  ///< -1, 0 or 1
+  floor,
+  exp,
+  log,
+  sqrt,
+  rsqrt,  ///< 1 / sqrt
+  sin,
+  cos,
+  tanh,
+  sigmoid,
+  erf,
+  // of two
+  add,
+  subtract,
+  multiply,
+  divide,
+  power,
+  maximum,
+  minimum,
+  less,
+  less_equal,
+  equal,
+  // of three
+  select,  ///< the second where the first is not 0, else the third
+};
+
+[[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
+
+/// Whether it has a gradient that is not 0 nearly everywhere.
+[[nodiscard]] constexpr bool is_differentiable(function f) noexcept {
+  switch (f) {
+    case function::sign:
+    case function::floor:
+    case function::less:
+    case function::less_equal:
+    case function::equal: return false;
+    default: return true;
+  }
+}
+
+/// As the profile and errors name it, in Keras's words.
+[[nodiscard]] constexpr std::string_view name(function f) noexcept {
+  constexpr std::string_view names[]{"identity", "negative",   "abs",      "sign",   "floor", "exp",     "log",
+                                     "sqrt",     "rsqrt",      "sin",      "cos",    "tanh",  "sigmoid", "erf",
+                                     "add",      "subtract",   "multiply", "divide", "power", "maximum", "minimum",
+                                     "less",     "less_equal", "equal",    "where"};
+  return names[static_cast<int>(f)];
+}
+
+/// The function at each place; operands that are shorter along an axis (1 there, or without it) are repeated.
+struct map {
+  function apply = function::identity;
+
+  /// One operation for each place, whatever the function.
+  [[nodiscard]] static constexpr long long flops(extents const& out) noexcept { return out.size(); }
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/movement.hpp
+// Operations that compute nothing: they put elements elsewhere. Level 1.
+
+namespace stagecraft::operations {
+
+/// The same elements in the same order, with other extents.
+struct reshape {};
+
+/// Repeats what is 1 long, or missing in front, as `map` does.
+struct broadcast {};
+
+/// Axis i of the result is axis order[i] of the operand.
+struct transpose {
+  int order[extents::max_rank]{};
+
+  [[nodiscard]] constexpr transpose inverse(int rank) const {
+    transpose result;
+    for (int i = 0; i < rank; ++i) result.order[order[i]] = i;
+    return result;
+  }
+};
+
+/// Every `step`-th element along an axis, from `begin` on. How many, its extents say.
+struct slice {
+  int axis = 0;
+  int begin = 0;
+  int step = 1;
+};
+
+/// The inverse of a slice: zeros, and the operand's elements from `begin` on at every `step`-th place.
+struct pad {
+  int axis = 0;
+  int begin = 0;
+  int step = 1;
+};
+
+/// Its operands one behind the other along an axis.
+struct concatenate {
+  int axis = 0;
+};
+
+/// Of a table and indices: the table's rows (places of axis 0) that the indices name, (indices..., row...). An index
+/// outside of the table gives zeros.
+struct gather {};
+
+/// The gradient of `gather`: of rows and indices, a table of zeros to which each row is added where its index says.
+struct scatter_add {};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/pooling.hpp
+// Poolings and their gradient, over one to three axes. Level 1.
+
+namespace stagecraft::operations {
+
+/// What a window becomes. Padding counts in neither, as in Keras.
+enum class pooling_kind : unsigned char { max, average };
+
+/// Of (batch, places..., channels), for each channel.
+struct pooling {
+  pooling_kind kind = pooling_kind::max;
+  operations::windows windows;
+
+  [[nodiscard]] constexpr long long flops(extents const& out) const { return out.size() * windows.size(); }
+};
+
+/// Of the pooling's input, its output and a gradient of its output. The first maximum of a window gets all of its
+/// gradient.
+struct pooling_gradient {
+  pooling_kind kind = pooling_kind::max;
+  operations::windows windows;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/product.hpp
+// Products of matrices, one for each place of the axes before the last two. Level 1.
+
+namespace stagecraft::operations {
+
+/// a b along the last two axes, each operand transposed if it says so; the axes before them broadcast.
+struct product {
+  bool transpose_a = false;
+  bool transpose_b = false;
+
+  [[nodiscard]] constexpr int rows(extents const& a) const { return a[transpose_a ? -1 : -2]; }
+  [[nodiscard]] constexpr int inner(extents const& a) const { return a[transpose_a ? -2 : -1]; }
+  [[nodiscard]] constexpr int inner_of_b(extents const& b) const { return b[transpose_b ? -1 : -2]; }
+  [[nodiscard]] constexpr int columns(extents const& b) const { return b[transpose_b ? -2 : -1]; }
+
+  /// Sets `out`; false if the operands do not fit, or have fewer than two axes.
+  constexpr bool out(extents const& a, extents const& b, extents& result) const {
+    if (a.rank < 2 || b.rank < 2 || inner(a) != inner_of_b(b)) return false;
+    extents places = a, others = b;
+    places.rank -= 2;
+    others.rank -= 2;
+    if (!places.broadcast_with(others)) return false;
+    places.push_back(rows(a));
+    places.push_back(columns(b));
+    result = places;
+    return true;
+  }
+  /// A multiplication and an addition for each term.
+  [[nodiscard]] constexpr long long flops(extents const& a, extents const& out) const {
+    return 2 * out.size() * inner(a);
+  }
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/reduce.hpp
+// Sums and maxima along axes. Level 1.
+
+namespace stagecraft::operations {
+
+/// How `reduce` makes one number of many.
+enum class reduction : unsigned char { sum, max };
+
+/// Reduces some axes; they stay, with length 1.
+struct reduce {
+  reduction by = reduction::sum;
+  unsigned axes = 0;  ///< bit i: axis i
+
+  [[nodiscard]] constexpr bool has(int axis) const noexcept { return (axes >> axis & 1U) != 0; }
+  [[nodiscard]] constexpr extents out(extents in) const {
+    for (int i = 0; i < in.rank; ++i)
+      if (has(i)) in[i] = 1;
+    return in;
+  }
+  [[nodiscard]] static constexpr long long flops(extents const& in) noexcept { return in.size(); }
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/scan.hpp
+// A loop over one axis, such as time, with states that each trip hands to the next. Its operations stand in one list
+// with all others, between loop and loop_end, and each names its loop as its first operand. Level 1.
+
+namespace stagecraft::operations {
+
+/// A loop begins.
+struct loop {
+  static constexpr int most_nested = 4;
+
+  int trips = 0;
+};
+
+/// A state: of the loop and its first value. In later trips it is what `next` has said.
+struct carry {};
+
+/// Of the loop, a carry and its value in the next trip.
+struct next {};
+
+/// Of the loop and a tensor from outside: its elements at this trip's place of an axis, which goes away.
+struct at {
+  int axis = 0;
+  bool reversed = false;  ///< the first trip takes the last place
+};
+
+/// Of the loop and a tensor from inside: those of all trips, along a new axis. Read outside only.
+struct stack {
+  int axis = 0;
+  bool reversed = false;  ///< the first trip gives the last place
+};
+
+/// Of the loop and a carry: its value after the last trip. Stands behind the loop's end.
+struct last {};
+
+/// Of the loop: it ends.
+struct loop_end {};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/update.hpp
+// Writing a weight. Level 1.
+
+namespace stagecraft::operations {
+
+/// Of a weight and a value: the weight has this value when the step has ended. Reads of the weight, before and after,
+/// see the old one.
+struct update {};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/operation.hpp
+// One step of a traced computation: any of the operations, and what it reads and writes. Level 1.
+
+namespace stagecraft::operations {
+
+/// Any of the operations.
+using operation =
+    std::variant<input, weight, constant, iota, random, map, reduce, product, convolution, convolution_input_gradient,
+                 convolution_filter_gradient, pooling, pooling_gradient, reshape, broadcast, transpose, slice, pad,
+                 concatenate, gather, scatter_add, update, loop, carry, next, at, stack, last, loop_end, composite>;
+
+/// An operation at its place in a list. It reads only what stands before it.
+struct node {
+  operation what;
+  extents shape;          ///< of its result
+  int first_operand = 0;  ///< in the list of operands
+  int operand_count = 0;
+  bool has_gradient = true;  ///< whether gradients flow through it
+};
+
+/// A view of a list's nodes and operands: the same for a list that grows and for a frozen one.
+template <class List>
+[[nodiscard]] constexpr int operand_of(List const& list, int id, int index) {
+  return list.operands[static_cast<std::size_t>(list.nodes[static_cast<std::size_t>(id)].first_operand + index)];
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/operation_list.hpp
+// A computation while it is being traced: operations in the order in which they were written down. Level 1.
+
+namespace stagecraft::operations {
+
+/// Grows in constant evaluation; `frozen_trace` is what is kept of it.
+class operation_list {
+ public:
+  /// Appends an operation and gives its number. Gradients flow through it if they do through one of its operands.
+  constexpr int append(operation const& what, extents const& shape, std::span<int const> reads = {}) {
+    bool has_gradient = is_source(what);
+    for (int const id : reads) has_gradient |= node_of(id).has_gradient;
+    if (auto const* elementwise = std::get_if<map>(&what)) has_gradient &= is_differentiable(elementwise->apply);
+    nodes.push_back({what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient});
+    operands.insert(operands.end(), reads.begin(), reads.end());
+    return static_cast<int>(nodes.size()) - 1;
+  }
+  constexpr int append(operation const& what, extents const& shape, std::initializer_list<int> reads) {
+    return append(what, shape, std::span<int const>(reads.begin(), reads.size()));
+  }
+
+  [[nodiscard]] constexpr node const& node_of(int id) const { return nodes[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] constexpr node& node_of(int id) { return nodes[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(*this, id, index); }
+  [[nodiscard]] constexpr int size() const noexcept { return static_cast<int>(nodes.size()); }
+
+  /// Records the first thing that does not fit: E1070.
+  template <class... Parts>
+  constexpr void fail(Parts const&... parts) {
+    if (layer_name.empty())
+      problem.report(1070, parts...);
+    else
+      problem.report(1070, "layer '", layer_name, "': ", parts...);
+  }
+
+  std::vector<node> nodes;
+  std::vector<int> operands;
+  diagnostic problem;
+  std::string_view layer_name;  ///< for errors
+  int open_loops = 0;           ///< how many loops are open at the end of the list
+
+ private:
+  /// Inputs and weights are what gradients are of; constants and random numbers have none.
+  static constexpr bool is_source(operation const& what) {
+    return std::holds_alternative<input>(what) || std::holds_alternative<weight>(what);
+  }
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/flops.hpp
+// What a list of operations costs in floating-point operations. Level 1.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// Of one operation at its place. Movement and leaves cost nothing.
+template <class List>
+struct flop_count {
+  List const& list;
+  int id;
+
+  [[nodiscard]] constexpr extents const& out() const { return list.nodes[static_cast<std::size_t>(id)].shape; }
+  [[nodiscard]] constexpr extents const& in(int index) const {
+    return list.nodes[static_cast<std::size_t>(operand_of(list, id, index))].shape;
+  }
+
+  template <class What>
+  constexpr long long operator()(What const&) const {
+    return 0;
+  }
+  constexpr long long operator()(map const& what) const {
+    return what.apply == function::identity ? 0 : map::flops(out());
+  }
+  constexpr long long operator()(reduce const&) const { return reduce::flops(in(0)); }
+  constexpr long long operator()(product const& what) const { return what.flops(in(0), out()); }
+  // A convolution and its gradients multiply the same pairs.
+  constexpr long long operator()(convolution const&) const { return convolution::flops(in(1), out()); }
+  constexpr long long operator()(convolution_input_gradient const&) const { return convolution::flops(in(1), in(0)); }
+  constexpr long long operator()(convolution_filter_gradient const&) const { return convolution::flops(out(), in(1)); }
+  constexpr long long operator()(pooling const& what) const { return what.flops(out()); }
+  constexpr long long operator()(pooling_gradient const& what) const {
+    return pooling{what.kind, what.windows}.flops(in(1));
+  }
+  constexpr long long operator()(scatter_add const&) const { return in(0).size(); }
+};
+
+}  // namespace detail
+
+/// Multiplications, additions and functions of the operations [first, end) of a list or a frozen trace: one for each
+/// place of a map, two for each term of a product. What stands in a loop counts once for each trip.
+template <class List>
+[[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
+  long long total = 0, trips = 1;
+  for (int id = first; id < end; ++id) {
+    auto const& what = list.nodes[static_cast<std::size_t>(id)].what;
+    if (auto const* begins = std::get_if<loop>(&what)) trips *= begins->trips;
+    total += trips * std::visit(detail::flop_count<List>{list, id}, what);
+    if (std::holds_alternative<loop_end>(what))
+      trips /= std::get<loop>(list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))].what).trips;
+  }
+  return total;
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/graph/axis_list.hpp
+// Keras's "an integer or a list of integers": the axes that a layer works along. Level 1.
 
 namespace stagecraft {
 
-/// A layer says its class name and the shape of its output; the other rules have defaults.
+/// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
+struct axis_list {
+  static constexpr int capacity = shape::max_rank;
+
+  int axes[capacity]{};
+  int count = 0;
+
+  template <std::integral... Axes>
+    requires(sizeof...(Axes) >= 1 && sizeof...(Axes) <= capacity)
+  constexpr explicit(false) axis_list(Axes... axis) : axes{static_cast<int>(axis)...}, count(sizeof...(Axes)) {}
+
+  /// No axis at all, where a layer allows that.
+  [[nodiscard]] static constexpr axis_list none() { return {}; }
+
+  [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
+  [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
+  friend constexpr bool operator==(axis_list const&, axis_list const&) = default;
+
+  /// Appends "-1" or "(1, 2)".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    if (count > 1) text.append('(');
+    for (int i = 0; i < count; ++i) {
+      if (i > 0) text.append(", ");
+      text.append(axes[i]);
+    }
+    if (count > 1) text.append(')');
+  }
+
+ private:
+  constexpr axis_list() = default;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/operations/tensor.hpp
+// The result of an operation, as a layer's `call` sees it: operators and functions append operations to its list.
+// Level 1.
+
+namespace stagecraft::operations {
+
+/// A value that does not exist yet: a number in a list of operations. Copies are the same value.
+struct tensor {
+  operation_list* list = nullptr;
+  int id = -1;
+
+  [[nodiscard]] constexpr operations::node const& node() const { return list->node_of(id); }
+  /// All its extents, the batch among them.
+  [[nodiscard]] constexpr extents shape() const { return node().shape; }  // a copy: the list moves when it grows
+  [[nodiscard]] constexpr int rank() const { return shape().rank; }
+  /// Length of an axis, counted from the end if negative. E1070 for one that it does not have.
+  [[nodiscard]] constexpr int length(int axis) const {
+    if (shape().has(axis)) return shape()[axis];
+    list->fail("axis ", axis, " of a tensor of shape ", shape(), " does not exist");
+    return 1;
+  }
+};
+
+/// The number `value`, wherever it is needed.
+constexpr tensor number(operation_list& list, float value) { return {&list, list.append(constant{value}, {})}; }
+
+/// f at each place. E1070 if the extents do not broadcast.
+template <std::same_as<tensor>... More>
+constexpr tensor apply(function f, tensor a, More... more) {
+  extents out = a.shape();
+  for (tensor const other : {a, more...}) {
+    if (out.broadcast_with(other.shape())) continue;
+    a.list->fail("shapes ", out, " and ", other.shape(), " do not broadcast in '", name(f), "'");
+    return a;
+  }
+  return {a.list, a.list->append(map{f}, out, {a.id, more.id...})};
+}
+
+// Operators and functions of numbers. A plain number counts as a tensor of it.
+constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
+constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
+constexpr tensor operator+(tensor a, float b) { return a + number(*a.list, b); }
+constexpr tensor operator+(float a, tensor b) { return number(*b.list, a) + b; }
+constexpr tensor operator-(tensor a, tensor b) { return apply(function::subtract, a, b); }
+constexpr tensor operator-(tensor a, float b) { return a - number(*a.list, b); }
+constexpr tensor operator-(float a, tensor b) { return number(*b.list, a) - b; }
+constexpr tensor operator*(tensor a, tensor b) { return apply(function::multiply, a, b); }
+constexpr tensor operator*(tensor a, float b) { return a * number(*a.list, b); }
+constexpr tensor operator*(float a, tensor b) { return number(*b.list, a) * b; }
+constexpr tensor operator/(tensor a, tensor b) { return apply(function::divide, a, b); }
+constexpr tensor operator/(tensor a, float b) { return a / number(*a.list, b); }
+constexpr tensor operator/(float a, tensor b) { return number(*b.list, a) / b; }
+constexpr tensor operator<(tensor a, tensor b) { return apply(function::less, a, b); }
+constexpr tensor operator<(tensor a, float b) { return a < number(*a.list, b); }
+constexpr tensor operator<(float a, tensor b) { return number(*b.list, a) < b; }
+constexpr tensor operator<=(tensor a, tensor b) { return apply(function::less_equal, a, b); }
+constexpr tensor operator<=(tensor a, float b) { return a <= number(*a.list, b); }
+constexpr tensor operator<=(float a, tensor b) { return number(*b.list, a) <= b; }
+constexpr tensor operator>(tensor a, tensor b) { return b < a; }
+constexpr tensor operator>(tensor a, float b) { return b < a; }
+constexpr tensor operator>(float a, tensor b) { return b < a; }
+constexpr tensor operator>=(tensor a, tensor b) { return b <= a; }
+constexpr tensor operator>=(tensor a, float b) { return b <= a; }
+constexpr tensor operator>=(float a, tensor b) { return b <= a; }
+constexpr tensor& operator+=(tensor& a, tensor b) { return a = a + b; }
+constexpr tensor& operator+=(tensor& a, float b) { return a = a + b; }
+constexpr tensor& operator-=(tensor& a, tensor b) { return a = a - b; }
+constexpr tensor& operator-=(tensor& a, float b) { return a = a - b; }
+constexpr tensor& operator*=(tensor& a, tensor b) { return a = a * b; }
+constexpr tensor& operator*=(tensor& a, float b) { return a = a * b; }
+constexpr tensor& operator/=(tensor& a, tensor b) { return a = a / b; }
+constexpr tensor& operator/=(tensor& a, float b) { return a = a / b; }
+
+constexpr tensor equal(tensor a, tensor b) { return apply(function::equal, a, b); }
+constexpr tensor equal(tensor a, float b) { return equal(a, number(*a.list, b)); }
+constexpr tensor maximum(tensor a, tensor b) { return apply(function::maximum, a, b); }
+constexpr tensor maximum(tensor a, float b) { return maximum(a, number(*a.list, b)); }
+constexpr tensor maximum(float a, tensor b) { return maximum(number(*b.list, a), b); }
+constexpr tensor minimum(tensor a, tensor b) { return apply(function::minimum, a, b); }
+constexpr tensor minimum(tensor a, float b) { return minimum(a, number(*a.list, b)); }
+constexpr tensor minimum(float a, tensor b) { return minimum(number(*b.list, a), b); }
+constexpr tensor pow(tensor a, tensor b) { return apply(function::power, a, b); }
+constexpr tensor pow(tensor a, float b) { return pow(a, number(*a.list, b)); }
+constexpr tensor pow(float a, tensor b) { return pow(number(*b.list, a), b); }
+/// a where `condition` is not 0, else b: Keras's `ops.where`.
+constexpr tensor where(tensor condition, tensor a, tensor b) { return apply(function::select, condition, a, b); }
+constexpr tensor where(tensor condition, float a, tensor b) { return where(condition, number(*b.list, a), b); }
+constexpr tensor where(tensor condition, tensor a, float b) { return where(condition, a, number(*a.list, b)); }
+constexpr tensor where(tensor condition, float a, float b) { return where(condition, number(*condition.list, a), b); }
+
+constexpr tensor abs(tensor a) { return apply(function::absolute, a); }
+constexpr tensor sign(tensor a) { return apply(function::sign, a); }
+constexpr tensor floor(tensor a) { return apply(function::floor, a); }
+constexpr tensor exp(tensor a) { return apply(function::exp, a); }
+constexpr tensor log(tensor a) { return apply(function::log, a); }
+constexpr tensor sqrt(tensor a) { return apply(function::sqrt, a); }
+constexpr tensor rsqrt(tensor a) { return apply(function::rsqrt, a); }
+constexpr tensor sin(tensor a) { return apply(function::sin, a); }
+constexpr tensor cos(tensor a) { return apply(function::cos, a); }
+constexpr tensor tanh(tensor a) { return apply(function::tanh, a); }
+constexpr tensor sigmoid(tensor a) { return apply(function::sigmoid, a); }
+constexpr tensor erf(tensor a) { return apply(function::erf, a); }
+constexpr tensor square(tensor a) { return a * a; }
+
+/// The same value, through which no gradient flows.
+constexpr tensor stop_gradient(tensor a) {
+  tensor const result = apply(function::identity, a);
+  result.list->node_of(result.id).has_gradient = false;
+  return result;
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/tracer.hpp
+// What a layer's `call` is given beside its tensors: weights, and the operations that need more than operands. Level 1.
+
+namespace stagecraft::operations {
+
+/// Both transposes of a product, as in tf.linalg.matmul.
+struct matmul_options {
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+
+/// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
+template <std::size_t States>
+struct scanned {
+  std::array<tensor, States> all{};
+  std::array<tensor, States> last{};
+};
+
+/// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. What does not fit is
+/// E1070, and the tensor is given back as it was. Costs nothing at run time: it exists while the compiler traces.
+class tracer {
+  // Before its callers: Clang instantiates it for constant evaluation only then.
+  template <class... Parts>
+  constexpr tensor failed(tensor x, Parts const&... parts) {
+    list_->fail("a tensor of shape ", x.shape(), " ", parts...);
+    return x;
+  }
+
+ public:
+  constexpr tracer(operation_list& list, std::vector<parameter>& weights, bool training = true)
+      : list_(&list), weights_(&weights), training_(training) {}
+
+  /// Whether the step trains: dropout and batch normalization differ.
+  [[nodiscard]] constexpr bool training() const noexcept { return training_; }
+
+  // Leaves.
+
+  /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Both compilers evaluate a sum from left to
+  /// right in constant evaluation; C++ does not say so, and a statement for each weight does.
+  constexpr tensor weight(parameter const& described) {
+    if (list_->open_loops > 0)
+      list_->fail("weight '", described.name.view(), "' is made inside a scan; make it before the scan");
+    weights_->push_back(described);
+    return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
+  }
+  /// One number everywhere.
+  constexpr tensor full(extents const& shape, float value) { return broadcast(number(*list_, value), shape); }
+  /// 0, 1, 2, ... along one axis: Keras's `arange` with other axes beside it.
+  constexpr tensor iota(extents const& shape, int axis = -1) {
+    return append(operations::iota{shape.from_front(axis)}, shape);
+  }
+  /// Numbers from [0, 1), drawn anew in each step.
+  constexpr tensor uniform(extents const& shape) { return drawn(random_distribution::uniform, shape); }
+  /// Numbers of mean 0 and standard deviation 1, drawn anew in each step.
+  constexpr tensor normal(extents const& shape) { return drawn(random_distribution::normal, shape); }
+
+  // Movement.
+
+  constexpr tensor reshape(tensor x, extents const& shape) {
+    if (x.shape() == shape) return x;
+    if (x.shape().size() != shape.size()) return failed(x, "cannot be reshaped to ", shape);
+    return append(operations::reshape{}, shape, {x.id});
+  }
+  /// Repeats along axes of length 1 and new ones in front.
+  constexpr tensor broadcast(tensor x, extents const& shape) {
+    if (x.shape() == shape) return x;
+    extents wider = x.shape();
+    if (!wider.broadcast_with(shape) || wider != shape) return failed(x, "cannot be broadcast to ", shape);
+    return append(operations::broadcast{}, shape, {x.id});
+  }
+  /// Axis i of the result is axis order[i] of x.
+  constexpr tensor transpose(tensor x, axis_list const& order) {
+    int const rank = x.rank();
+    operations::transpose moved;
+    extents shape = x.shape();
+    unsigned seen = 0;
+    for (int i = 0; i < order.count && i < rank; ++i) {
+      if (!x.shape().has(order.axes[i])) return failed(x, "cannot be transposed to ", order);
+      moved.order[i] = x.shape().from_front(order.axes[i]);
+      shape[i] = x.shape()[moved.order[i]];
+      seen |= 1U << moved.order[i];
+    }
+    if (order.count != rank || seen != (1U << rank) - 1) return failed(x, "cannot be transposed to ", order);
+    return append(moved, shape, {x.id});
+  }
+  /// `count` elements of an axis, from `begin` on, every `step`-th one.
+  constexpr tensor slice(tensor x, int axis, int begin, int count, int step = 1) {
+    if (!x.shape().has(axis) || begin < 0 || count < 1 || step < 1 || begin + (count - 1) * step >= x.shape()[axis])
+      return failed(x, "has no slice of ", count, " from ", begin, " along axis ", axis);
+    extents shape = x.shape();
+    shape[axis] = count;
+    if (shape == x.shape()) return x;
+    return append(operations::slice{x.shape().from_front(axis), begin, step}, shape, {x.id});
+  }
+  /// Zeros, `before` and `after` x along an axis.
+  constexpr tensor pad(tensor x, int axis, int before, int after) {
+    if (!x.shape().has(axis) || before < 0 || after < 0)
+      return failed(x, "cannot be padded by ", before, " and ", after, " along axis ", axis);
+    extents shape = x.shape();
+    shape[axis] += before + after;
+    return scattered(x, {shape.from_front(axis), before, 1}, shape);
+  }
+  /// The inverse of a slice: see operations::pad.
+  constexpr tensor scattered(tensor x, operations::pad const& where, extents const& shape) {
+    if (x.shape() == shape) return x;
+    return append(where, shape, {x.id});
+  }
+  constexpr tensor concatenate(std::span<tensor const> parts, int axis = -1) {
+    tensor const first = parts[0];
+    if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
+    int const along = first.shape().from_front(axis);
+    extents shape = first.shape();
+    std::vector<int> ids{first.id};
+    for (tensor const part : parts.subspan(1)) {
+      extents expected = first.shape();
+      if (part.rank() == expected.rank) expected[along] = part.shape()[along];
+      if (part.shape() != expected) return failed(first, "cannot be concatenated with ", part.shape());
+      shape[along] += part.shape()[along];
+      ids.push_back(part.id);
+    }
+    if (parts.size() == 1) return first;
+    return {list_, list_->append(operations::concatenate{along}, shape, ids)};
+  }
+  constexpr tensor concatenate(std::initializer_list<tensor> parts, int axis = -1) {
+    return concatenate(std::span<tensor const>(parts.begin(), parts.size()), axis);
+  }
+  /// The rows of a table that the indices name: Keras's `take` along axis 0.
+  constexpr tensor take(tensor table, tensor indices) {
+    if (table.rank() < 1 || table.rank() + indices.rank() - 1 > extents::max_rank)
+      return failed(table, "has no rows to take by indices of shape ", indices.shape());
+    extents shape = indices.shape();
+    for (int i = 1; i < table.rank(); ++i) shape.push_back(table.shape()[i]);
+    return append(gather{}, shape, {table.id, indices.id});
+  }
+
+  // Reductions. The axes stay, with length 1.
+
+  constexpr tensor sum(tensor x, axis_list const& axes) { return reduced(x, reduction::sum, axes); }
+  constexpr tensor max(tensor x, axis_list const& axes) { return reduced(x, reduction::max, axes); }
+  constexpr tensor min(tensor x, axis_list const& axes) { return -reduced(-x, reduction::max, axes); }
+  constexpr tensor mean(tensor x, axis_list const& axes) {
+    tensor const total = sum(x, axes);
+    long long const count = x.shape().size() / total.shape().size();
+    return count == 1 ? total : total * (1.0F / static_cast<float>(count));
+  }
+  /// Of the whole population, as Keras's `var`.
+  constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
+
+  // Products and windows.
+
+  constexpr tensor matmul(tensor a, tensor b, matmul_options const& options = {}) {
+    product const what{options.transpose_a, options.transpose_b};
+    extents shape;
+    if (!what.out(a.shape(), b.shape(), shape)) return failed(a, "cannot be multiplied by ", b.shape());
+    return append(what, shape, {a.id, b.id});
+  }
+  /// x (batch, places..., channels), filter (window..., channels / groups, filters).
+  constexpr tensor conv(tensor x, tensor filter, windows const& over, int groups = 1) {
+    convolution const what{over, groups};
+    extents shape;
+    if (!what.out(x.shape(), filter.shape(), shape)) return failed(x, "does not fit a filter of ", filter.shape());
+    return append(what, shape, {x.id, filter.id});
+  }
+  /// The gradient of `conv` with respect to an input of this shape.
+  constexpr tensor conv_transpose(tensor x, tensor filter, windows const& over, extents const& shape, int groups = 1) {
+    extents forward;
+    if (!convolution{over, groups}.out(shape, filter.shape(), forward) || forward != x.shape())
+      return failed(x, "does not fit a transposed filter of ", filter.shape(), " that gives ", shape);
+    return append(convolution_input_gradient{over, groups}, shape, {x.id, filter.id});
+  }
+  constexpr tensor max_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::max, over}); }
+  constexpr tensor average_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::average, over}); }
+
+  // Groups.
+
+  /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
+  /// function of `reads` alone. `rule` is a gradient to use in place of the one that follows from what is inside.
+  template <class Inside>
+  constexpr tensor composite(std::string_view name, std::initializer_list<tensor> reads, Inside const& inside,
+                             gradient_rule rule = nullptr) {
+    int const first = list_->size();
+    tensor const result = inside();
+    std::vector<int> ids{result.id};
+    for (tensor const read : reads) ids.push_back(read.id);
+    return {list_, list_->append(operations::composite{name, first, rule}, result.shape(), ids)};
+  }
+  /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
+  constexpr tensor softmax(tensor x, int axis = -1) {
+    return composite("softmax", {x}, [&] {
+      tensor const e = exp(x - stop_gradient(max(x, axis)));
+      return e / sum(e, axis);
+    });
+  }
+
+  // Weights that change.
+
+  /// The weight has this value when the step has ended.
+  constexpr void update(tensor written, tensor value) {
+    if (!std::holds_alternative<operations::weight>(written.node().what))
+      failed(written, "is not a weight, and cannot be updated");
+    else if (written.shape() != value.shape())
+      failed(written, "cannot be updated to a value of shape ", value.shape());
+    else
+      append(operations::update{}, value.shape(), {written.id, value.id});
+  }
+
+  // Loops.
+
+  /// One tensor of a loop: x at this trip, without the axis.
+  constexpr tensor at(tensor loop, tensor x, operations::at const& where) {
+    extents shape = x.shape();
+    shape.erase(where.axis);
+    return append(where, shape, {loop.id, x.id});
+  }
+  constexpr tensor stack(tensor loop, tensor x, operations::stack const& where) {
+    extents shape = x.shape();
+    shape.insert(where.axis, trips_of(loop));
+    return append(where, shape, {loop.id, x.id});
+  }
+  constexpr tensor begin_loop(int trips) {
+    if (++list_->open_loops > loop::most_nested)
+      list_->fail("more than ", loop::most_nested, " scans stand within each other");
+    return append(loop{trips}, {});
+  }
+  constexpr void end_loop(tensor loop) {
+    --list_->open_loops;
+    append(loop_end{}, {}, {loop.id});
+  }
+  constexpr tensor carry(tensor loop, tensor first) {
+    tensor const state = append(operations::carry{}, first.shape(), {loop.id, first.id});
+    list_->node_of(state.id).has_gradient = true;  // its next value may have one
+    return state;
+  }
+  /// What the state is in the next trip.
+  constexpr void next(tensor loop, tensor state, tensor value) {
+    if (value.shape() != state.shape())
+      failed(state, "is a state that becomes ", value.shape(), " after a trip of a scan");
+    append(operations::next{}, value.shape(), {loop.id, state.id, value.id});
+  }
+  constexpr tensor last(tensor loop, tensor state) {
+    return append(operations::last{}, state.shape(), {loop.id, state.id});
+  }
+  [[nodiscard]] static constexpr int trips_of(tensor loop) {
+    return std::get<operations::loop>(loop.node().what).trips;
+  }
+
+  /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
+  /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too.
+  template <std::size_t States, class Step>
+  constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
+                                 bool reversed = false) {
+    if (!x.shape().has(axis)) {
+      failed(x, "has no axis ", axis, " to scan");
+      return {initial, initial};
+    }
+    int const along = x.shape().from_front(axis);
+    tensor const loop = begin_loop(x.shape()[along]);
+    std::array<tensor, States> before{};
+    scanned<States> result;
+    for (std::size_t i = 0; i < States; ++i) before[i] = carry(loop, initial[i]);
+    // The gradient needs the states that a trip began with. Nothing reads them in inference.
+    for (std::size_t i = 0; i < States; ++i) stack(loop, before[i], {along < before[i].rank() ? along : 0});
+    std::array<tensor, States> const after = step(at(loop, x, {along, reversed}), before);
+    for (std::size_t i = 0; i < States; ++i) next(loop, before[i], after[i]);
+    for (std::size_t i = 0; i < States; ++i)
+      result.all[i] = stack(loop, after[i], {along < after[i].rank() ? along : 0});
+    end_loop(loop);
+    for (std::size_t i = 0; i < States; ++i) result.last[i] = last(loop, before[i]);
+    return result;
+  }
+
+  /// Appends any operation, unchecked.
+  constexpr tensor append(operation const& what, extents const& shape, std::initializer_list<int> reads = {}) {
+    return {list_, list_->append(what, shape, reads)};
+  }
+  [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
+
+ private:
+  /// The gradient of a loop runs its step again: it would draw others.
+  constexpr tensor drawn(random_distribution from, extents const& shape) {
+    if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");
+    return append(random{from}, shape);
+  }
+  constexpr tensor reduced(tensor x, reduction by, axis_list const& axes) {
+    reduce what{by};
+    for (int const axis : axes) {
+      if (!x.shape().has(axis)) return failed(x, "has no axis ", axis);
+      what.axes |= 1U << x.shape().from_front(axis);
+    }
+    extents const shape = what.out(x.shape());
+    return shape == x.shape() ? x : append(what, shape, {x.id});
+  }
+  constexpr tensor pooled(tensor x, pooling const& what) {
+    extents shape;
+    if (!what.windows.out(x.shape(), x.rank() > 0 ? x.shape()[-1] : 1, shape))
+      return failed(x, "does not fit the windows");
+    return append(what, shape, {x.id});
+  }
+
+  operation_list* list_;
+  std::vector<parameter>* weights_;
+  bool training_;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/composite_gradient.hpp
+// What a composite's own gradient rule is given. Level 1.
+
+namespace stagecraft::operations {
+
+/// The composite's operands, its result and the gradient of that; takes gradients of the operands.
+class composite_gradient {
+ public:
+  constexpr composite_gradient(tracer& ops, int composite, tensor of_result)
+      : ops_(&ops),
+        composite_(composite),
+        of_result_(of_result),
+        given_(static_cast<std::size_t>(ops.list().node_of(composite).operand_count - 1)) {}
+
+  [[nodiscard]] constexpr tracer& ops() const noexcept { return *ops_; }
+  /// Operand `index` of `reads`.
+  [[nodiscard]] constexpr tensor read(int index) const {
+    return {&ops_->list(), ops_->list().operand(composite_, index + 1)};
+  }
+  [[nodiscard]] constexpr tensor result() const { return {&ops_->list(), composite_}; }
+  [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
+  /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
+  constexpr void give(int index, tensor gradient) { given_[static_cast<std::size_t>(index)] = gradient; }
+  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept { return given_; }
+
+ private:
+  tracer* ops_;
+  int composite_;
+  tensor of_result_;
+  std::vector<tensor> given_;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/scan_gradient.hpp
+// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
+// the gradients of the step. Carried along are the gradients of the states, and the sums of those of what the step
+// reads from outside. Level 1.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// What belongs to one loop, and not to one inside it.
+struct loop_parts {
+  std::vector<int> carries, nexts, reads, stacks, outside;
+
+  constexpr loop_parts(operation_list const& list, int begin, int end) {
+    for (int id = begin + 1; id < end; ++id) {
+      auto const& here = list.node_of(id);
+      bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
+      if (is_own && std::holds_alternative<carry>(here.what)) carries.push_back(id);
+      if (is_own && std::holds_alternative<next>(here.what)) nexts.push_back(id);
+      if (is_own && std::holds_alternative<at>(here.what)) reads.push_back(id);
+      if (is_own && std::holds_alternative<stack>(here.what)) stacks.push_back(id);
+      if (is_own) continue;
+      for (int i = 0; i < here.operand_count; ++i) note_outside(list, list.operand(id, i), begin);
+    }
+    for (int const id : nexts) note_outside(list, list.operand(id, 2), begin);
+    for (int const id : stacks) note_outside(list, list.operand(id, 1), begin);
+  }
+
+ private:
+  constexpr void note_outside(operation_list const& list, int id, int begin) {
+    if (id >= begin || !list.node_of(id).has_gradient) return;
+    for (int const known : outside)
+      if (known == id) return;
+    outside.push_back(id);
+  }
+};
+
+}  // namespace detail
+
+constexpr void differentiation::differentiate_loop(int begin, int end) {
+  detail::loop_parts const parts(list(), begin, end);
+  auto const shape_of = [&](int id) { return list().node_of(id).shape; };
+  bool reaches = false;
+  for (int const id : parts.carries) reaches |= has(id);
+  for (int const id : parts.stacks) reaches |= has(id);
+  if (!reaches) return;
+
+  std::vector<tensor> first_values;
+  for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
+  for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
+  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
+  std::vector<tensor> states;
+  for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
+
+  // The step once more. Stacks of the states, in the order of the states, stand first in the loop.
+  std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  copies[static_cast<std::size_t>(begin)] = loop.id;
+  auto const copy_of = [&](int id) { return id < begin ? id : copies[static_cast<std::size_t>(id)]; };
+  auto const make = [&](int id, tensor copy) { copies[static_cast<std::size_t>(id)] = copy.id; };
+  auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
+  int const body = list().size();
+  std::size_t state = 0;
+  for (int id = begin + 1; id < end; ++id) {
+    node const original = list().node_of(id);
+    if (is_own(id) && std::holds_alternative<carry>(original.what)) {
+      int const kept = parts.stacks[state++];
+      auto const where = std::get<operations::stack>(list().node_of(kept).what);
+      make(id, ops_->at(loop, {&list(), kept}, {where.axis, !where.reversed}));
+    } else if (is_own(id) && std::holds_alternative<operations::at>(original.what)) {
+      auto const where = std::get<operations::at>(original.what);
+      make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
+    } else if (!is_own(id)) {
+      std::vector<int> reads;
+      for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
+      operation what = original.what;
+      if (auto* group = std::get_if<composite>(&what)) group->first = copy_of(group->first);
+      make(id, {&list(), list().append(what, original.shape, reads)});
+      list().node_of(list().size() - 1).has_gradient = original.has_gradient;
+    }
+  }
+  int const body_end = list().size();
+
+  differentiation inner(*ops_);
+  for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
+  for (int const id : parts.stacks)
+    if (has(id)) {
+      auto const where = std::get<operations::stack>(list().node_of(id).what);
+      inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
+    }
+  inner.run(body, body_end);
+
+  for (std::size_t i = 0; i < parts.carries.size(); ++i) {
+    tensor const gradient = inner.of(copy_of(parts.carries[i]));
+    ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
+  }
+  for (std::size_t i = 0; i < parts.outside.size(); ++i) {
+    tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
+    ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
+  }
+  std::vector<std::pair<int, tensor>> of_reads;
+  for (int const id : parts.reads)
+    if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
+      auto const where = std::get<operations::at>(list().node_of(id).what);
+      of_reads.emplace_back(list().operand(id, 1), ops_->stack(loop, gradient, {where.axis, !where.reversed}));
+    }
+  ops_->end_loop(loop);
+  for (auto const& [id, gradient] : of_reads) add(id, gradient);
+  for (std::size_t i = 0; i < parts.carries.size(); ++i)
+    add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
+  for (std::size_t i = 0; i < parts.outside.size(); ++i)
+    add(parts.outside[i], ops_->last(loop, states[parts.carries.size() + i]));
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/differentiation.hpp
+// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list. Level 1.
+
+namespace stagecraft::operations {
+
+/// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
+class differentiation {
+  // What has no operands, or no gradient: nothing flows on. Before its caller: see tracer.
+  template <class What>
+  constexpr void rule(What const&, int, tensor) {}
+
+ public:
+  constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
+
+  /// The gradient of operation `id`; its own id is -1 if there is none.
+  [[nodiscard]] constexpr tensor of(int id) const {
+    auto const index = static_cast<std::size_t>(id);
+    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
+  }
+  [[nodiscard]] constexpr bool has(int id) const { return of(id).id >= 0; }
+
+  /// Adds to the gradient of operation `id`. What was broadcast is summed.
+  constexpr void add(int id, tensor gradient) {
+    if (!wanted(id)) return;
+    auto const index = static_cast<std::size_t>(id);
+    if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
+    gradient = sum_to(gradient, list().node_of(id).shape);
+    gradients_[index] = gradients_[index] < 0 ? gradient.id : (of(id) + gradient).id;
+  }
+
+  /// Appends the gradients of the operands of all operations [first, end).
+  constexpr void run(int first, int end) {
+    for (int id = end - 1; id >= first; --id) {
+      node const at_id = list().node_of(id);  // a copy: the list grows
+      if (std::holds_alternative<loop_end>(at_id.what)) {
+        int const begin = list().operand(id, 0);
+        differentiate_loop(begin, id);
+        id = begin;
+      } else if (has(id) && at_id.has_gradient) {
+        if (auto const* group = std::get_if<composite>(&at_id.what); group && group->rule) {
+          composite_gradient of_group(*ops_, id, of(id));
+          group->rule(of_group);
+          for (int i = 0; i + 1 < at_id.operand_count; ++i)
+            if (auto const given = of_group.given()[static_cast<std::size_t>(i)]; given.id >= 0)
+              add(list().operand(id, i + 1), given);
+          id = group->first;
+        } else {
+          std::visit([&](auto const& what) { rule(what, id, of(id)); }, at_id.what);
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
+  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr bool wanted(int id) const { return list().node_of(id).has_gradient; }
+  [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
+
+  constexpr tensor sum_to(tensor gradient, extents shape) const {
+    extents const wide = gradient.shape();
+    if (wide == shape) return gradient;
+    reduce over{reduction::sum};
+    for (int i = 0; i < wide.rank; ++i)
+      if (shape.aligned(i, wide.rank) == 1 && wide[i] > 1) over.axes |= 1U << i;
+    if (over.axes != 0) gradient = ops_->append(over, over.out(wide), {gradient.id});
+    return ops_->reshape(gradient, shape);
+  }
+
+  constexpr void rule(map const& what, int id, tensor dy) {
+    tensor const y{&list(), id}, a = operand(id, 0);
+    switch (what.apply) {
+      case function::identity: return add(a.id, dy);
+      case function::negative: return add(a.id, -dy);
+      case function::absolute: return add(a.id, dy * sign(a));
+      case function::exp: return add(a.id, dy * y);
+      case function::log: return add(a.id, dy / a);
+      case function::sqrt: return add(a.id, dy * 0.5F / y);
+      case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
+      case function::sin: return add(a.id, dy * cos(a));
+      case function::cos: return add(a.id, -(dy * sin(a)));
+      case function::tanh: return add(a.id, dy * (1.0F - y * y));
+      case function::sigmoid: return add(a.id, dy * (y * (1.0F - y)));
+      case function::erf: return add(a.id, dy * (exp(-(a * a)) * 1.12837917F));  // 2 / sqrt(pi)
+      case function::sign:
+      case function::floor:
+      case function::less:
+      case function::less_equal:
+      case function::equal: return;
+      default: return rule_of_several(what.apply, id, y, dy);
+    }
+  }
+  constexpr void rule_of_several(function apply, int id, tensor y, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const of_a = wanted(a), of_b = wanted(b);
+    switch (apply) {
+      case function::add: add(a.id, dy); return add(b.id, dy);
+      case function::subtract:
+        add(a.id, dy);
+        if (of_b) add(b.id, -dy);
+        return;
+      case function::multiply:
+        if (a.id == b.id) return add(a.id, dy * (a * 2.0F));
+        if (of_a) add(a.id, dy * b);
+        if (of_b) add(b.id, dy * a);
+        return;
+      case function::divide:
+        if (of_a) add(a.id, dy / b);
+        if (of_b) add(b.id, -(dy * y) / b);
+        return;
+      case function::power:
+        if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
+        if (of_b) add(b.id, dy * y * log(a));
+        return;
+      case function::maximum: return choose(a, b, b <= a, dy);
+      case function::minimum: return choose(a, b, a <= b, dy);
+      case function::select: return choose(b, operand(id, 2), a, dy);
+      default: return;
+    }
+  }
+  /// The result is a where `condition` holds, else b.
+  constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
+    if (wanted(a)) add(a.id, where(condition, dy, 0.0F));
+    if (wanted(b)) add(b.id, where(condition, 0.0F, dy));
+  }
+  constexpr void rule(reduce const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    if (what.by == reduction::sum) return add(x.id, ops_->broadcast(dy, x.shape()));
+    // Equal largest elements share the gradient, as in TensorFlow.
+    tensor const is_largest = equal(x, tensor{&list(), id});
+    tensor const count = ops_->append(reduce{reduction::sum, what.axes}, what.out(x.shape()), {is_largest.id});
+    add(x.id, is_largest * (dy / count));
+  }
+  constexpr void rule(product const& what, int id, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const ta = what.transpose_a, tb = what.transpose_b;
+    if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
+    if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
+  }
+  // A convolution and its two gradients are each linear in both operands, and gradients of one another.
+  constexpr void rule(convolution const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), filter = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
+    if (wanted(filter)) add(filter.id, filter_gradient(what, x, dy));
+  }
+  constexpr void rule(convolution_input_gradient const& what, int id, tensor dy) {
+    tensor const gradient = operand(id, 0), filter = operand(id, 1);
+    convolution const forward{what.windows, what.groups};
+    if (wanted(gradient)) add(gradient.id, ops_->conv(dy, filter, what.windows, what.groups));
+    if (wanted(filter)) add(filter.id, filter_gradient(forward, dy, gradient));
+  }
+  constexpr void rule(convolution_filter_gradient const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), gradient = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient({what.windows, what.groups}, gradient, dy, x.shape()));
+    if (wanted(gradient)) add(gradient.id, ops_->conv(x, dy, what.windows, what.groups));
+  }
+  constexpr tensor input_gradient(convolution const& of, tensor dy, tensor filter, extents const& shape) {
+    return ops_->append(convolution_input_gradient{of.windows, of.groups}, shape, {dy.id, filter.id});
+  }
+  constexpr tensor filter_gradient(convolution const& of, tensor x, tensor dy) {
+    extents shape;
+    for (int i = 0; i < of.windows.count; ++i) shape.push_back(of.windows[i].size);
+    shape.push_back(x.shape()[-1] / of.groups);
+    shape.push_back(dy.shape()[-1]);
+    return ops_->append(convolution_filter_gradient{of.windows, of.groups}, shape, {x.id, dy.id});
+  }
+  constexpr void rule(pooling const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(pooling_gradient{what.kind, what.windows}, x.shape(), {x.id, id, dy.id}));
+  }
+  constexpr void rule(pooling_gradient const&, int, tensor) {
+    list().fail("the gradient of a pooling has no gradient of its own");
+  }
+
+  constexpr void rule(reshape const&, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->reshape(dy, x.shape()));
+  }
+  constexpr void rule(broadcast const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+  constexpr void rule(transpose const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(what.inverse(x.rank()), x.shape(), {dy.id}));
+  }
+  constexpr void rule(slice const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->scattered(dy, {what.axis, what.begin, what.step}, x.shape()));
+  }
+  constexpr void rule(pad const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->slice(dy, what.axis, what.begin, x.shape()[what.axis], what.step));
+  }
+  constexpr void rule(concatenate const& what, int id, tensor dy) {
+    int begin = 0;
+    for (int i = 0; i < list().node_of(id).operand_count; ++i) {
+      tensor const part = operand(id, i);
+      int const count = part.shape()[what.axis];
+      if (wanted(part)) add(part.id, ops_->slice(dy, what.axis, begin, count));
+      begin += count;
+    }
+  }
+  constexpr void rule(gather const&, int id, tensor dy) {
+    tensor const table = operand(id, 0), indices = operand(id, 1);
+    add(table.id, ops_->append(scatter_add{}, table.shape(), {dy.id, indices.id}));
+  }
+  constexpr void rule(scatter_add const&, int id, tensor dy) {
+    tensor const rows = operand(id, 0), indices = operand(id, 1);
+    add(rows.id, ops_->append(gather{}, rows.shape(), {dy.id, indices.id}));
+  }
+  /// What a state is after the last trip: the loop takes it from the state itself.
+  constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
+  constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+
+  constexpr void differentiate_loop(int begin, int end);
+
+  tracer* ops_;
+  std::vector<int> gradients_;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/trace.hpp
+// A whole computation while it exists in constant evaluation: a `call` that was traced, and its gradients. Level 1.
+
+namespace stagecraft::operations {
+
+/// Operations, the weights that they read, and which of them are results.
+struct trace {
+  operation_list list;
+  std::vector<parameter> weights;
+  std::vector<int> inputs;  ///< of the list: one for each tensor that `call` is given
+  std::vector<int> outputs;
+  int forward_count = 0;       ///< operations before the first one of the gradients
+  std::vector<int> seeds;      ///< inputs of the list: the gradient of each output
+  std::vector<int> gradients;  ///< of each input, then of each weight; -1 where there is none
+};
+
+/// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; it gives one tensor or an array of them.
+template <class Call>
+constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bool training = true,
+                           std::string_view layer_name = {}) {
+  trace result;
+  result.list.layer_name = layer_name;
+  tracer ops(result.list, result.weights, training);
+  std::vector<tensor> inputs;
+  for (extents const& shape : shapes) {
+    inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
+    result.inputs.push_back(inputs.back().id);
+  }
+  auto const outputs = call(ops, std::span<tensor const>(inputs));
+  if constexpr (std::convertible_to<decltype(outputs), tensor>)
+    result.outputs.push_back(outputs.id);
+  else
+    for (tensor const output : outputs) result.outputs.push_back(output.id);
+  result.forward_count = result.list.size();
+  return result;
+}
+
+/// Appends the gradients of a traced computation, of all its inputs and weights.
+constexpr void differentiate(trace& traced) {
+  tracer ops(traced.list, traced.weights);
+  differentiation gradients(ops);
+  for (int const output : traced.outputs) {
+    tensor const seed = ops.append(input{static_cast<int>(traced.inputs.size() + traced.seeds.size())},
+                                   traced.list.node_of(output).shape);
+    traced.seeds.push_back(seed.id);
+    gradients.add(output, seed);
+  }
+  gradients.run(0, traced.forward_count);
+  for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
+  for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (auto const* read = std::get_if<operations::weight>(&traced.list.node_of(id).what);
+          read && read->index == static_cast<int>(weight))
+        traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/layers/traced_call.hpp
+// What follows from a layer's `call`: its output's shape, its weights and its cost. Level 2.
+
+namespace stagecraft {
+
+/// The inputs of a layer whose `call` takes any number of them.
+using tensor_list = std::span<operations::tensor const>;
+
+namespace detail {
+
+template <class L, class... Tensors>
+concept CallOn = requires(L const& layer, operations::tracer& ops, Tensors... inputs) {
+  { layer.call(ops, inputs...) } -> std::convertible_to<operations::tensor>;
+};
+
+/// A parameter of any type is meant for one tensor: then this asks no further.
+template <class L>
+concept CallOnMany = !CallOn<L, operations::tensor> && CallOn<L, tensor_list>;
+
+/// Whether a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
+template <class L>
+concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
+                  CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
+
+/// Calls the layer on its inputs; false if it takes another number of them.
+template <class L>
+constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list in, operations::tensor& result) {
+  using operations::tensor;
+  if constexpr (CallOn<L, tensor>)
+    if (in.size() == 1) return result = layer.call(ops, in[0]), true;
+  if constexpr (CallOn<L, tensor, tensor>)
+    if (in.size() == 2) return result = layer.call(ops, in[0], in[1]), true;
+  if constexpr (CallOn<L, tensor, tensor, tensor>)
+    if (in.size() == 3) return result = layer.call(ops, in[0], in[1], in[2]), true;
+  if constexpr (CallOnMany<L>) return result = layer.call(ops, in), true;
+  return false;
+}
+
+/// A layer's `call` on `batch` samples of inputs of these shapes. Not to be used if `trace.outputs` is empty.
+template <class L>
+constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
+                                        std::string_view name = {}) {
+  std::vector<operations::extents> shapes;
+  for (shape const& sample : inputs) shapes.push_back(operations::extents::of_batch(batch, sample));
+  bool called = true;
+  auto traced = operations::trace_call(
+      [&](operations::tracer& ops, tensor_list in) {
+        operations::tensor result;
+        called = call_layer(layer, ops, in, result);
+        return called ? result : in[0];
+      },
+      shapes, training, name);
+  if (!called) traced.outputs.clear();
+  return traced;
+}
+
+/// The rules of a layer that has a `call`. Shapes and cost are those of a sample: two are traced, so that a `call` that
+/// mixes the samples of a batch is noticed. E1001, E1070.
+template <class L>
+struct rules_of_call {
+  shape output;
+  long long flops = 0;
+  bool is_valid = false;
+
+  constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
+                          diagnostic& problem) {
+    constexpr int batch = 2;
+    std::vector<shape> shapes;
+    for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
+    auto const traced = trace_layer(layer, shapes, batch, true, name);
+    if (traced.outputs.empty()) {
+      in.error(1001, "does not take ", in.size(), in.size() == 1 ? " input" : " inputs");
+      return;
+    }
+    if (traced.list.problem.failed()) {
+      problem = traced.list.problem;
+      return;
+    }
+    auto const& result = traced.list.node_of(traced.outputs[0]).shape;
+    if (result.rank < 1 || result[0] != batch || result.rank - 1 > shape::max_rank) {
+      in.error(1070, "gives a tensor of shape ", result, " for a batch of ", batch,
+               "; the first axis of its result must be the batch");
+      return;
+    }
+    for (int axis = 1; axis < result.rank; ++axis) output.push_back(result[axis]);
+    for (parameter const& weight : traced.weights) weights.add(weight);
+    flops = operations::flops(traced.list, 0, traced.forward_count) / batch;
+    is_valid = true;
+  }
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/layers/layer.hpp
+// What makes a struct a layer: the base that lets it be called on symbolic tensors, and the concept that says what its
+// rules are. Keras counterpart: tf.keras.layers.Layer. Level 2.
+
+namespace stagecraft {
+
+/// A layer says its class name, and either what it computes or the shape of its output; the other rules have defaults.
 template <class L>
 concept Layer = std::derived_from<L, layer_base> && requires(L const& layer, layer_inputs const& in) {
   { L::class_name } -> std::convertible_to<std::string_view>;
-  { layer.output_shape(in) } -> std::convertible_to<shape>;
+  requires detail::HasCall<L> || requires {
+    { layer.output_shape(in) } -> std::convertible_to<shape>;
+  };
 };
 
 namespace detail {
@@ -5548,28 +7209,27 @@ constexpr diagnostic check_layer() {
     problem.report(1007, "layer type '", type_name<L>(),
                    "' has no class name; give it `static constexpr std::string_view "
                    "class_name = \"...\";`");
-  else if constexpr (!requires(L const& layer, layer_inputs const& in) {
-                       { layer.output_shape(in) } -> std::convertible_to<shape>;
-                     })
+  else if constexpr (!Layer<L>)
     problem.report(1007, "layer type '", type_name<L>(),
-                   "' does not say the shape of its output; give it `constexpr shape "
-                   "output_shape(layer_inputs const& in) const`");
+                   "' does not say what it computes; give it `constexpr auto call(auto& ops, auto x) const`");
   return problem;
 }
 
 }  // namespace detail
 
-/// Base of every layer. A layer of your own:
+/// Base of every layer. A layer of your own says what it computes in the words of keras.ops; shapes, weights, cost,
+/// gradient and steps on each machine follow from that (operations/tracer.hpp has the words):
 ///
 ///     struct scale : sc::layer<scale> {
 ///       static constexpr std::string_view class_name = "Scale";
-///       constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
-///       constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
-///         weights.add({.name = "factor", .shape = {in[0].back()}, .initializer = sc::initializers::ones{}});
+///       constexpr auto call(auto& ops, auto x) const {
+///         return x * ops.weight({.name = "factor", .shape = {x.length(-1)}, .initializer = sc::initializers::ones{}});
 ///       }
-///       // what it computes: `forward` and `backward`, see execution/operation.hpp
-///       // what it costs on an IPU, if it says so: `forward_cycles`, `backward_cycles`, see ipu/operations/custom.hpp
 ///     };
+///
+/// A layer may bring loops of its own in place of `call`: `output_shape(in)`, `parameters(in, weights)`, and `forward`
+/// and `backward` (execution/operation.hpp); `forward_cycles` and `backward_cycles` say what they cost on an IPU
+/// (ipu/operations/custom.hpp).
 ///
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,
 /// a layer keeps its weights from call to call; called as a temporary, it is a new one each time.
@@ -5620,13 +7280,13 @@ struct layer : layer_base {
     return {};
   }
   /// Keras's spelling with a list: `add{}({a, b})`.
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> tensors,
+  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> inputs,
                                        char const* file = __builtin_FILE(), int line = __builtin_LINE()) & {
-    return trace(static_cast<Derived&>(*this), {tensors.begin(), tensors.size()}, {file, line});
+    return trace(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
   }
-  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> tensors,
+  constexpr symbolic_tensor operator()(std::initializer_list<symbolic_tensor> inputs,
                                        char const* file = __builtin_FILE(), int line = __builtin_LINE()) && {
-    return trace(static_cast<Derived&>(*this), {tensors.begin(), tensors.size()}, {file, line});
+    return trace(static_cast<Derived&>(*this), {inputs.begin(), inputs.size()}, {file, line});
   }
   /// Called with anything else: E1018.
   template <class... Arguments>
@@ -5706,7 +7366,16 @@ struct layer : layer_base {
                           model.name_of(layer_id), model.problem);
     parameter_list weights;
     // After a broken rule shapes may be anything: no further rule is asked.
-    if (!model.problem.failed()) record.shape = self.output_shape(in);
+    if constexpr (detail::HasCall<Derived>) {
+      if (!model.problem.failed()) {
+        detail::rules_of_call<Derived> const rules(self, in, model.name_of(layer_id), weights, model.problem);
+        if (rules.is_valid) record.shape = rules.output;
+        record.flops = rules.flops;
+        record.type_of_output = dtype::float32;
+      }
+    } else if (!model.problem.failed()) {
+      record.shape = self.output_shape(in);
+    }
     if (!model.problem.failed()) {
       if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
       if constexpr (requires { self.parameters(in, weights); }) self.parameters(in, weights);
@@ -8750,46 +10419,6 @@ struct global_max_pooling2d : global_pooling_layer<global_max_pooling2d, 3> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/layers/axis_list.hpp
-// Keras's "an integer or a list of integers": the axes that a layer works along. Level 2.
-
-namespace stagecraft {
-
-/// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
-struct axis_list {
-  static constexpr int capacity = shape::max_rank;
-
-  int axes[capacity]{};
-  int count = 0;
-
-  template <std::integral... Axes>
-    requires(sizeof...(Axes) >= 1 && sizeof...(Axes) <= capacity)
-  constexpr explicit(false) axis_list(Axes... axis) : axes{static_cast<int>(axis)...}, count(sizeof...(Axes)) {}
-
-  /// No axis at all, where a layer allows that.
-  [[nodiscard]] static constexpr axis_list none() { return {}; }
-
-  [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
-  [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
-  friend constexpr bool operator==(axis_list const&, axis_list const&) = default;
-
-  /// Appends "-1" or "(1, 2)".
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    if (count > 1) text.append('(');
-    for (int i = 0; i < count; ++i) {
-      if (i > 0) text.append(", ");
-      text.append(axes[i]);
-    }
-    if (count > 1) text.append(')');
-  }
-
- private:
-  constexpr axis_list() = default;
-};
-
-}  // namespace stagecraft
-
 // ---- stagecraft/layers/layer_normalization.hpp
 // Normalises each sample, or each row of it: tf.keras.layers.LayerNormalization. Level 2.
 
@@ -9636,15 +11265,16 @@ struct subtract : merge<subtract, 2> {
 }  // namespace stagecraft::layers
 
 // ---- stagecraft/layers/tf_op_lambda.hpp
-// Arithmetic on symbolic tensors: a + b, 2 * a. Keras makes a layer of each, a TFOpLambda. Level 2.
+// Arithmetic on symbolic tensors: a + b, 2 * a, -a, a += b. Keras makes a layer of each, a TFOpLambda. Level 2.
 
 namespace stagecraft {
 
-enum class tensor_operator : unsigned char { add, subtract, multiply, divide };
+enum class tensor_operator : unsigned char { add, subtract, multiply, divide, negative };
 
 namespace layers {
 
-/// One operator between two tensors, or a tensor and a number. Not called by name: `a + b`, `1 - a`.
+/// One operator between two tensors, or a tensor and a number. Not called by name: `a + b`, `1 - a`. `-a` is a layer of
+/// its own, too: the product with -1.
 ///
 /// Shapes as TensorFlow broadcasts them: tensors of one rank (the batch is an axis), whose axes are equal or 1; the
 /// merging layers also take tensors of different ranks. No weights.
@@ -9656,7 +11286,8 @@ struct tf_op_lambda : layer<tf_op_lambda<Operator>> {
   static constexpr std::string_view default_name = Operator == tensor_operator::add        ? "tf.__operators__.add"
                                                    : Operator == tensor_operator::subtract ? "tf.math.subtract"
                                                    : Operator == tensor_operator::multiply ? "tf.math.multiply"
-                                                                                           : "tf.math.truediv";
+                                                   : Operator == tensor_operator::divide   ? "tf.math.truediv"
+                                                                                           : "tf.math.negative";
   static constexpr int no_number = -1;
 
   float number = 0;
@@ -9690,6 +11321,18 @@ constexpr symbolic_tensor operate(first_tensor const& tensor, float number, int 
 
 template <class T>
 concept Number = std::integral<T> || std::floating_point<T>;
+template <class T>
+concept Operand = Number<T> || std::same_as<T, symbolic_tensor>;
+
+/// The variable in front of +=. Converting to it, the compiler fills in the line.
+struct tensor_variable {
+  symbolic_tensor& tensor;
+  source_line where;
+
+  constexpr tensor_variable(symbolic_tensor& given, char const* file = __builtin_FILE(), int line = __builtin_LINE())
+      : tensor(given), where{file, line} {}
+  [[nodiscard]] constexpr first_tensor value() const { return {tensor, where.file, where.line}; }
+};
 
 }  // namespace detail
 
@@ -9729,6 +11372,23 @@ constexpr symbolic_tensor operator*(detail::Number auto a, detail::first_tensor 
 }
 constexpr symbolic_tensor operator/(detail::Number auto a, detail::first_tensor b) {
   return detail::operate<tensor_operator::divide>(b, static_cast<float>(a), 0);
+}
+constexpr symbolic_tensor operator-(detail::first_tensor a) {
+  return detail::operate<tensor_operator::negative>(a, -1, 1);
+}
+
+// As in Python, the variable stands for the result from then on; other copies of it stand for what they did.
+constexpr symbolic_tensor& operator+=(detail::tensor_variable a, detail::Operand auto b) {
+  return a.tensor = a.value() + b;
+}
+constexpr symbolic_tensor& operator-=(detail::tensor_variable a, detail::Operand auto b) {
+  return a.tensor = a.value() - b;
+}
+constexpr symbolic_tensor& operator*=(detail::tensor_variable a, detail::Operand auto b) {
+  return a.tensor = a.value() * b;
+}
+constexpr symbolic_tensor& operator/=(detail::tensor_variable a, detail::Operand auto b) {
+  return a.tensor = a.value() / b;
 }
 
 }  // namespace stagecraft
@@ -9976,6 +11636,366 @@ struct zero_padding2d : layer<zero_padding2d> {
 // ---- stagecraft/layers/layers.hpp
 // All layers. Level 2.
 
+// ---- stagecraft/operations/steps.hpp
+// Which operations a forward and a backward step carry out, and what is kept between them. Level 1.
+
+namespace stagecraft::operations {
+
+/// Both steps of a differentiated trace. What is cheap (maps, movement, random numbers) is computed again in the
+/// backward step; sums, products, rows of tables and the states of loops are kept.
+class steps {
+ public:
+  std::vector<int> forward, backward;  ///< operations in their order
+  std::vector<int> kept;               ///< operations of the forward step whose results the backward step reads
+
+  /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
+  constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
+    auto const count = traced.list.nodes.size();
+    std::vector<char> live(count, 0);
+    if (trains) {
+      for (int const id : traced.gradients)
+        if (id >= 0) need(id, live, true);
+      close_loops(live, true);
+      for (int id = 0; id < traced.list.size(); ++id)
+        if (live[at(id)] && !is_kept(id)) backward.push_back(id);
+    }
+    live.assign(count, 0);
+    for (int const id : traced.outputs) need(id, live, false);
+    for (int const id : kept) need(id, live, false);
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (std::holds_alternative<update>(traced.list.node_of(id).what)) need(id, live, false);
+    close_loops(live, false);
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (live[at(id)]) forward.push_back(id);
+  }
+
+  /// Whether the backward step reads an input of the call.
+  [[nodiscard]] constexpr bool backward_reads(int input_id) const {
+    for (int const id : backward)
+      if (id == input_id) return true;
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] constexpr bool is_kept(int id) const {
+    for (int const other : kept)
+      if (other == id) return true;
+    return false;
+  }
+  /// Whether a result of the forward step is worth its memory.
+  [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
+    auto const& what = traced_->list.node_of(id).what;
+    return std::holds_alternative<reduce>(what) || std::holds_alternative<product>(what) ||
+           std::holds_alternative<convolution>(what) || std::holds_alternative<convolution_input_gradient>(what) ||
+           std::holds_alternative<convolution_filter_gradient>(what) || std::holds_alternative<pooling>(what) ||
+           std::holds_alternative<gather>(what) || std::holds_alternative<stack>(what) ||
+           std::holds_alternative<last>(what);
+  }
+  /// Marks what `id` needs. Operands stand before it, so that recursion ends; it is as deep as the longest chain.
+  constexpr void need(int id, std::vector<char>& live, bool is_backward) {
+    std::vector<int> open{id};
+    while (!open.empty()) {
+      int const next = open.back();
+      open.pop_back();
+      if (live[at(next)]) continue;
+      live[at(next)] = 1;
+      if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
+        kept.push_back(next);
+        continue;
+      }
+      auto const& node = traced_->list.node_of(next);
+      // A group is its result; the tensors that it is a function of are those of what is inside.
+      int const reads = std::holds_alternative<composite>(node.what) ? 1 : node.operand_count;
+      for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
+    }
+  }
+  /// A loop that gives something runs with all of its states.
+  constexpr void close_loops(std::vector<char>& live, bool is_backward) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (int id = 0; id < traced_->list.size(); ++id) {
+        auto const& what = traced_->list.node_of(id).what;
+        bool const belongs = std::holds_alternative<next>(what) || std::holds_alternative<loop_end>(what);
+        if (!belongs || live[at(id)] || !live[at(traced_->list.operand(id, 0))]) continue;
+        if (is_backward && id < traced_->forward_count) continue;
+        need(id, live, is_backward);
+        changed = true;
+      }
+    }
+  }
+
+  trace const* traced_;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/value_places.hpp
+// Where the values of a step lie: in the tensors that the layer is given, in what is kept, or in a workspace whose
+// parts are used again as soon as nobody reads them. Level 1.
+
+namespace stagecraft::operations {
+
+/// Whose memory a value lies in.
+enum class storage : unsigned char { nowhere, input, weight, output, output_gradient, kept, workspace };
+
+/// A value's memory: of which tensor, and how many floats behind its begin.
+struct place {
+  storage in = storage::nowhere;
+  int index = 0;
+  std::int64_t offset = 0;
+};
+
+/// The places of all values of one step.
+class value_places {
+ public:
+  std::vector<place> places;   ///< of each operation; `nowhere` if the step does not compute it
+  std::int64_t workspace = 0;  ///< floats
+
+  /// `order`: the operations of the step; `results`: what is read when it has ended; `kept`: with their order in
+  /// memory.
+  constexpr value_places(trace const& traced, std::vector<int> const& order, std::vector<int> const& results,
+                         std::vector<int> const& kept, bool writes_output)
+      : places(traced.list.nodes.size()), list_(&traced.list), order_(&order) {
+    positions_.assign(places.size(), -1);
+    for (std::size_t i = 0; i < order.size(); ++i) positions_[at(order[i])] = static_cast<int>(i);
+    std::int64_t offset = 0;
+    for (int const id : kept) {
+      places[at(id)] = {storage::kept, 0, offset};
+      offset += floats_of(id);
+    }
+    place_leaves(traced);
+    if (writes_output) {
+      auto& output = places[at(root(traced.outputs[0]))];
+      if (output.in == storage::nowhere) output = {storage::output, 0, 0};
+    }
+    place_others(results);
+    for (int const id : order) places[at(id)] = places[at(root(id))];
+  }
+
+  /// Floats of all kept values.
+  static constexpr std::int64_t kept_floats(operation_list const& list, std::vector<int> const& kept) {
+    std::int64_t sum = 0;
+    for (int const id : kept) sum += rounded(list.node_of(id).shape.size());
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  /// In whole cache lines.
+  static constexpr std::int64_t rounded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+  [[nodiscard]] constexpr std::int64_t floats_of(int id) const { return rounded(list_->node_of(id).shape.size()); }
+  [[nodiscard]] constexpr bool runs(int id) const { return positions_[at(id)] >= 0; }
+
+  /// The operation whose memory this one's value is.
+  [[nodiscard]] constexpr int root(int id) const {
+    while (true) {
+      auto const& what = list_->node_of(id).what;
+      auto const* elementwise = std::get_if<map>(&what);
+      bool const is_same = std::holds_alternative<reshape>(what) || std::holds_alternative<composite>(what) ||
+                           (elementwise != nullptr && elementwise->apply == function::identity);
+      if (places[at(id)].in == storage::kept) return id;
+      if (std::holds_alternative<last>(what))
+        id = next_of(list_->operand(id, 1));
+      else if (is_same)
+        id = list_->operand(id, 0);
+      else
+        return id;
+    }
+  }
+  /// What a state is handed to.
+  [[nodiscard]] constexpr int next_of(int state) const {
+    for (int const id : *order_)
+      if (std::holds_alternative<next>(list_->node_of(id).what) && list_->operand(id, 1) == state) return id;
+    return state;
+  }
+  constexpr void place_leaves(trace const& traced) {
+    for (int id = 0; id < list_->size(); ++id) {
+      auto const& what = list_->node_of(id).what;
+      if (auto const* read = std::get_if<weight>(&what)) places[at(id)] = {storage::weight, read->index, 0};
+      if (auto const* read = std::get_if<input>(&what))
+        places[at(id)] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
+                                                                              : place{storage::output_gradient, 0, 0};
+    }
+  }
+
+  struct lifetime {
+    int id, first, last;
+    std::int64_t floats;
+  };
+  struct region {
+    int first, last;
+  };
+
+  constexpr void place_others(std::vector<int> const& results) {
+    std::vector<region> loops;
+    for (int const id : *order_)
+      if (std::holds_alternative<loop_end>(list_->node_of(id).what))
+        loops.push_back({positions_[at(list_->operand(id, 0))], positions_[at(id)]});
+
+    std::vector<lifetime> lives;
+    std::vector<int> live_of(places.size(), -1);
+    for (int const id : *order_) {
+      auto const& what = list_->node_of(id).what;
+      if (places[at(id)].in != storage::nowhere || root(id) != id || std::holds_alternative<loop>(what) ||
+          std::holds_alternative<loop_end>(what) || std::holds_alternative<update>(what))
+        continue;
+      live_of[at(id)] = static_cast<int>(lives.size());
+      lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id)});
+    }
+    auto const read_at = [&](int id, int position) {
+      int const index = live_of[at(root(id))];
+      if (index >= 0 && lives[at(index)].last < position) lives[at(index)].last = position;
+    };
+    for (int const id : *order_)
+      for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[at(id)]);
+    for (int const id : results) read_at(id, static_cast<int>(order_->size()));
+    for (auto& life : lives)
+      for (auto const& loop : loops) {
+        bool const begins_inside = life.first > loop.first && life.first < loop.last;
+        bool const is_read_inside = life.last > loop.first && life.last < loop.last;
+        if (begins_inside) life.first = loop.first;
+        if ((begins_inside || is_read_inside) && life.last < loop.last) life.last = loop.last;
+      }
+    for (std::size_t i = 0; i < lives.size(); ++i) {
+      auto const offset = lowest_free(lives, i);
+      places[at(lives[i].id)] = {storage::workspace, 0, offset};
+      if (offset + lives[i].floats > workspace) workspace = offset + lives[i].floats;
+    }
+  }
+  /// First fit among the values that are placed already and live at the same time.
+  [[nodiscard]] constexpr std::int64_t lowest_free(std::vector<lifetime> const& lives, std::size_t index) const {
+    auto const& mine = lives[index];
+    std::int64_t offset = 0;
+    bool moved = true;
+    while (moved) {
+      moved = false;
+      for (std::size_t i = 0; i < index; ++i) {
+        auto const& other = lives[i];
+        if (other.last < mine.first || other.first > mine.last) continue;
+        std::int64_t const begin = places[at(other.id)].offset, end = begin + other.floats;
+        if (begin >= offset + mine.floats || end <= offset) continue;
+        offset = end;
+        moved = true;
+      }
+    }
+    return offset;
+  }
+
+  operation_list const* list_;
+  std::vector<int> const* order_;
+  std::vector<int> positions_;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/traced_plan.hpp
+// How a machine with one memory carries out a traced layer: its steps, and where their values lie. Level 1.
+
+namespace stagecraft::operations {
+
+/// A weight's new value, which a forward step writes when it has ended.
+struct weight_update {
+  int weight = 0;
+  int value = 0;  ///< the operation
+};
+
+/// Exists in constant evaluation; `frozen_plan` is what is kept of it.
+struct traced_plan {
+  trace traced;
+  std::vector<int> forward, backward;                  ///< operations in their order
+  std::vector<place> forward_places, backward_places;  ///< of the values of all operations
+  std::vector<weight_update> updates;
+  std::int64_t kept_floats = 0;                                ///< from the forward step to the backward step
+  std::int64_t forward_workspace = 0, backward_workspace = 0;  ///< floats
+  bool backward_reads_input = false;
+
+  /// `wanted`: whether the gradient of an input (then of a weight) is wanted; all are, if it is empty. What is kept
+  /// does not depend on it.
+  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}) : traced(std::move(of)) {
+    if (traced.list.problem.failed() || traced.outputs.empty()) return;
+    if (trains) differentiate(traced);
+    steps const whole(traced, trains);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (!wanted[i] && i < traced.gradients.size()) traced.gradients[i] = -1;
+    steps const smaller(traced, trains);
+    backward = smaller.backward;
+    forward = whole.forward;
+    kept_floats = value_places::kept_floats(traced.list, whole.kept);
+    for (int const id : traced.inputs) backward_reads_input = backward_reads_input || whole.backward_reads(id);
+
+    std::vector<int> results = traced.outputs;
+    for (int const id : forward)
+      if (std::holds_alternative<update>(traced.list.node_of(id).what)) {
+        int const value = traced.list.operand(id, 1);
+        updates.push_back({std::get<weight>(traced.list.node_of(traced.list.operand(id, 0)).what).index, value});
+        results.push_back(value);
+      }
+    value_places const in_forward(traced, forward, results, whole.kept, true);
+    forward_places = in_forward.places;
+    forward_workspace = in_forward.workspace;
+    if (!trains) return;
+    results.clear();
+    for (int const id : traced.gradients)
+      if (id >= 0) results.push_back(id);
+    value_places const in_backward(traced, backward, results, whole.kept, false);
+    backward_places = in_backward.places;
+    backward_workspace = in_backward.workspace;
+  }
+};
+
+/// How long the arrays of a frozen plan are.
+struct plan_sizes {
+  std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, updates = 0, gradients = 0;
+};
+
+/// What `traced_plan` is, without memory of its own to manage: usable as a constexpr variable.
+template <plan_sizes Sizes>
+struct frozen_plan {
+  std::array<node, Sizes.nodes> nodes{};
+  std::array<int, Sizes.operands> operands{};
+  std::array<int, Sizes.forward> forward{};
+  std::array<int, Sizes.backward> backward{};
+  std::array<place, Sizes.nodes> forward_places{};
+  std::array<place, Sizes.backward == 0 ? 0 : Sizes.nodes> backward_places{};
+  std::array<weight_update, Sizes.updates> updates{};
+  std::array<int, Sizes.gradients> gradients{};
+  int output = 0;
+  std::int64_t forward_workspace = 0, backward_workspace = 0;
+
+  constexpr explicit frozen_plan(traced_plan const& from)
+      : output(from.traced.outputs[0]),
+        forward_workspace(from.forward_workspace),
+        backward_workspace(from.backward_workspace) {
+    auto const copy = [](auto const& source, auto& target) {
+      for (std::size_t i = 0; i < target.size(); ++i) target[i] = source[i];
+    };
+    copy(from.traced.list.nodes, nodes);
+    copy(from.traced.list.operands, operands);
+    copy(from.forward, forward);
+    copy(from.backward, backward);
+    copy(from.forward_places, forward_places);
+    copy(from.backward_places, backward_places);
+    copy(from.updates, updates);
+    copy(from.traced.gradients, gradients);
+  }
+};
+
+/// Plans and freezes: `make()` gives a traced_plan in constant evaluation, and is called twice.
+template <class Make>
+constexpr auto freeze_plan(Make) {
+  constexpr plan_sizes sizes = [] {
+    traced_plan const made = Make{}();
+    return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(),
+                      made.forward.size(),           made.backward.size(),
+                      made.updates.size(),           made.traced.gradients.size()};
+  }();
+  return frozen_plan<sizes>(Make{}());
+}
+
+}  // namespace stagecraft::operations
+
 // ---- stagecraft/program/call_needs.hpp
 // What must be kept of a call's tensors until its backward step: the part of a gradient's rule that decides about
 // memory. Level 4.
@@ -10001,10 +12021,27 @@ struct call_needs {
   /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
   /// bits of one that is computed first and added afterwards, whatever the order of steps.
   bool adds_exactly = false;
+  /// Bit i: the forward step of training writes weight i.
+  unsigned updated_weights = 0;
 };
 
-/// A layer of the user's own reads what it says in `backward_uses_input`, `backward_uses_output` and `saved_size(in)`
-/// (floats per sample); all inputs and outputs are kept where it says nothing.
+/// A layer that is written as a `call`: what its operations read and keep.
+template <Layer L>
+  requires detail::HasCall<L>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  bool const trains = mode == execution_mode::training;
+  if (!trains) return {.input = false, .output = false};
+  std::vector<shape> shapes;
+  for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
+  auto traced = detail::trace_layer(layer, shapes, batch, trains);
+  operations::traced_plan const plan(std::move(traced), trains);
+  unsigned updated = 0;
+  for (auto const& [weight, value] : plan.updates) updated |= 1U << weight;
+  return {.input = plan.backward_reads_input, .output = false, .saved = plan.kept_floats, .updated_weights = updated};
+}
+
+/// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and
+/// `saved_size(in)` (floats per sample); all inputs and outputs are kept where it says nothing.
 template <Layer L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   call_needs needs;
@@ -12370,28 +14407,30 @@ using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>
 ///
 /// - `target`: (Rows) class numbers for sparse losses, (Rows, Columns) floats otherwise;
 /// - `prediction`: (Rows, Columns); probabilities, or logits if `Loss.from_logits`;
-/// - `scale`: (Rows). A row with scale 0 (padding) gives 0 and the gradient 0, whatever it holds, NaN included;
+/// - `scale`: (Rows). As in Keras, a row with scale 0 whose loss is NaN gives NaN, since 0 times NaN does;
 /// - `gradient`: (Rows, Columns), written; null if it is not wanted. May be `prediction`;
-/// - `row_loss`: (Rows), the losses without scale (0 for rows with scale 0); null if they are not wanted.
+/// - `row_loss`: (Rows), the losses without scale; null if they are not wanted;
+/// - `valid_rows`: the rows after these only fill the batch. They give 0 and the gradient 0, whatever they hold.
 ///
 /// A class number outside of [0, Columns) makes the loss and the row's gradient NaN. For an output that
 /// comes from softmax or sigmoid, the plan has the loss of the logits carried out, as Keras does: see
 /// program/logits.hpp.
 template <auto Loss, int Rows, int Columns, class Arch = default_architecture>
 inline float loss(target_type<Loss> const* target, float const* prediction, float const* scale, float* gradient,
-                  float* row_loss = nullptr) {
+                  float* row_loss = nullptr, std::int64_t valid_rows = Rows) {
   constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
   double total = 0;
   for (std::int64_t row = 0; row < Rows; ++row) {
     float* const row_gradient = gradient == nullptr ? nullptr : gradient + row * Columns;
     float value = 0;
-    if (scale[row] != 0)
+    if (row < valid_rows) {
       value = loss_row<Loss, Columns, Arch>::evaluate(target + row * target_columns, prediction + row * Columns,
                                                       scale[row], row_gradient);
-    else if (row_gradient != nullptr)
+      total += static_cast<double>(scale[row]) * static_cast<double>(value);
+    } else if (row_gradient != nullptr) {
       for (int column = 0; column < Columns; ++column) row_gradient[column] = 0;
+    }
     if (row_loss != nullptr) row_loss[row] = value;
-    total += static_cast<double>(scale[row]) * static_cast<double>(value);
   }
   return static_cast<float>(total);
 }
@@ -12620,7 +14659,7 @@ struct mean_squared_error {
 
 // ---- stagecraft/metrics/metric_list.hpp
 // The metrics of a training description.
-// Keras counterpart: the `metrics` argument of compile(). Level 2 of the house.
+// Keras counterpart: the arguments `metrics` and `weighted_metrics` of compile(). Level 2 of the house.
 
 namespace stagecraft::metrics {
 
@@ -12633,26 +14672,36 @@ template <class... Given>
 inline constexpr diagnostic wrong_metrics_problem = [] {
   diagnostic problem;
   problem.report(4083,
-                 "the training's metrics are not at most eight values of metrics' classes; write them as "
+                 "the training's metrics are not at most sixteen values of metrics' classes; write them as "
                  ".metrics = {sc::metrics::accuracy{}, sc::metrics::mean_squared_error{}}, without texts");
   return problem;
 }();
 
 }  // namespace detail
 
-/// Up to eight metrics, in the order in which they are reported. Structural, so that it can be part of a template
+/// Up to sixteen metrics, in the order in which they are given. Structural, so that it can be part of a template
 /// argument. Made from one metric or from a braced list: `.metrics = accuracy{}` or
-/// `.metrics = {accuracy{}, top_k_categorical_accuracy{.k = 3}}`.
+/// `.metrics = {accuracy{}, top_k_categorical_accuracy{.k = 3}}`; or by `per_output`, for each output its own.
 struct metric_list {
-  static constexpr int capacity = 8;
+  static constexpr int capacity = 16;
+  /// Outputs that `per_output` takes.
+  static constexpr int entry_capacity = 8;
 
+  // What is not used is zero, which compilers leave out of long names.
   metric items[capacity]{};
   int count = 0;
+  int entries = 0;                       ///< of `per_output`; 0: all metrics are those of every output
+  unsigned char entry_of[capacity]{};    ///< of each metric, if there are entries
+  fixed_name outputs[entry_capacity]{};  ///< of each entry; no name: the output at the entry's place
+  bool is_too_long = false;              ///< E4083 where it meets a model
 
-  constexpr metric_list() = default;
+  constexpr metric_list() { clear(); }
   template <Metric... Metrics>
     requires(sizeof...(Metrics) >= 1 && sizeof...(Metrics) <= capacity)
-  constexpr metric_list(Metrics const&... list) : items{metric(list)...}, count(sizeof...(Metrics)) {}
+  constexpr metric_list(Metrics const&... list) {
+    clear();
+    (append(list), ...);
+  }
 
   /// Anything else, such as "accuracy": E4083.
   template <class... Given>
@@ -12661,12 +14710,34 @@ struct metric_list {
     static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given...>>());
   }
 
+  /// Whether a metric is one of an output's.
+  [[nodiscard]] constexpr bool is_of(int index, int output, std::string_view output_name) const {
+    if (entries == 0) return true;
+    int const entry = entry_of[index];
+    return outputs[entry].empty() ? entry == output : outputs[entry] == output_name;
+  }
+
   [[nodiscard]] constexpr int size() const noexcept { return count; }
   [[nodiscard]] constexpr metric const& operator[](int index) const { return items[index]; }
   [[nodiscard]] constexpr metric const* begin() const noexcept { return items; }
   [[nodiscard]] constexpr metric const* end() const noexcept { return items + count; }
 
   friend constexpr bool operator==(metric_list const&, metric_list const&) = default;
+
+  /// For `per_output`.
+  constexpr void append(metric const& more, int entry = 0) {
+    if (count == capacity) {
+      is_too_long = true;
+      return;
+    }
+    entry_of[count] = static_cast<unsigned char>(entry);
+    items[count++] = more;
+  }
+
+ private:
+  constexpr void clear() {
+    for (auto& item : items) item = {.threshold = 0, .k = 0};
+  }
 };
 
 }  // namespace stagecraft::metrics
@@ -12688,6 +14759,72 @@ struct mse {
 
   friend constexpr bool operator==(mse const&, mse const&) = default;
 };
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/metrics/per_output.hpp
+// Metrics for each output of a model.
+// Keras counterpart: the dictionary or the list of lists that compile() takes as `metrics`. Level 2 of the house.
+
+namespace stagecraft::metrics {
+
+/// What `per_output` takes of an output: one metric, several in braces, or none (`{}`), with the output's name in front
+/// of them or without.
+struct output_metrics {
+  fixed_name output;
+  metric_list list;
+  bool is_given = true;
+
+  constexpr output_metrics() = default;
+  template <Metric... Metrics>
+    requires(sizeof...(Metrics) >= 1 && sizeof...(Metrics) <= metric_list::capacity)
+  constexpr output_metrics(Metrics const&... metric) : list(metric...) {}
+  constexpr output_metrics(char const* name, metric_list const& metrics) : output(name), list(metrics) {}
+
+  /// A text alone, or anything else: E4083.
+  template <class Given>
+    requires(!Metric<Given> && !std::same_as<Given, output_metrics>)
+  constexpr output_metrics(Given const&) {
+    static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given>>());
+  }
+
+  /// An output of which nothing is said.
+  static constexpr output_metrics nothing() {
+    output_metrics result;
+    result.is_given = false;
+    return result;
+  }
+};
+
+/// Metrics for each output of a model: Keras's `{"digit": ["accuracy"], "weight": ["mse", "mae"]}`,
+///
+///     .metrics = sc::metrics::per_output({"digit", accuracy{}}, {"weight", {mse{}, mae{}}})
+///
+/// where outputs that are not named have none; or in the order of the outputs, Keras's `[["accuracy"], ["mse",
+/// "mae"]]`,
+///
+///     .metrics = sc::metrics::per_output(accuracy{}, {mse{}, mae{}})
+///
+/// where `{}` says that an output has none. At most eight outputs and sixteen metrics. Outputs have the names that logs
+/// have: those of their layers, or output_1, output_2 and so on of a model subclass.
+/// Errors: E4026 number of entries; E4027 an output that the model does not have; E4083 anything but metrics.
+constexpr metric_list per_output(output_metrics const& first, output_metrics const& second = output_metrics::nothing(),
+                                 output_metrics const& third = output_metrics::nothing(),
+                                 output_metrics const& fourth = output_metrics::nothing(),
+                                 output_metrics const& fifth = output_metrics::nothing(),
+                                 output_metrics const& sixth = output_metrics::nothing(),
+                                 output_metrics const& seventh = output_metrics::nothing(),
+                                 output_metrics const& eighth = output_metrics::nothing()) {
+  metric_list result;
+  output_metrics const* const all[]{&first, &second, &third, &fourth, &fifth, &sixth, &seventh, &eighth};
+  for (auto const* const each : all) {
+    if (!each->is_given) break;
+    for (auto const& metric : each->list) result.append(metric, result.entries);
+    result.is_too_long |= each->list.is_too_long;
+    result.outputs[result.entries++] = each->output;
+  }
+  return result;
+}
 
 }  // namespace stagecraft::metrics
 
@@ -12943,23 +15080,27 @@ struct output_weights {
 ///         .batch_size = 64};
 ///
 /// Each field can be left out, but C++ demands their order, which is Keras's where Keras has them: `optimizer`, `loss`,
-/// `metrics`, `loss_weights`, `batch_size`, `steps_per_execution`, `pipeline`, `gradient_accumulation`, `num_replicas`,
-/// `cross_replica_reduction`, `replicated_metric_reduction_method`, `infeed_queue`, `outfeed_queue`,
-/// `asynchronous_callbacks`, `dtype_policy`, `seed`, `outputs_are_meant`.
+/// `metrics`, `loss_weights`, `weighted_metrics`, `batch_size`, `steps_per_execution`, `pipeline`,
+/// `gradient_accumulation`, `num_replicas`, `cross_replica_reduction`, `replicated_metric_reduction_method`,
+/// `infeed_queue`, `outfeed_queue`, `asynchronous_callbacks`, `dtype_policy`, `seed`, `outputs_are_meant`.
 ///
-/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4025
-/// losses, metrics, outputs and loss weights; E2020 to E2022, E2024, E2026 gradient accumulation; E2027 to E2039,
-/// E2047, E2048 the other options of pipelines; E2040 to E2043 queues; E2044 to E2046, E2049 replicas and devices.
+/// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4028
+/// losses, metrics, outputs and loss weights; E4029 inputs of another batch size; E2020 to E2022, E2024, E2026 gradient
+/// accumulation; E2027 to E2039, E2047, E2048 the other options of pipelines; E2040 to E2043 queues; E2044 to E2046,
+/// E2049 replicas and devices.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {
   /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
   Optimizer optimizer = {};
   /// One loss for all outputs, or `losses::per_output(...)`.
   Loss loss = {};
-  /// One metric, or several in braces. They are not weighted by sample weights, as Keras's `metrics`.
+  /// One metric, several in braces, or `metrics::per_output(...)`. They are not weighted by sample and class weights.
   stagecraft::metrics::metric_list metrics = {};
   /// The weight of each output's loss in the total, such as `{1, 0.2}`; 1 for all where none is given.
   output_weights loss_weights = {};
+  /// Likewise metrics, but means that are weighted by sample and class weights. Where an output has a metric of that
+  /// name already, it is reported with "weighted_" before it.
+  stagecraft::metrics::metric_list weighted_metrics = {};
   /// Samples per step (per micro-batch, where gradients are accumulated).
   int batch_size = 32;
   /// Steps that run between two looks of the callbacks and of the progress bar.
@@ -13021,6 +15162,7 @@ struct training<Loss, Optimizer> {
   detail::any_argument loss = {};
   stagecraft::metrics::metric_list metrics = {};
   output_weights loss_weights = {};
+  stagecraft::metrics::metric_list weighted_metrics = {};
   int batch_size = 32;
   int steps_per_execution = 1;
   pipelining_options pipeline = {};
@@ -13469,17 +15611,18 @@ struct loss_gradient {
   float* scratch = nullptr;
 };
 
-/// The loss of an output's batch. Its gradient is scaled by `factor`.
+/// The loss of an output's batch, of which `valid_samples` count. Its gradient is scaled by `factor`.
 template <class Shape, auto Training, std::size_t Output, class Arch>
 float loss_step(float const* prediction, void const* targets, float const* scale, loss_gradient const& gradient,
-                float factor) {
+                float factor, int valid_samples) {
   constexpr auto loss = computed_loss_of<typename Shape::shaped_model, Training, Output>;
   constexpr int columns = Shape::output_shape(Output).back();
   constexpr int rows = Shape::batch * Shape::rows_per_sample(Output);
   constexpr auto floats = static_cast<std::int64_t>(rows) * columns;
   float* const written = gradient.scratch != nullptr ? gradient.scratch : gradient.to;
   float const result = kernels::loss<loss, rows, columns, Arch>(
-      static_cast<typename Shape::template target_type<Output> const*>(targets), prediction, scale, written);
+      static_cast<typename Shape::template target_type<Output> const*>(targets), prediction, scale, written, nullptr,
+      std::int64_t{valid_samples} * Shape::rows_per_sample(Output));
   if (written == nullptr) return result;
   if (factor != 1.0F) kernels::scaled_add<false, Arch>(factor, written, written, floats);
   if (gradient.scratch != nullptr) kernels::scaled_add<true, Arch>(1.0F, written, gradient.to, floats);
@@ -17124,6 +19267,12 @@ struct custom_tensors {
 
   constexpr void add_input(int tensor) { inputs[input_count++] = tensor; }
   constexpr void add_output(int tensor) { outputs[output_count++] = tensor; }
+  /// Whether it is read: an output that is read, too, such as a weight that the layer updates, has one place.
+  [[nodiscard]] constexpr bool reads(int tensor) const {
+    for (int i = 0; i < input_count; ++i)
+      if (inputs[i] == tensor) return true;
+    return false;
+  }
 
  private:
   constexpr void add(tile_operation const& operation) {
@@ -17195,6 +19344,9 @@ constexpr void append_custom_forward(lowered_step& step) {
   tensors.add_output(Call::output(step));
   if (Call::trains && Call::planned.needs.saved > 0)
     tensors.add_output(Call::saved(step, 0, Call::planned.needs.saved, dtype::float32));
+  if (Call::trains)
+    for (int i = 0; i < Call::parameter_count; ++i)
+      if ((Call::planned.needs.updated_weights >> i & 1U) != 0) tensors.add_output(Call::stored_weight(step, i));
   detail::append_custom(step, custom_function::forward, tensors, detail::custom_cycles<Call>(false),
                         detail::custom_flops<Call>(false));
 }
@@ -17256,7 +19408,7 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
   for (int i = 0; i < tensors.output_count; ++i) {
     auto const& tensor = step.tensors[tensors.outputs[i]];
     sent += tile_mapping(tensor.elements, tensor.type, target).elements_of(0) * size_of(tensor.type);
-    add_memory(tensor);
+    if (!tensors.reads(tensors.outputs[i])) add_memory(tensor);
   }
   cost.add_exchange(target, received);
   cost.add_compute_set(detail::custom_tile_cycles(step, operation, target));
@@ -19622,7 +21774,7 @@ enum class loss_kind : int {
 };
 
 /// A loss's definition, as an operation carries it: sizes[3] the kind, sizes[4] whether predictions are logits,
-/// scalars[0] the option. (sizes[6] and scalars[1] are those of append_loss.)
+/// scalars[0] the option. (sizes[5], sizes[6] and scalars[1] are those of append_loss.)
 struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
@@ -19787,15 +21939,16 @@ constexpr void append_softmax_gradient(lowered_step& step, int dy, int y, int dx
   operation.sizes[2] = inner;
 }
 
-/// How a loss's gradient is scaled, besides by the rows' scales.
+/// How a loss's gradient is scaled, besides by the rows' scales, and which rows count.
 struct loss_scale {
   float factor = 1;
-  bool running_mean = false;  ///< and divided by the number of micro-batches of this weight update so far
+  bool running_mean = false;         ///< and divided by the number of micro-batches of this weight update so far
+  std::int64_t rows_per_sample = 0;  ///< of which those of valid samples count; 0: all rows do
 };
 
 /// loss = the sum over rows of scale * loss(row), one number, and, unless `gradient` is -1, the gradient of that by the
 /// prediction. prediction (rows, columns); targets (rows) class numbers for sparse losses, else (rows, columns);
-/// scales (rows), where 0 makes a row count for nothing. Definitions as in kernels/loss.hpp.
+/// scales (rows). Definitions as in kernels/loss.hpp.
 template <class Loss>
 constexpr void append_loss(lowered_step& step, Loss const& loss, int prediction, int targets, int scales, int result,
                            int gradient, std::int64_t rows, std::int64_t columns, loss_scale const& scale = {}) {
@@ -19806,6 +21959,7 @@ constexpr void append_loss(lowered_step& step, Loss const& loss, int prediction,
   operation.sizes[0] = rows;
   operation.sizes[1] = columns;
   operation.sizes[2] = 1;
+  operation.sizes[5] = scale.rows_per_sample;
   operation.sizes[6] = scale.running_mean ? 1 : 0;
   operation.scalars[1] = scale.factor;
   loss_rule(loss).write_to(operation);
@@ -20368,6 +22522,7 @@ constexpr lowered_step lower_loss() {
     if (options.reduction_method == gradient_accumulation_reduction_method::mean)
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
+    scale.rows_per_sample = output_shape.size() / columns;
     append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
     if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
   }
@@ -21336,7 +23491,7 @@ constexpr checked_options options_to_check() {
           .pipelined = is_pipelined<M>,
           .gives_gradient_accumulation = Training.gradient_accumulation.given(),
           .steps_per_execution = Training.steps_per_execution,
-          .metrics = Training.metrics.size()};
+          .metrics = Training.metrics.size() + Training.weighted_metrics.size()};
 }
 
 /// Rules of schedules that do not look at the number of micro-batches.
@@ -23831,9 +25986,10 @@ namespace stagecraft {
 
 template <tensor_operator Operator>
 struct lowering<layers::tf_op_lambda<Operator>> {
+  static constexpr bool is_product = Operator == tensor_operator::multiply || Operator == tensor_operator::negative;
   static constexpr map_function function = Operator == tensor_operator::add        ? map_function::add
                                            : Operator == tensor_operator::subtract ? map_function::subtract
-                                           : Operator == tensor_operator::multiply ? map_function::multiply
+                                           : is_product                            ? map_function::multiply
                                                                                    : map_function::divide;
 
   template <class Call>
@@ -23851,7 +26007,7 @@ struct lowering<layers::tf_op_lambda<Operator>> {
       } else if constexpr (Operator == tensor_operator::subtract) {
         if (is_left) append_map(step, map_function::scale, y, {{x}}, {-1});
         append_map(step, map_function::offset, y, {{is_left ? y : x}}, {is_left ? number : -number});
-      } else if constexpr (Operator == tensor_operator::multiply || !is_left) {
+      } else if constexpr (is_product || !is_left) {
         append_map(step, map_function::scale, y, {{x}}, {factor_of_number<Call>()});
       } else {
         append_map(step, map_function::divide, y, {{append_number<Call>(step)}, {x}});
@@ -23868,7 +26024,7 @@ struct lowering<layers::tf_op_lambda<Operator>> {
       if constexpr (Operator == tensor_operator::add || Operator == tensor_operator::subtract) {
         bool const is_negative = Operator == tensor_operator::subtract && !is_left;
         detail::append_scaled_gradient<Call>(step, input, is_negative ? -1.0F : 1.0F);
-      } else if (has_number && (Operator == tensor_operator::multiply || is_left)) {
+      } else if (has_number && (is_product || is_left)) {
         detail::append_scaled_gradient<Call>(step, input, factor_of_number<Call>());
       } else {
         append_product_gradient<Call>(step, input, is_left);
@@ -25618,6 +27774,990 @@ namespace stagecraft::detail {
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/kernels/broadcast.hpp
+// Rows of elementwise results whose operands may be single numbers, and their gradients: what merging layers and
+// operators do where shapes differ. Keras counterpart: broadcasting in tf.keras.layers.Add and its like. Level 4.
+
+namespace stagecraft::kernels {
+
+/// What a row reads of an operand: elements beside each other, or one for all.
+struct row_operand {
+  float const* values = nullptr;
+  bool single = false;
+};
+
+namespace detail {
+
+/// The first `count` floats at p; the other lanes repeat the first, so that no operation on them raises a
+/// floating-point exception of its own, such as that of 0 / 0.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> load_repeating(float const* p, int count) {
+  alignas(64) float values[lanes<Arch>];
+  for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = p[lane < count ? lane : 0];
+  return batch<Arch>::load_aligned(values);
+}
+
+/// each(i, count, load) for all batches of a row, where load(operand) reads the operand's batch from i on.
+template <class Arch, class Each>
+inline void for_each_batch(row_operand const* operands, std::int64_t n, Each const& each) {
+  for (std::int64_t i = 0; i < n; i += lanes<Arch>) {
+    int const count = n - i < lanes<Arch> ? static_cast<int>(n - i) : lanes<Arch>;
+    each(i, count, [=](int operand) {
+      auto const& from = operands[operand];
+      if (from.single) return batch<Arch>(*from.values);
+      return count == lanes<Arch> ? batch<Arch>::load_unaligned(from.values + i)
+                                  : load_repeating<Arch>(from.values + i, count);
+    });
+  }
+}
+
+}  // namespace detail
+
+/// y = Rule of the operands.
+template <class Rule, class Arch>
+inline void broadcast_row(row_operand const* operands, int count, float* y, std::int64_t n) {
+  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
+    store_first<Arch>(Rule::template value<batch<Arch>>(count, load), y + i, valid);
+  });
+}
+
+/// The gradient of operand number `which`, element by element: dx = or dx += it.
+template <class Rule, class Arch>
+inline void broadcast_gradient_row(row_operand const* operands, int count, int which, float const* dy, float* dx,
+                                   bool adds, std::int64_t n) {
+  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
+    auto slope = Rule::template gradient<batch<Arch>>(count, which, detail::load_repeating<Arch>(dy + i, valid), load);
+    if (adds) slope = slope + load_first<Arch>(dx + i, valid);
+    store_first<Arch>(slope, dx + i, valid);
+  });
+}
+
+/// The sum of these gradients over a row, for an operand that is one for all.
+template <class Rule, class Arch>
+[[nodiscard]] inline float broadcast_gradient_sum(row_operand const* operands, int count, int which, float const* dy,
+                                                  std::int64_t n) {
+  batch<Arch> sum(0.0F);
+  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
+    auto const given = detail::load_repeating<Arch>(dy + i, valid);
+    auto const slope = Rule::template gradient<batch<Arch>>(count, which, given, load);
+    // What fills the last batch is no part of the sum.
+    alignas(64) float parts[lanes<Arch>];
+    store_first<Arch>(slope, parts, valid);
+    sum = sum + load_first<Arch>(parts, valid);
+  });
+  return horizontal_sum<Arch>(sum);
+}
+
+/// How results and gradients follow from the operands, for `broadcast_row` and its like; V is a batch of numbers.
+struct broadcast_add {
+  template <class V>
+  static V value(int count, auto const& load) {
+    V sum = load(0);
+    for (int i = 1; i < count; ++i) sum = sum + load(i);
+    return sum;
+  }
+  template <class V>
+  static V gradient(int, int, V const& dy, auto const&) {
+    return dy;
+  }
+};
+
+struct broadcast_subtract {
+  template <class V>
+  static V value(int, auto const& load) {
+    return load(0) - load(1);
+  }
+  template <class V>
+  static V gradient(int, int which, V const& dy, auto const&) {
+    return which == 0 ? dy : -dy;
+  }
+};
+
+struct broadcast_average {
+  template <class V>
+  static V value(int count, auto const& load) {
+    return broadcast_add::value<V>(count, load) * V(1.0F / static_cast<float>(count));
+  }
+  template <class V>
+  static V gradient(int count, int, V const& dy, auto const&) {
+    return dy * V(1.0F / static_cast<float>(count));
+  }
+};
+
+struct broadcast_multiply {
+  template <class V>
+  static V value(int count, auto const& load) {
+    V product = load(0);
+    for (int i = 1; i < count; ++i) product = product * load(i);
+    return product;
+  }
+  template <class V>
+  static V gradient(int count, int which, V const& dy, auto const& load) {
+    V product = dy;
+    for (int i = 0; i < count; ++i)
+      if (i != which) product = product * load(i);
+    return product;
+  }
+};
+
+struct broadcast_divide {
+  template <class V>
+  static V value(int, auto const& load) {
+    return load(0) / load(1);
+  }
+  /// TensorFlow's: dy / b, and dy * (-a / b / b).
+  template <class V>
+  static V gradient(int, int which, V const& dy, auto const& load) {
+    if (which == 0) return dy / load(1);
+    return dy * (-load(0) / load(1) / load(1));
+  }
+};
+
+/// The largest, not a number if one is not; of equal ones, the first gets the gradient.
+struct broadcast_maximum {
+  template <class V>
+  static V value(int count, auto const& load) {
+    V largest = load(0);
+    for (int i = 1; i < count; ++i) {
+      V const next = load(i);
+      largest = xsimd::select(xsimd::isnan(next), next, at_least(largest, next));
+    }
+    return largest;
+  }
+  template <class V>
+  static V gradient(int count, int which, V const& dy, auto const& load) {
+    V const own = load(which);
+    V result = dy;
+    for (int i = 0; i < count; ++i) {
+      if (i == which) continue;
+      V const other = load(i);
+      result = i < which ? xsimd::select(other >= own, V(0.0F), result) : xsimd::select(own >= other, result, V(0.0F));
+    }
+    return result;
+  }
+};
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/strided.hpp
+// Walks through several arrays of up to eight axes at once, row by row, where each array has strides of its own.
+// Level 4.
+
+namespace stagecraft::kernels {
+
+/// Lengths of axes, and for each of `Arrays` arrays the floats from one place of an axis to the next; 0 repeats.
+template <int Arrays>
+class strided_axes {
+ public:
+  static constexpr int most_axes = 8;
+  using offsets = std::array<std::int64_t, Arrays>;
+
+  /// A further axis, inside the ones before. Axes that all arrays run through as if they were one become one.
+  constexpr void add(std::int64_t length, offsets const& strides) {
+    if (length == 1) return;
+    if (count_ > 0) {
+      bool is_one = true;
+      for (std::size_t i = 0; i < Arrays; ++i) is_one = is_one && strides_[top()][i] == strides[i] * length;
+      if (is_one) {
+        lengths_[top()] *= length;
+        strides_[top()] = strides;
+        return;
+      }
+    }
+    lengths_[static_cast<std::size_t>(count_)] = length;
+    strides_[static_cast<std::size_t>(count_++)] = strides;
+  }
+
+  /// Of the innermost axis, which is a row: its length, and its strides.
+  [[nodiscard]] std::int64_t row_length() const { return count_ > 0 ? lengths_[top()] : 1; }
+  [[nodiscard]] offsets row_strides() const { return count_ > 0 ? strides_[top()] : offsets{}; }
+
+  /// Calls `f(offsets)` with where each row begins in each array, in order.
+  template <class F>
+  void for_each_row(F const& f) const {
+    std::array<std::int64_t, most_axes> index{};
+    offsets place{};
+    while (true) {
+      f(place);
+      int axis = count_ - 2;
+      for (; axis >= 0; --axis) {
+        auto const a = static_cast<std::size_t>(axis);
+        for (std::size_t i = 0; i < Arrays; ++i) place[i] += strides_[a][i];
+        if (++index[a] < lengths_[a]) break;
+        for (std::size_t i = 0; i < Arrays; ++i) place[i] -= strides_[a][i] * lengths_[a];
+        index[a] = 0;
+      }
+      if (axis < 0) return;
+    }
+  }
+
+ private:
+  [[nodiscard]] constexpr std::size_t top() const { return static_cast<std::size_t>(count_ - 1); }
+
+  std::array<std::int64_t, most_axes> lengths_{};
+  std::array<offsets, most_axes> strides_{};
+  int count_ = 0;
+};
+
+/// Copies rows: array 0 is written, array 1 read.
+inline void copy_strided(strided_axes<2> const& axes, float* y, float const* x) {
+  auto const length = axes.row_length();
+  auto const strides = axes.row_strides();
+  axes.for_each_row([&](auto const& at) {
+    float* const to = y + at[0];
+    float const* const from = x + at[1];
+    if (strides[0] == 1 && strides[1] == 1)
+      for (std::int64_t i = 0; i < length; ++i) to[i] = from[i];
+    else
+      for (std::int64_t i = 0; i < length; ++i) to[i * strides[0]] = from[i * strides[1]];
+  });
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/map.hpp
+// Functions of one, two or three numbers over whole arrays, with broadcasting. Level 4.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// y = f(load) for all rows; array 0 is y.
+template <class Arch, class F>
+inline void map_rows(strided_axes<4> const& axes, float* y, std::array<float const*, 3> const& x, F const& f) {
+  auto const length = axes.row_length();
+  auto const strides = axes.row_strides();
+  axes.for_each_row([&](auto const& at) {
+    row_operand const operands[3]{
+        {x[0] + at[1], strides[1] == 0}, {x[1] + at[2], strides[2] == 0}, {x[2] + at[3], strides[3] == 0}};
+    float* const to = y + at[0];
+    for_each_batch<Arch>(operands, length, [&](std::int64_t i, int valid, auto const& load) {
+      store_first<Arch>(f(load), to + i, valid);
+    });
+  });
+}
+
+/// A function of the C library, lane by lane.
+template <class Arch, class F>
+[[nodiscard]] inline batch<Arch> each_lane(batch<Arch> const& a, batch<Arch> const& b, F const& f) {
+  alignas(64) float x[lanes<Arch>], y[lanes<Arch>];
+  a.store_aligned(x);
+  b.store_aligned(y);
+  for (int lane = 0; lane < lanes<Arch>; ++lane) x[lane] = f(x[lane], y[lane]);
+  return batch<Arch>::load_aligned(x);
+}
+
+}  // namespace detail
+
+/// y = apply(x...) at each place. Array 0 of `axes` is y, the others are the operands; those that the function does not
+/// have may be anything that can be read.
+template <class Arch = default_architecture>
+inline void map_function(operations::function apply, strided_axes<4> const& axes, float* y,
+                         std::array<float const*, 3> const& x) {
+  using operations::function;
+  using value = batch<Arch>;
+  auto const rows = [&](auto const& f) { detail::map_rows<Arch>(axes, y, x, f); };
+  auto const indicator = [](auto const& condition) { return xsimd::select(condition, value(1.0F), value(0.0F)); };
+  switch (apply) {
+    case function::identity: return rows([](auto const& in) { return in(0); });
+    case function::negative: return rows([](auto const& in) { return -in(0); });
+    case function::absolute: return rows([](auto const& in) { return xsimd::abs(in(0)); });
+    case function::sign:
+      return rows([&](auto const& in) {
+        value const a = in(0), zero(0.0F);
+        return indicator(a > zero) - indicator(a < zero);
+      });
+    case function::floor: return rows([](auto const& in) { return xsimd::floor(in(0)); });
+    case function::exp: return rows([](auto const& in) { return exp<Arch>(in(0)); });
+    case function::log: return rows([](auto const& in) { return log<Arch>(in(0)); });
+    case function::sqrt: return rows([](auto const& in) { return xsimd::sqrt(in(0)); });
+    case function::rsqrt: return rows([](auto const& in) { return value(1.0F) / xsimd::sqrt(in(0)); });
+    case function::sin:
+      return rows([](auto const& in) {
+        value const a = in(0);
+        return detail::each_lane<Arch>(a, a, [](float x0, float) { return std::sin(x0); });
+      });
+    case function::cos:
+      return rows([](auto const& in) {
+        value const a = in(0);
+        return detail::each_lane<Arch>(a, a, [](float x0, float) { return std::cos(x0); });
+      });
+    case function::tanh: return rows([](auto const& in) { return tanh<Arch>(in(0)); });
+    case function::sigmoid: return rows([](auto const& in) { return sigmoid<Arch>(in(0)); });
+    case function::erf: return rows([](auto const& in) { return erf<Arch>(in(0)); });
+    case function::add: return rows([](auto const& in) { return in(0) + in(1); });
+    case function::subtract: return rows([](auto const& in) { return in(0) - in(1); });
+    case function::multiply: return rows([](auto const& in) { return in(0) * in(1); });
+    case function::divide: return rows([](auto const& in) { return in(0) / in(1); });
+    case function::power:
+      return rows([](auto const& in) {
+        return detail::each_lane<Arch>(in(0), in(1), [](float x0, float x1) { return std::pow(x0, x1); });
+      });
+    case function::maximum: return rows([](auto const& in) { return at_least(in(0), in(1)); });
+    case function::minimum: return rows([](auto const& in) { return at_most(in(0), in(1)); });
+    case function::less: return rows([&](auto const& in) { return indicator(in(0) < in(1)); });
+    case function::less_equal: return rows([&](auto const& in) { return indicator(in(0) <= in(1)); });
+    case function::equal: return rows([&](auto const& in) { return indicator(in(0) == in(1)); });
+    case function::select:
+      return rows([](auto const& in) { return xsimd::select(in(0) != value(0.0F), in(1), in(2)); });
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/product.hpp
+// Products of row-major matrices whose sizes are known at run time only. Level 4.
+
+namespace stagecraft::kernels {
+
+/// Sizes of a product, and how its operands lie: y (rows x columns) = a (rows x inner) b (inner x columns).
+struct product_shape {
+  int rows = 0, inner = 0, columns = 0;
+  bool transpose_a = false;  ///< a lies as inner x rows
+  bool transpose_b = false;  ///< b lies as columns x inner
+
+  /// Floats of workspace.
+  [[nodiscard]] constexpr std::int64_t workspace() const {
+    return transpose_b ? static_cast<std::int64_t>(inner) * columns : 0;
+  }
+};
+
+namespace detail {
+
+/// Rows x Vectors registers of y, from its column `column` on.
+template <int Rows, int Vectors, class Arch>
+inline void product_tile(product_shape const& shape, float const* a, float const* b, float* y, int column) {
+  using value = batch<Arch>;
+  constexpr int width = lanes<Arch>;
+  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner, inner_step = shape.transpose_a ? shape.rows : 1;
+  int const rest = shape.columns - column - (Vectors - 1) * width;
+  value sums[Rows][Vectors];
+  for (auto& row : sums)
+    for (auto& sum : row) sum = value(0.0F);
+  for (int k = 0; k < shape.inner; ++k) {
+    float const* const from = b + static_cast<std::int64_t>(k) * shape.columns + column;
+    value right[Vectors];
+    for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
+    right[Vectors - 1] = rest >= width ? value::load_unaligned(from + (Vectors - 1) * width)
+                                       : load_first<Arch>(from + (Vectors - 1) * width, rest);
+    for (int r = 0; r < Rows; ++r) {
+      value const left(a[r * row_step + k * inner_step]);
+      for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    float* const to = y + static_cast<std::int64_t>(r) * shape.columns + column;
+    for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(to + v * width);
+    store_first<Arch>(sums[r][Vectors - 1], to + (Vectors - 1) * width, rest < width ? rest : width);
+  }
+}
+
+template <int Rows, class Arch>
+inline void product_rows(product_shape const& shape, float const* a, float const* b, float* y) {
+  constexpr int width = lanes<Arch>;
+  int column = 0;
+  for (; column + width < shape.columns; column += 2 * width) product_tile<Rows, 2, Arch>(shape, a, b, y, column);
+  if (column < shape.columns) product_tile<Rows, 1, Arch>(shape, a, b, y, column);
+}
+
+}  // namespace detail
+
+/// y = a b. `workspace` holds `shape.workspace()` floats. The sums of an element are one after the other.
+template <class Arch = default_architecture>
+inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace) {
+  if (shape.transpose_b) {
+    for (int k = 0; k < shape.inner; ++k)
+      for (int n = 0; n < shape.columns; ++n)
+        workspace[static_cast<std::int64_t>(k) * shape.columns + n] = b[static_cast<std::int64_t>(n) * shape.inner + k];
+    b = workspace;
+  }
+  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner;
+  int row = 0;
+  for (; row + 6 <= shape.rows; row += 6)
+    detail::product_rows<6, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
+  for (; row + 2 <= shape.rows; row += 2)
+    detail::product_rows<2, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
+  if (row < shape.rows)
+    detail::product_rows<1, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/reduce.hpp
+// Sums and maxima along any axes. The order of additions depends on the shape and the registers' width alone. Level 4.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// One number of a row of n.
+template <class Arch, class Combine, class Join>
+[[nodiscard]] inline float reduce_row(float const* x, std::int64_t n, float neutral, Combine const& combine,
+                                      Join const& join) {
+  using value = batch<Arch>;
+  constexpr int width = lanes<Arch>;
+  value sums[4]{value(neutral), value(neutral), value(neutral), value(neutral)};
+  std::int64_t i = 0;
+  for (; i + 4 * width <= n; i += 4 * width)
+    for (int k = 0; k < 4; ++k) sums[k] = combine(sums[k], value::load_unaligned(x + i + k * width));
+  for (; i + width <= n; i += width) sums[0] = combine(sums[0], value::load_unaligned(x + i));
+  float result = join(combine(combine(sums[0], sums[1]), combine(sums[2], sums[3])));
+  for (; i < n; ++i) {
+    value const one(x[i]), both(result);
+    result = combine(both, one).get(0);
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along what is reduced; array 1 is x. y has
+/// `results` elements.
+template <class Arch = default_architecture>
+inline void reduce_axes(operations::reduction by, strided_axes<2> const& axes, float* y, std::int64_t results,
+                        float const* x) {
+  using value = batch<Arch>;
+  bool const adds = by == operations::reduction::sum;
+  float const neutral = adds ? 0.0F : -std::numeric_limits<float>::infinity();
+  fill<Arch>(y, neutral, results);
+  auto const run = [&](auto const& combine, auto const& join) {
+    auto const length = axes.row_length();
+    bool const into_one = axes.row_strides()[0] == 0;
+    axes.for_each_row([&](auto const& at) {
+      float* const to = y + at[0];
+      float const* const from = x + at[1];
+      if (into_one)
+        *to = combine(value(*to), value(detail::reduce_row<Arch>(from, length, neutral, combine, join))).get(0);
+      else
+        transform<Arch>(length, combine, to, static_cast<float const*>(to), from);
+    });
+  };
+  if (adds)
+    run([](value const& a, value const& b) { return a + b; }, [](value const& a) { return horizontal_sum<Arch>(a); });
+  else
+    run([](value const& a, value const& b) { return at_least(a, b); },
+        [](value const& a) { return horizontal_max<Arch>(a); });
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/windows.hpp
+// Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
+// registers: what a layer of one's own gets. The layers of the library have faster ones. Level 4.
+
+namespace stagecraft::kernels {
+
+/// Images (batch, places..., channels) and their windows (batch, windows..., channels).
+struct window_walk {
+  operations::windows windows;
+  operations::extents image, output;
+
+  /// Calls `f(image offset, output offset, place of the window)` in pixels, for each place of each window that is not
+  /// padding. The offsets count pixels.
+  template <class F>
+  void for_each(F const& f) const {
+    // As three axes, of which the first may be 1 long.
+    int length[3]{1, 1, 1}, count[3]{1, 1, 1};
+    operations::window along[3]{};
+    for (int i = 0; i < windows.count; ++i) {
+      int const axis = 3 - windows.count + i;
+      along[axis] = windows[i];
+      length[axis] = image[i + 1];
+      count[axis] = output[i + 1];
+    }
+    std::int64_t out = 0;
+    for (int b = 0; b < image[0]; ++b)
+      for (int p = 0; p < count[0]; ++p)
+        for (int q = 0; q < count[1]; ++q)
+          for (int r = 0; r < count[2]; ++r, ++out) {
+            std::int64_t tap = 0;
+            for (int i = 0; i < along[0].size; ++i)
+              for (int j = 0; j < along[1].size; ++j)
+                for (int k = 0; k < along[2].size; ++k, ++tap) {
+                  int const at[3]{p * along[0].stride + i * along[0].dilation - along[0].before,
+                                  q * along[1].stride + j * along[1].dilation - along[1].before,
+                                  r * along[2].stride + k * along[2].dilation - along[2].before};
+                  if (at[0] < 0 || at[0] >= length[0] || at[1] < 0 || at[1] >= length[1] || at[2] < 0 ||
+                      at[2] >= length[2])
+                    continue;
+                  f(((static_cast<std::int64_t>(b) * length[0] + at[0]) * length[1] + at[1]) * length[2] + at[2], out,
+                    tap);
+                }
+          }
+  }
+};
+
+/// Which of a convolution's three tensors is computed from the two others.
+enum class convolution_part : unsigned char { output, input, filter };
+
+/// Adds to the tensor that is computed: x (batch, places..., channels), w (window..., channels / groups, filters),
+/// y (batch, windows..., filters).
+template <class Arch = default_architecture>
+inline void convolve_windows(convolution_part part, window_walk const& walk, int groups, float* x, float* w, float* y) {
+  using value = batch<Arch>;
+  int const channels = walk.image[-1] / groups, all_filters = walk.output[-1], filters = all_filters / groups;
+  auto const add = [](float factor, float const* from, float* to, int n) {
+    transform<Arch>(
+        n, [factor](value const& a, value const& sum) { return fused_multiply_add(value(factor), a, sum); }, to, from,
+        static_cast<float const*>(to));
+  };
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t tap) {
+    for (int g = 0; g < groups; ++g) {
+      float* const row = y + output * all_filters + g * filters;
+      for (int c = 0; c < channels; ++c) {
+        float* const pixel = x + image * walk.image[-1] + g * channels + c;
+        float* const weights = w + (tap * channels + c) * all_filters + g * filters;
+        if (part == convolution_part::output) {
+          add(*pixel, weights, row, filters);
+        } else if (part == convolution_part::filter) {
+          add(*pixel, row, weights, filters);
+        } else {
+          float sum = 0;
+          for (int n = 0; n < filters; ++n) sum += weights[n] * row[n];
+          *pixel += sum;
+        }
+      }
+    }
+  });
+}
+
+/// y = the largest or the mean of each window, for each channel. Padding counts in neither.
+inline void pool_windows(bool is_max, window_walk const& walk, float const* x, float* y) {
+  int const channels = walk.output[-1];
+  std::int64_t const size = walk.output.size();
+  for (std::int64_t i = 0; i < size; ++i) y[i] = is_max ? -std::numeric_limits<float>::infinity() : 0.0F;
+  std::int64_t filled = -1;
+  int count = 0;
+  auto const finish = [&] {
+    if (filled >= 0 && !is_max)
+      for (int c = 0; c < channels; ++c) y[filled * channels + c] /= static_cast<float>(count);
+    count = 0;
+  };
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
+    if (output != filled) finish();
+    filled = output;
+    ++count;
+    for (int c = 0; c < channels; ++c) {
+      float const value = x[image * channels + c];
+      float& result = y[output * channels + c];
+      result = is_max ? (value > result || value != value ? value : result) : result + value;
+    }
+  });
+  finish();
+}
+
+/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
+/// many floats as y has.
+inline void pool_windows_gradient(bool is_max, window_walk const& walk, float const* x, float const* y, float const* dy,
+                                  float* dx, float* given) {
+  int const channels = walk.output[-1];
+  std::int64_t const size = walk.image.size(), outputs = walk.output.size();
+  for (std::int64_t i = 0; i < size; ++i) dx[i] = 0;
+  for (std::int64_t i = 0; i < outputs; ++i) given[i] = 0;
+  if (!is_max) walk.for_each([&](std::int64_t, std::int64_t output, std::int64_t) { given[output * channels] += 1; });
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
+    for (int c = 0; c < channels; ++c) {
+      auto const from = output * channels + c, to = image * channels + c;
+      if (!is_max) {
+        dx[to] += dy[from] / given[output * channels];
+      } else if (given[from] == 0 && x[to] == y[from]) {
+        dx[to] += dy[from];
+        given[from] = 1;
+      }
+    }
+  });
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/execution/traced/list_runner.hpp
+// Carries out a list of operations on floats in memory, one after the other. It is compiled once, whatever the lists
+// are: choosing an operation costs little beside its loop. Level 5.
+
+namespace stagecraft {
+
+/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies.
+template <class Arch>
+class list_runner {
+ public:
+  using node = operations::node;
+  using extents = operations::extents;
+
+  /// `workspace`: floats that no value uses, as `workspace_of` says. `seed` and `stream` are those of the call.
+  list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
+              float* workspace, std::uint64_t seed, std::uint64_t stream)
+      : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
+
+  void run(std::span<int const> order) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      id_ = order[i];
+      position_ = i;
+      jump_ = i;
+      std::visit([&](auto const& what) { step(what); }, here().what);
+      i = jump_;
+    }
+  }
+
+  /// Floats of workspace for one operation.
+  [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
+    using namespace operations;
+    if (auto const* what = std::get_if<operations::product>(&of.what)) {
+      kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
+                                         what->transpose_b};
+      return shape.workspace();
+    }
+    if (std::holds_alternative<pooling_gradient>(of.what)) return first.size();  // more than the windows
+    return 0;
+  }
+
+ private:
+  [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
+  [[nodiscard]] extents const& shape() const { return here().shape; }
+  [[nodiscard]] float* y() const { return memory_[at(id_)]; }
+  [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
+  [[nodiscard]] float* x(int index) const { return memory_[at(read(index))]; }
+  [[nodiscard]] extents const& shape_of(int index) const { return nodes_[at(read(index))].shape; }
+  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  static std::int64_t size(extents const& shape) { return shape.size(); }
+
+  /// Floats from one place of an axis to the next.
+  static std::int64_t stride(extents const& shape, int axis) {
+    std::int64_t product = 1;
+    for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
+    return product;
+  }
+  /// The same in a wider result, where an operand that is 1 long repeats.
+  static std::int64_t repeating_stride(extents const& shape, int axis, int rank) {
+    int const own = axis - (rank - shape.rank);
+    return own < 0 || shape.lengths[own] == 1 ? 0 : stride(shape, own);
+  }
+  void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
+  static void copy(float const* from, float* to, std::int64_t floats) {
+    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
+  }
+
+  void step(operations::input const&) {}
+  void step(operations::weight const&) {}
+  void step(operations::composite const&) {}
+  void step(operations::reshape const&) {}
+  void step(operations::update const&) {}  // the layer's, when the step has ended
+  void step(operations::last const&) {}
+  void step(operations::constant const& what) { *y() = what.value; }
+  void step(operations::iota const& what) {
+    std::int64_t const inner = stride(shape(), what.axis), length = shape()[what.axis];
+    for (std::int64_t i = 0; i < size(shape()); ++i) y()[i] = static_cast<float>(i / inner % length);
+  }
+  void step(operations::random const& what) {
+    kernels::random_key const key(seed_, stream_);
+    auto const first = static_cast<std::uint64_t>(id_ + 1) << 36U;  // of this operation alone
+    if (what.distribution == operations::random_distribution::uniform)
+      return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, first);
+    for (std::int64_t i = 0; i < size(shape()); ++i) {  // Box and Muller's
+      auto const counter = first + 2 * static_cast<std::uint64_t>(i);
+      float const u = kernels::random_uniform(key, counter), v = kernels::random_uniform(key, counter + 1);
+      y()[i] = std::sqrt(-2.0F * std::log(1.0F - u)) * std::cos(6.28318531F * v);
+    }
+  }
+  void step(operations::map const& what) {
+    if (what.apply == operations::function::identity) return;
+    kernels::strided_axes<4> axes;
+    int const operands = here().operand_count, rank = shape().rank;
+    for (int axis = 0; axis < rank; ++axis) {
+      std::array<std::int64_t, 4> strides{stride(shape(), axis)};
+      for (int i = 0; i < 3; ++i) strides[at(i + 1)] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
+      axes.add(shape()[axis], strides);
+    }
+    kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
+  }
+  void step(operations::reduce const& what) {
+    kernels::strided_axes<2> axes;
+    for (int axis = 0; axis < shape().rank; ++axis)
+      axes.add(shape_of(0)[axis], {what.has(axis) ? 0 : stride(shape(), axis), stride(shape_of(0), axis)});
+    kernels::reduce_axes<Arch>(what.by, axes, y(), size(shape()), x(0));
+  }
+  void step(operations::product const& what) {
+    extents const &a = shape_of(0), &b = shape_of(1);
+    kernels::product_shape const one{shape()[-2], what.inner(a), shape()[-1], what.transpose_a, what.transpose_b};
+    kernels::strided_axes<3> places;
+    int const rank = shape().rank;
+    for (int axis = 0; axis + 2 < rank; ++axis)
+      places.add(shape()[axis],
+                 {stride(shape(), axis), repeating_stride(a, axis, rank), repeating_stride(b, axis, rank)});
+    auto const length = places.row_length();
+    auto const strides = places.row_strides();
+    places.for_each_row([&](auto const& begin) {
+      for (std::int64_t i = 0; i < length; ++i)
+        kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
+                               y() + begin[0] + i * strides[0], workspace_);
+    });
+  }
+  void step(operations::convolution const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::output, {what.windows, shape_of(0), shape()},
+                                    what.groups, x(0), x(1), y());
+  }
+  void step(operations::convolution_input_gradient const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::input, {what.windows, shape(), shape_of(0)}, what.groups,
+                                    y(), x(1), x(0));
+  }
+  void step(operations::convolution_filter_gradient const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::filter, {what.windows, shape_of(0), shape_of(1)},
+                                    what.groups, x(0), y(), x(1));
+  }
+  void step(operations::pooling const& what) {
+    kernels::pool_windows(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0), y());
+  }
+  void step(operations::pooling_gradient const& what) {
+    kernels::pool_windows_gradient(what.kind == operations::pooling_kind::max, {what.windows, shape(), shape_of(1)},
+                                   x(0), x(1), x(2), y(), workspace_);
+  }
+
+  // Movement.
+  void step(operations::broadcast const&) {
+    kernels::strided_axes<2> axes;
+    int const rank = shape().rank;
+    for (int axis = 0; axis < rank; ++axis)
+      axes.add(shape()[axis], {stride(shape(), axis), repeating_stride(shape_of(0), axis, rank)});
+    kernels::copy_strided(axes, y(), x(0));
+  }
+  void step(operations::transpose const& what) {
+    kernels::strided_axes<2> axes;
+    for (int axis = 0; axis < shape().rank; ++axis)
+      axes.add(shape()[axis], {stride(shape(), axis), stride(shape_of(0), what.order[axis])});
+    kernels::copy_strided(axes, y(), x(0));
+  }
+  /// Copies between a tensor and every `step`-th place of a longer axis of another.
+  enum class direction : unsigned char { from_wide, to_wide };
+  void move_along(direction to, extents const& narrow, float* narrow_at, extents const& wide, float* wide_at, int axis,
+                  int begin, int step) {
+    bool const reads_wide = to == direction::from_wide;
+    kernels::strided_axes<2> axes;
+    for (int i = 0; i < narrow.rank; ++i) {
+      std::int64_t const own = stride(narrow, i), other = stride(wide, i) * (i == axis ? step : 1);
+      axes.add(narrow[i], {reads_wide ? own : other, reads_wide ? other : own});
+    }
+    wide_at += begin * stride(wide, axis);
+    kernels::copy_strided(axes, reads_wide ? narrow_at : wide_at, reads_wide ? wide_at : narrow_at);
+  }
+  void step(operations::slice const& what) {
+    move_along(direction::from_wide, shape(), y(), shape_of(0), x(0), what.axis, what.begin, what.step);
+  }
+  void step(operations::pad const& what) {
+    clear();
+    move_along(direction::to_wide, shape_of(0), x(0), shape(), y(), what.axis, what.begin, what.step);
+  }
+  void step(operations::concatenate const& what) {
+    for (int i = 0, begin = 0; i < here().operand_count; begin += shape_of(i++)[what.axis])
+      move_along(direction::to_wide, shape_of(i), x(i), shape(), y(), what.axis, begin, 1);
+  }
+  void step(operations::gather const&) {
+    std::int64_t const width = stride(shape_of(0), 0);
+    clear();
+    for_each_index(1, shape_of(0)[0],
+                   [&](std::int64_t k, std::int64_t row) { copy(x(0) + row * width, y() + k * width, width); });
+  }
+  void step(operations::scatter_add const&) {
+    std::int64_t const width = stride(shape(), 0);
+    clear();
+    for_each_index(1, shape()[0], [&](std::int64_t k, std::int64_t row) {
+      kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
+    });
+  }
+  template <class F>
+  void for_each_index(int operand, int rows, F const& f) {
+    for (std::int64_t k = 0; k < size(shape_of(operand)); ++k)
+      if (float const index = x(operand)[k]; index >= 0 && index < static_cast<float>(rows))
+        f(k, static_cast<std::int64_t>(index));
+  }
+
+  // Loops. The trip of the innermost one that runs is at the top.
+  struct running {
+    int loop, trips, trip;
+    std::size_t begin;
+  };
+  running& top() { return loops_[depth_ - 1]; }
+  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
+  running const& loop_of(int index) const {
+    int i = depth_ - 1;
+    while (loops_[i].loop != read(index)) --i;
+    return loops_[i];
+  }
+  void step(operations::carry const&) {
+    if (loop_of(0).trip == 0) copy(x(1), y(), size(shape()));
+  }
+  void step(operations::next const&) { copy(x(2), y(), size(shape())); }
+  [[nodiscard]] int place_of(bool reversed) const {
+    auto const& loop = loop_of(0);
+    return reversed ? loop.trips - 1 - loop.trip : loop.trip;
+  }
+  /// The axes of one trip's values, beside those of all trips.
+  static extents with_one(extents one, int axis) {
+    one.insert(axis, 1);
+    return one;
+  }
+  void step(operations::at const& what) {
+    move_along(direction::from_wide, with_one(shape(), what.axis), y(), shape_of(1), x(1), what.axis,
+               place_of(what.reversed), 1);
+  }
+  void step(operations::stack const& what) {
+    move_along(direction::to_wide, with_one(shape_of(1), what.axis), x(1), shape(), y(), what.axis,
+               place_of(what.reversed), 1);
+  }
+  void step(operations::loop_end const&) {
+    // Every state has been read: now it may change.
+    for (int id = top().loop + 1; id < id_; ++id)
+      if (nodes_[at(id)].operand_count == 3 && std::holds_alternative<operations::next>(nodes_[at(id)].what) &&
+          operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
+        int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
+        copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
+      }
+    if (++top().trip < top().trips)
+      jump_ = top().begin;
+    else
+      --depth_;
+  }
+
+  std::span<node const> nodes_;
+  std::span<int const> operands_;
+  std::span<float* const> memory_;
+  float* workspace_;
+  std::uint64_t seed_, stream_;
+  int id_ = 0;
+  std::size_t position_ = 0, jump_ = 0;
+  running loops_[operations::loop::most_nested]{};
+  int depth_ = 0;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/traced/traced_layer.hpp
+// The steps of a layer that is written as a `call`: its operations, one after the other. Level 5.
+
+namespace stagecraft::detail {
+
+/// `Call` is a host_call, or has its interface.
+template <class Call>
+class traced_layer {
+  static constexpr bool trains = Call::trains;
+
+  struct make_plan {
+    constexpr operations::traced_plan operator()() const {
+      std::vector<shape> shapes;
+      bool wanted[Call::input_count + Call::parameter_count]{};
+      for (int i = 0; i < Call::input_count; ++i) {
+        shapes.push_back(Call::input_shape(i));
+        wanted[i] = Call::wants_input_gradient(i);
+      }
+      for (int i = 0; i < Call::parameter_count; ++i) wanted[Call::input_count + i] = Call::wants_parameter_gradient(i);
+      auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::plan::trains);
+      return operations::traced_plan(std::move(traced), trains, wanted);
+    }
+  };
+  static constexpr auto plan = operations::freeze_plan(make_plan{});
+  using runner = list_runner<typename Call::architecture>;
+
+  template <std::size_t Count>
+  static constexpr std::int64_t largest_operation(std::array<int, Count> const& order) {
+    std::int64_t largest = 0;
+    for (int const id : order) {
+      auto const& node = plan.nodes[static_cast<std::size_t>(id)];
+      auto const first = node.operand_count > 0
+                             ? plan.nodes[static_cast<std::size_t>(operations::operand_of(plan, id, 0))].shape
+                             : node.shape;
+      if (auto const floats = runner::workspace_of(node, first); floats > largest) largest = floats;
+    }
+    return largest;
+  }
+
+ public:
+  static constexpr long long workspace() {
+    auto const forward = plan.forward_workspace + largest_operation(plan.forward),
+               backward = plan.backward_workspace + largest_operation(plan.backward);
+    return forward > backward ? forward : backward;
+  }
+
+  static void forward(Call const& call) {
+    auto const memory = run(call, plan.forward, plan.forward_places, plan.forward_workspace);
+    auto const floats = static_cast<std::size_t>(Call::batch) * Call::size;
+    if (float const* const result = memory[at(plan.output)]; result != call.output())
+      std::memcpy(call.output(), result, floats * sizeof(float));
+    if constexpr (Call::plan::trains)
+      for (auto const& [weight, value] : plan.updates)
+        std::memcpy(call.mutable_weight(weight), memory[at(value)], bytes_of(value));
+  }
+
+  static void backward(Call const& call) {
+    auto const memory = run(call, plan.backward, plan.backward_places, plan.backward_workspace);
+    for (int i = 0; i < Call::input_count; ++i)
+      if (Call::wants_input_gradient(i))
+        give(memory, i, Call::adds_input_gradient(i) || written_before(call, i), call.input_gradient(i));
+    for (int i = 0; i < Call::parameter_count; ++i)
+      if (Call::wants_parameter_gradient(i))
+        give(memory, Call::input_count + i, Call::adds_parameter_gradient, call.parameter_gradient(i));
+  }
+
+ private:
+  using memory_type = std::array<float*, plan.nodes.size()>;
+
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  static constexpr std::size_t bytes_of(int id) {
+    return static_cast<std::size_t>(plan.nodes[at(id)].shape.size()) * sizeof(float);
+  }
+
+  template <class Order, class Places>
+  static memory_type run(Call const& call, Order const& order, Places const& places, std::int64_t workspace) {
+    memory_type memory{};
+    for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(call, places[id]);
+    runner(plan.nodes, plan.operands, memory, call.memory.workspace + workspace, call.memory.seed,
+           ~((call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call)))
+        .run(order);
+    return memory;
+  }
+  /// Nothing writes to inputs and weights through it.
+  static float* address(Call const& call, operations::place const& where) {
+    using operations::storage;
+    switch (where.in) {
+      case storage::input: return const_cast<float*>(call.input(where.index));
+      case storage::weight: return Call::parameter_count > 0 ? const_cast<float*>(call.weight(where.index)) : nullptr;
+      case storage::output: return call.output();
+      case storage::output_gradient:
+        if constexpr (trains) return call.output_gradient();
+        return nullptr;
+      case storage::kept:
+        if constexpr (trains) return call.saved() + where.offset;
+        return nullptr;
+      case storage::workspace: return call.memory.workspace + where.offset;
+      default: return nullptr;
+    }
+  }
+  /// The gradient of leaf `index`, or zeros.
+  static void give(memory_type const& memory, int index, bool adds, float* to) {
+    int const id = plan.gradients[at(index)];
+    std::size_t const floats = at(leaf_floats(index));
+    if (id >= 0 && adds)
+      kernels::scaled_add<true, typename Call::architecture>(1.0F, memory[at(id)], to,
+                                                             static_cast<std::int64_t>(floats));
+    else if (id >= 0)
+      std::memcpy(to, memory[at(id)], floats * sizeof(float));
+    else if (!adds)
+      std::memset(to, 0, floats * sizeof(float));
+  }
+  static int leaf_floats(int index) {
+    return index < Call::input_count ? Call::batch * Call::input_shape(index).size()
+                                     : Call::parameter_info(index - Call::input_count).size();
+  }
+  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
+  static bool written_before(Call const& call, int index) {
+    for (int i = 0; i < index; ++i)
+      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
+    return false;
+  }
+};
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/execution/operation.hpp
 // How the host carries out the steps of a layer. The layers of this library have a specialisation each, beside this
 // file; a layer of the user's own brings `forward` and `backward` itself. Level 5.
@@ -25694,7 +28834,8 @@ class layer_call {
 /// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need on each thread.
 /// Where `divides` is declared and true, a step is called once for each share of its work (`call.share()`), by any
 /// thread. Where `has_phases` is, every thread calls it, and `call.divide` inside does that: one after the other, what
-/// reads what all shares have written. Else the first thread does all of it. This one serves the user's own layers.
+/// reads what all shares have written. Else the first thread does all of it. This one serves layers that bring loops of
+/// their own.
 template <class L>
 struct operation {
   template <class Call>
@@ -25741,6 +28882,24 @@ struct operation {
     for (int i = 0; i < index; ++i)
       if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
     return false;
+  }
+};
+
+/// The steps of a layer that is written as a `call`.
+template <class L>
+  requires detail::HasCall<L>
+struct operation<L> {
+  template <class Call>
+  static constexpr long long workspace() {
+    return detail::traced_layer<Call>::workspace();
+  }
+  template <class Call>
+  static void forward(Call const& call) {
+    detail::traced_layer<Call>::forward(call);
+  }
+  template <class Call>
+  static void backward(Call const& call) {
+    detail::traced_layer<Call>::backward(call);
   }
 };
 
@@ -26191,7 +29350,11 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
     inputs.push_back(allocate(tensors.inputs[i]));
     machine.receive(inputs.back().stored, 0, inputs.back().tensor, 0, inputs.back().stored.size());
   }
-  for (int i = 0; i < tensors.output_count; ++i) outputs.push_back(allocate(tensors.outputs[i]));
+  for (int i = 0; i < tensors.output_count; ++i) {
+    auto const is_this = [&](auto const& input) { return input.tensor == tensors.outputs[i]; };
+    auto const read = std::find_if(inputs.begin(), inputs.end(), is_this);
+    outputs.push_back(read != inputs.end() ? *read : allocate(tensors.outputs[i]));
+  }
   machine.end_exchange();
 
   machine.count_flops(operation.sizes[1]);
@@ -27273,9 +30436,9 @@ inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std
   for (std::int64_t c = 0; c < columns; ++c) dy.set(first + c, y[first + c] * (dy[first + c] - dot));
 }
 
-/// The losses of a tile's rows, scaled and summed up.
+/// The losses of a tile's rows, scaled and summed up. The rows from `valid_rows` on only fill the batch.
 inline float losses_of_rows(tile_operation const& operation, std::vector<tile_view> const& operands, std::int64_t rows,
-                            int accumulated) {
+                            std::int64_t valid_rows, int accumulated) {
   auto const rule = loss_rule::of(operation);
   auto const columns = operation.sizes[1];
   bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
@@ -27286,7 +30449,7 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   for (std::int64_t row = 0; row < rows; ++row) {
     loss_row_view const view{operands[0], operands[1], row, columns, is_sparse ? 1 : columns};
     float const scale = operands[2][row];
-    if (scale != 0)
+    if (row < valid_rows)
       sum += static_cast<double>(scale) * static_cast<double>(loss_of_row(rule, view, scale * factor, with_gradient));
     else
       for (std::int64_t c = 0; with_gradient && c < columns; ++c) view.set_gradient(c, 0);
@@ -27325,9 +30488,13 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
     auto const work = detail::rows_work(step, operation, rows, machine.target());
     machine.count_flops(work.flops);
     machine.vertex(is_loss ? "Loss" : "Softmax", tile, work.cycles, [&] {
-      if (is_loss)
+      if (is_loss) {
+        // Of all rows, unless it is said how many a sample has.
+        auto const valid =
+            operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
         return sums[static_cast<std::size_t>(tile)].set(
-            0, detail::losses_of_rows(operation, operands, rows, machine.values().accumulated));
+            0, detail::losses_of_rows(operation, operands, rows, valid, machine.values().accumulated));
+      }
       for (std::int64_t row = 0; row < rows; ++row)
         if (function == rows_function::softmax_of_rows)
           detail::softmax_of_row(operands[0], row * columns, columns);
@@ -31092,7 +34259,7 @@ struct built_model : model_base {
   /// Calls a model of this class with the inputs.
   static constexpr auto call(model_builder& builder, Subclass& subclass) {
     std::array<symbolic_tensor, sizeof...(Inputs)> const x{
-        builder.input(Inputs.dimensions, Inputs.layer_name, Inputs.type)...};
+        builder.input(Inputs.dimensions, Inputs.layer_name, Inputs.type, Inputs.batch_size)...};
     return detail::call_subclass(subclass, builder, x, std::make_index_sequence<sizeof...(Inputs)>{});
   }
 };
@@ -31270,7 +34437,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
                                  int position) {
     if constexpr (std::same_as<decltype(layer), layers::input>) {
       if (position == 0)
-        x = builder.input(layer.dimensions, layer.layer_name, layer.type);
+        x = builder.input(layer.dimensions, layer.layer_name, layer.type, layer.batch_size);
       else
         builder.problem.report(1009, "input ", layer.dimensions, " stands at position ", position,
                                " of a sequential model; an input can only be its first entry");
@@ -31661,9 +34828,10 @@ struct summary_totals {
   model_kind kind;
   bool sequential_like;
   long long parameters, trainable;
+  int batch_size;
 };
 
-inline table_text shape_cell(summary_row const& row, model_kind kind) {
+inline table_text shape_cell(summary_row const& row, model_kind kind, int batch_size) {
   table_text text;
   // Keras does not know the shapes of a subclass's layers.
   if (row.has_several_shapes || (kind == model_kind::subclass && !row.is_model)) return text.append("multiple");
@@ -31671,7 +34839,7 @@ inline table_text shape_cell(summary_row const& row, model_kind kind) {
   if (list) text.append('[');
   for (std::size_t i = 0; i < row.output_shapes.size(); ++i) {
     if (i > 0) text.append(", ");
-    row.output_shapes[i].append_with_batch_to(text);
+    row.output_shapes[i].append_with_batch_to(text, batch_size);
   }
   if (list) text.append(']');
   return text;
@@ -31692,7 +34860,7 @@ inline void print_summary(std::span<summary_row const> rows, summary_totals cons
     table_text name(row.name), count;
     name.append(" (").append(row.class_name).append(')');
     count.append(row.parameter_count);
-    auto const shapes = shape_cell(row, model.kind);
+    auto const shapes = shape_cell(row, model.kind, model.batch_size);
     std::size_t line = 0;
     do {
       table_text connection;
@@ -31729,7 +34897,7 @@ template <Model M>
 void summary(summary_options const& options = {}) {
   detail::print_summary(summary_rows<M>,
                         {graph_of<M>.name(), graph_of<M>.kind(), is_sequential_like<M>, count_parameters<M>(),
-                         count_trainable_parameters<M>()},
+                         count_trainable_parameters<M>(), graph_of<M>.batch_size()},
                         options);
 }
 
@@ -33835,10 +37003,95 @@ inline constexpr long long bytes_sent = [] {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/program/reported_metrics.hpp
+// Which metrics a training reports of which output, in Keras's order and under its names. Level 4.
+
+namespace stagecraft {
+
+/// One metric of one output.
+struct reported_metric {
+  metrics::metric metric;
+  std::size_t output = 0;
+  int index = 0;             ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
+  bool is_weighted = false;  ///< a mean weighted by sample and class weights
+  bool says_so = false;      ///< its name begins with weighted_, since another metric of the output has the name
+
+  /// Whether logs would not tell two of them apart.
+  [[nodiscard]] constexpr bool has_name_of(reported_metric const& other) const {
+    return output == other.output && says_so == other.says_so && metric.name() == other.metric.name();
+  }
+};
+
+template <std::size_t Capacity>
+struct reported_metric_list {
+  std::array<reported_metric, Capacity> items{};
+  std::size_t count = 0;
+
+  [[nodiscard]] constexpr reported_metric const* begin() const noexcept { return items.data(); }
+  [[nodiscard]] constexpr reported_metric const* end() const noexcept { return items.data() + count; }
+};
+
+namespace detail {
+
+template <class M, auto Training>
+constexpr auto list_metrics() {
+  // Copies, since Clang 19 finds members of class type of a template argument at wrong places.
+  constexpr auto plain = Training.metrics, weighted = Training.weighted_metrics;
+  constexpr std::size_t outputs = output_names<M>.size();
+  reported_metric_list<outputs* static_cast<std::size_t>(plain.size() + weighted.size())> result;
+  for (std::size_t output = 0; output < outputs; ++output)
+    for (int index = 0; index < plain.size() + weighted.size(); ++index) {
+      bool const is_weighted = index >= plain.size();
+      auto const& list = is_weighted ? weighted : plain;
+      int const place = is_weighted ? index - plain.size() : index;
+      if (!list.is_of(place, static_cast<int>(output), output_names<M>[output])) continue;
+      reported_metric added{.metric = list[place], .output = output, .index = index, .is_weighted = is_weighted};
+      if (is_weighted)
+        for (auto const& other : result) added.says_so |= other.has_name_of(added);
+      result.items[result.count++] = added;
+    }
+  return result;
+}
+
+}  // namespace detail
+
+/// All metrics of a training, output by output: first the plain ones, then those that are weighted.
+template <class M, auto Training>
+inline constexpr auto reported_metrics = detail::list_metrics<M, Training>();
+
+}  // namespace stagecraft
+
 // ---- stagecraft/program/training_checks.hpp
 // The rules that a training description must follow, alone and with its model; each has a code. Level 4.
 
 namespace stagecraft::detail {
+
+/// E4026, E4027, E4083: metrics for each output that do not fit the outputs.
+template <class M>
+constexpr void check_metrics_per_output(metrics::metric_list const& list, std::string_view field, diagnostic& problem) {
+  constexpr int outputs = static_cast<int>(output_names<M>.size());
+  if (list.is_too_long)
+    problem.report(4083, "the training's ", field, " are not at most sixteen values of metrics' classes");
+  int named = 0;
+  for (int entry = 0; entry < list.entries; ++entry) {
+    auto const& name = list.outputs[entry];
+    if (name.empty()) continue;
+    ++named;
+    bool found = false;
+    for (auto const& output : output_names<M>) found |= output == name;
+    if (!found)
+      problem.report(4027, "the training's ", field, " are for an output '", name.view(), "', but the ",
+                     outputs == 1 ? "output" : "outputs", " of model '", graph_of<M>.name(), "' ",
+                     outputs == 1 ? "is '" : "are '", output_names<M>[0].view(), outputs > 1 ? "', '" : "'",
+                     outputs > 1 ? output_names<M>[outputs > 1 ? 1 : 0].view() : "", outputs > 1 ? "'" : "",
+                     outputs > 2 ? " and so on" : "");
+  }
+  if (list.entries > 0 && named < list.entries && (named > 0 || list.entries != outputs))
+    problem.report(4026, "the training has ", field, " for ", list.entries, list.entries == 1 ? " output" : " outputs",
+                   ", ", named == 0 ? "" : "some by name and some by their place, ", "but model '", graph_of<M>.name(),
+                   "' has ", outputs, outputs == 1 ? " output" : " outputs",
+                   "; give one entry for each output in their order, or each with an output's name");
+}
 
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
 template <class M, auto Training, std::size_t Output>
@@ -33846,11 +37099,24 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
   constexpr bool sparse = losses::loss_of_output<Output>(Training.loss).sparse_targets;
   constexpr int call = outputs_of<M>[Output];
   auto const width = graph_of<M>.call(call).shape.back();
-  for (auto const& metric : Training.metrics)
-    if (!metrics::fits_targets(metric, sparse, width))
-      problem.report(4023, "metric '", metric.name(), "' does not fit output '", graph_of<M>.layer_of(call).name,
+  for (auto const& each : reported_metrics<M, Training>)
+    if (each.output == Output && !metrics::fits_targets(each.metric, sparse, width))
+      problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", graph_of<M>.layer_of(call).name,
                      "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
                      "; choose the metric with or without sparse_, or metrics::accuracy");
+}
+
+/// E4028: two metrics that logs would not tell apart.
+template <class M, auto Training>
+constexpr void check_names_of_metrics(diagnostic& problem) {
+  auto const& all = reported_metrics<M, Training>;
+  for (auto const& each : all)
+    for (auto const* other = all.begin(); other != &each; ++other)
+      if (each.has_name_of(*other)) {
+        problem.report(4028, "the training has two metrics '", each.says_so ? "weighted_" : "", each.metric.name(),
+                       "' of output '", output_names<M>[each.output].view(), "'; names of metrics are unique");
+        return;
+      }
 }
 
 /// The rules of all numbers and options, of a model with stages or without. Those of training hold where it is said how
@@ -33861,6 +37127,9 @@ constexpr void check_options_of_training(diagnostic& problem) {
   auto const checked = options_to_check<M, Training>();
   if (Training.batch_size < 1)
     problem.report(4020, "the training has batch_size ", Training.batch_size, "; it must be at least 1");
+  if (int const fixed = graph_of<M>.batch_size(); fixed != 0 && Training.batch_size != fixed)
+    problem.report(4029, "the training has batch_size ", Training.batch_size, ", but the inputs of model '",
+                   graph_of<M>.name(), "' have ", fixed, "; give both the same one, or none to the inputs");
   check_steps_per_execution(checked.steps_per_execution, problem);
   check_accumulation(checked, problem);
   check_number_of_replicas(Training.num_replicas, problem);
@@ -33895,7 +37164,10 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   if (sizeof...(Output) > output_weights::capacity)
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
+  check_metrics_per_output<M>(Training.metrics, "metrics", problem);
+  check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
+  if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
   return problem;
 }
 
@@ -40693,171 +43965,6 @@ struct operation<layers::layer_normalization> {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/kernels/broadcast.hpp
-// Rows of elementwise results whose operands may be single numbers, and their gradients: what merging layers and
-// operators do where shapes differ. Keras counterpart: broadcasting in tf.keras.layers.Add and its like. Level 4.
-
-namespace stagecraft::kernels {
-
-/// What a row reads of an operand: elements beside each other, or one for all.
-struct row_operand {
-  float const* values = nullptr;
-  bool single = false;
-};
-
-namespace detail {
-
-/// The first `count` floats at p; the other lanes repeat the first, so that no operation on them raises a
-/// floating-point exception of its own, such as that of 0 / 0.
-template <class Arch>
-[[nodiscard]] inline batch<Arch> load_repeating(float const* p, int count) {
-  alignas(64) float values[lanes<Arch>];
-  for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = p[lane < count ? lane : 0];
-  return batch<Arch>::load_aligned(values);
-}
-
-/// each(i, count, load) for all batches of a row, where load(operand) reads the operand's batch from i on.
-template <class Arch, class Each>
-inline void for_each_batch(row_operand const* operands, std::int64_t n, Each const& each) {
-  for (std::int64_t i = 0; i < n; i += lanes<Arch>) {
-    int const count = n - i < lanes<Arch> ? static_cast<int>(n - i) : lanes<Arch>;
-    each(i, count, [=](int operand) {
-      auto const& from = operands[operand];
-      if (from.single) return batch<Arch>(*from.values);
-      return count == lanes<Arch> ? batch<Arch>::load_unaligned(from.values + i)
-                                  : load_repeating<Arch>(from.values + i, count);
-    });
-  }
-}
-
-}  // namespace detail
-
-/// y = Rule of the operands.
-template <class Rule, class Arch>
-inline void broadcast_row(row_operand const* operands, int count, float* y, std::int64_t n) {
-  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    store_first<Arch>(Rule::template value<batch<Arch>>(count, load), y + i, valid);
-  });
-}
-
-/// The gradient of operand number `which`, element by element: dx = or dx += it.
-template <class Rule, class Arch>
-inline void broadcast_gradient_row(row_operand const* operands, int count, int which, float const* dy, float* dx,
-                                   bool adds, std::int64_t n) {
-  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    auto slope = Rule::template gradient<batch<Arch>>(count, which, detail::load_repeating<Arch>(dy + i, valid), load);
-    if (adds) slope = slope + load_first<Arch>(dx + i, valid);
-    store_first<Arch>(slope, dx + i, valid);
-  });
-}
-
-/// The sum of these gradients over a row, for an operand that is one for all.
-template <class Rule, class Arch>
-[[nodiscard]] inline float broadcast_gradient_sum(row_operand const* operands, int count, int which, float const* dy,
-                                                  std::int64_t n) {
-  batch<Arch> sum(0.0F);
-  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    auto const given = detail::load_repeating<Arch>(dy + i, valid);
-    auto const slope = Rule::template gradient<batch<Arch>>(count, which, given, load);
-    // What fills the last batch is no part of the sum.
-    alignas(64) float parts[lanes<Arch>];
-    store_first<Arch>(slope, parts, valid);
-    sum = sum + load_first<Arch>(parts, valid);
-  });
-  return horizontal_sum<Arch>(sum);
-}
-
-/// How results and gradients follow from the operands, for `broadcast_row` and its like; V is a batch of numbers.
-struct broadcast_add {
-  template <class V>
-  static V value(int count, auto const& load) {
-    V sum = load(0);
-    for (int i = 1; i < count; ++i) sum = sum + load(i);
-    return sum;
-  }
-  template <class V>
-  static V gradient(int, int, V const& dy, auto const&) {
-    return dy;
-  }
-};
-
-struct broadcast_subtract {
-  template <class V>
-  static V value(int, auto const& load) {
-    return load(0) - load(1);
-  }
-  template <class V>
-  static V gradient(int, int which, V const& dy, auto const&) {
-    return which == 0 ? dy : -dy;
-  }
-};
-
-struct broadcast_average {
-  template <class V>
-  static V value(int count, auto const& load) {
-    return broadcast_add::value<V>(count, load) * V(1.0F / static_cast<float>(count));
-  }
-  template <class V>
-  static V gradient(int count, int, V const& dy, auto const&) {
-    return dy * V(1.0F / static_cast<float>(count));
-  }
-};
-
-struct broadcast_multiply {
-  template <class V>
-  static V value(int count, auto const& load) {
-    V product = load(0);
-    for (int i = 1; i < count; ++i) product = product * load(i);
-    return product;
-  }
-  template <class V>
-  static V gradient(int count, int which, V const& dy, auto const& load) {
-    V product = dy;
-    for (int i = 0; i < count; ++i)
-      if (i != which) product = product * load(i);
-    return product;
-  }
-};
-
-struct broadcast_divide {
-  template <class V>
-  static V value(int, auto const& load) {
-    return load(0) / load(1);
-  }
-  /// TensorFlow's: dy / b, and dy * (-a / b / b).
-  template <class V>
-  static V gradient(int, int which, V const& dy, auto const& load) {
-    if (which == 0) return dy / load(1);
-    return dy * (-load(0) / load(1) / load(1));
-  }
-};
-
-/// The largest, not a number if one is not; of equal ones, the first gets the gradient.
-struct broadcast_maximum {
-  template <class V>
-  static V value(int count, auto const& load) {
-    V largest = load(0);
-    for (int i = 1; i < count; ++i) {
-      V const next = load(i);
-      largest = xsimd::select(xsimd::isnan(next), next, at_least(largest, next));
-    }
-    return largest;
-  }
-  template <class V>
-  static V gradient(int count, int which, V const& dy, auto const& load) {
-    V const own = load(which);
-    V result = dy;
-    for (int i = 0; i < count; ++i) {
-      if (i == which) continue;
-      V const other = load(i);
-      result = i < which ? xsimd::select(other >= own, V(0.0F), result) : xsimd::select(own >= other, result, V(0.0F));
-    }
-    return result;
-  }
-};
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/execution/operations/broadcast.hpp
 // Elementwise steps whose operands differ in shape, on the host: rows of results, and sums of gradients over what an
 // operand is repeated along. Sums have one order, whatever the number of threads. Level 5.
@@ -41139,6 +44246,9 @@ struct operation<layers::tf_op_lambda<tensor_operator::multiply>>
 template <>
 struct operation<layers::tf_op_lambda<tensor_operator::divide>>
     : detail::operator_operation<kernels::broadcast_divide> {};
+template <>
+struct operation<layers::tf_op_lambda<tensor_operator::negative>>
+    : detail::operator_operation<kernels::broadcast_multiply> {};
 
 template <>
 struct operation<layers::add> : detail::merge_operation<detail::add_rule> {};
@@ -42246,8 +45356,9 @@ class step_view {
 
   step_view(numbers const& known, std::array<float, Session::output_count> const& losses,
             std::array<float const*, Session::output_count> const& predictions,
-            std::array<void const*, Session::output_count> const& targets)
-      : known_(known), losses_(losses), predictions_(predictions), targets_(targets) {}
+            std::array<void const*, Session::output_count> const& targets,
+            std::array<float const*, Session::output_count> const& scales)
+      : known_(known), losses_(losses), predictions_(predictions), targets_(targets), scales_(scales) {}
 
   [[nodiscard]] int replica() const { return known_.replica; }
   [[nodiscard]] int step() const { return known_.step; }
@@ -42264,12 +45375,15 @@ class step_view {
   [[nodiscard]] auto const* target() const {
     return static_cast<typename Session::template target_type<Output> const*>(targets_[Output]);
   }
+  /// The weight of each row of an output in its loss: the sample's, divided by the number of rows that are valid.
+  [[nodiscard]] float const* scale(std::size_t output) const { return scales_[output]; }
 
  private:
   numbers known_;
   std::array<float, Session::output_count> losses_;
   std::array<float const*, Session::output_count> predictions_;
   std::array<void const*, Session::output_count> targets_;
+  std::array<float const*, Session::output_count> scales_;
 };
 
 }  // namespace stagecraft
@@ -42819,8 +45933,8 @@ class pipeline_pass {
     std::array<float, Session::output_count> losses{};
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
+    auto const scales = scales_of(own, memory.micro_batch);
     if (all.has_targets) {
-      auto const scales = scales_of(own, memory.micro_batch);
       [&]<std::size_t... Output>(std::index_sequence<Output...>) {
         ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
           total += plan::training.loss_weights.of(Output) * losses[Output]),
@@ -42838,7 +45952,7 @@ class pipeline_pass {
                                            .training = trains,
                                            .total_loss = total},
                                           losses, {plan::address(memory, plan::value(Session::outputs[Output]))...},
-                                          {static_cast<void const*>(targets[Output])...}));
+                                          {static_cast<void const*>(targets[Output])...}, {scales[Output]...}));
     }(output_indices{});
   }
   template <std::size_t Output>
@@ -42870,7 +45984,7 @@ class pipeline_pass {
     }
     auto const host_loss = [&] {
       return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
-          plan::address(memory, plan::value(call)), targets, scales, gradient, factor);
+          plan::address(memory, plan::value(call)), targets, scales, gradient, factor, memory.valid_samples);
     };
     if constexpr (is_ipu<typename plan::machine>)
       return ipu_arithmetic<plan>::template loss<Output>(
@@ -43696,7 +46810,7 @@ struct host_update {
 namespace stagecraft {
 
 /// Weights, optimizer state and steps of one model. Batches are always whole: rows of a partial one that hold no sample
-/// have the scale 0, and `set_valid_samples` tells the layers that gather statistics of the batch.
+/// come after `set_valid_samples`, which tells the losses and the layers that gather statistics of the batch.
 template <Model M, auto Training, class Machine>
 class host_session : public session_shape<M, Training> {
   using shape_type = session_shape<M, Training>;
@@ -43866,7 +46980,7 @@ class host_session : public session_shape<M, Training> {
     return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
       return step_view<host_session>(
           {.step = step, .valid_samples = memory_.valid_samples, .training = training, .total_loss = total_loss_},
-          losses_, {prediction(Output, training)...}, {target<Output>()...});
+          losses_, {prediction(Output, training)...}, {target<Output>()...}, {scale(Output)...});
     }(std::make_index_sequence<output_count>{});
   }
 
@@ -43999,7 +47113,7 @@ class host_session : public session_shape<M, Training> {
       factor *= detail::gradient_factor<Plan>(memory_.accumulated);
     }
     losses_[Output] = detail::loss_step<shape_type, Training, Output, architecture>(
-        memory_.block + Plan::value(call), target<Output>(), scale(Output), gradient, factor);
+        memory_.block + Plan::value(call), target<Output>(), scale(Output), gradient, factor, memory_.valid_samples);
     total_loss_ += output_weight * losses_[Output];
   }
 
@@ -45060,7 +48174,8 @@ namespace stagecraft::detail {
 /// Has the members of model_trainer; none of them is ever run.
 template <auto Training>
 struct invalid_trainer : trainable {
-  using evaluation = std::array<double, 1 + static_cast<std::size_t>(Training.metrics.size())>;
+  using evaluation =
+      std::array<double, 1 + static_cast<std::size_t>(Training.metrics.size() + Training.weighted_metrics.size())>;
   using tensor = xt::xarray<float>;
 
   explicit invalid_trainer(std::uint64_t = 0) {}
@@ -45276,17 +48391,19 @@ class metric_state {
       : metric_(metrics::resolve(chosen, sparse_targets, output_width)), width_(output_width) {}
 
   /// Takes in `rows` rows of predictions and their targets, `output_width` columns each.
-  /// \param weights null, or one weight per row
-  void update(float const* predictions, float const* targets, int rows, float const* weights = nullptr) noexcept {
+  /// \param weights null, or one weight per row, to be multiplied by `factor`
+  void update(float const* predictions, float const* targets, int rows, float const* weights = nullptr,
+              int factor = 1) noexcept {
     for (int row = 0; row < rows; ++row)
-      mean_.add(score(row_of(predictions, row), row_of(targets, row)), weights != nullptr ? weights[row] : 1);
+      mean_.add(score(row_of(predictions, row), row_of(targets, row)), weight_of(row, weights, factor));
   }
 
   /// Takes in `rows` rows of predictions, and one class number per row.
-  /// \param weights null, or one weight per row
-  void update(float const* predictions, std::int32_t const* labels, int rows, float const* weights = nullptr) noexcept {
+  /// \param weights null, or one weight per row, to be multiplied by `factor`
+  void update(float const* predictions, std::int32_t const* labels, int rows, float const* weights = nullptr,
+              int factor = 1) noexcept {
     for (int row = 0; row < rows; ++row)
-      mean_.add(score(row_of(predictions, row), labels[row]), weights != nullptr ? weights[row] : 1);
+      mean_.add(score(row_of(predictions, row), labels[row]), weight_of(row, weights, factor));
   }
 
   void reset() noexcept { mean_.reset(); }
@@ -45296,6 +48413,9 @@ class metric_state {
   [[nodiscard]] metrics::metric const& resolved() const noexcept { return metric_; }
 
  private:
+  [[nodiscard]] static double weight_of(int row, float const* weights, int factor) noexcept {
+    return weights == nullptr ? 1 : weights[row] * static_cast<float>(factor);
+  }
   [[nodiscard]] float const* row_of(float const* values, int row) const noexcept {
     return values + static_cast<std::ptrdiff_t>(row) * width_;
   }
@@ -45353,7 +48473,8 @@ class metric_state {
 namespace stagecraft {
 
 /// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
-/// metrics of each output, whose names begin with the output's name if there are several. `predict` reports nothing.
+/// metrics of each output and its weighted ones, whose names begin with the output's name if there are several.
+/// `predict` reports nothing.
 ///
 /// The options of the pipeline, or of gradient accumulation, say what is reported, as Graphcore's outfeed does:
 /// - all of it, after each step: means over the samples;
@@ -45371,44 +48492,41 @@ class step_results {
   static constexpr bool only_loss = trains && options_of<M, Training>.outfeed_loss;
   static constexpr bool accumulates = Kind != run_kind::prediction && options_of<M, Training>.accumulate_outfeed;
   static constexpr bool only_last = Training.outfeed_queue.outfeed_mode == outfeed_mode::last;
-  // A copy, since Clang 19 finds members of class type of a template argument at wrong places.
-  static constexpr auto compiled_metrics = Training.metrics;
-
-  struct metric_choice {
-    std::array<int, static_cast<std::size_t>(Training.metrics.size()) + 1> index{};
-    std::size_t count = 0;
-  };
-  static constexpr metric_choice chosen = [] {
-    metric_choice result;
-    if (Kind == run_kind::prediction || only_loss) return result;
-    for (int i = 0; i < Training.metrics.size(); ++i)
-      if (!trains || !options_of<M, Training>.outfeed_mask.leaves_out(i)) result.index[result.count++] = i;
+  static constexpr auto reported = [] {
+    auto result = reported_metrics<M, Training>;
+    if (Kind == run_kind::prediction || only_loss) result.count = 0;
+    if (!trains) return result;
+    std::size_t kept = 0;
+    for (auto const& each : result)
+      if (!options_of<M, Training>.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
+    result.count = kept;
     return result;
   }();
 
  public:
   static constexpr std::size_t outputs = Session::output_count;
-  /// Metrics that are reported of each output.
-  static constexpr std::size_t metrics = chosen.count;
+  /// Metrics that are reported, of all outputs.
+  static constexpr std::size_t metrics = reported.count;
   static constexpr std::size_t losses = Kind == run_kind::prediction ? 0 : outputs == 1 || only_loss ? 1 : 1 + outputs;
   /// Number of values.
-  static constexpr std::size_t count = losses + outputs * metrics;
+  static constexpr std::size_t count = losses + metrics;
   using values_type = std::array<double, count>;
 
   step_results() {
-    for (std::size_t output = 0; output < outputs; ++output)
-      for (std::size_t i = 0; i < metrics; ++i)
-        metrics_[output * metrics + i] = metric_state(
-            compiled_metrics[chosen.index[i]], Session::sparse_targets(output), Session::output_shape(output).back());
+    for (std::size_t i = 0; i < metrics; ++i) {
+      auto const& each = reported.items[i];
+      metrics_[i] =
+          metric_state(each.metric, Session::sparse_targets(each.output), Session::output_shape(each.output).back());
+    }
   }
 
   [[nodiscard]] static std::string name(std::size_t index) {
     if (index == 0) return "loss";
     if (index < losses) return output_name(index - 1) + "_loss";
     if constexpr (metrics > 0) {
-      auto const output = (index - losses) / metrics;
-      std::string const metric(compiled_metrics[chosen.index[(index - losses) % metrics]].name());
-      return outputs == 1 ? metric : output_name(output) + "_" + metric;
+      auto const& each = reported.items[index - losses];
+      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name());
+      return outputs == 1 ? metric : output_name(each.output) + "_" + metric;
     }
     return {};
   }
@@ -45460,9 +48578,14 @@ class step_results {
   }
   template <std::size_t Output>
   void add_metrics_of(step_view<Session> const& step) {
-    for (std::size_t i = 0; i < metrics; ++i)
-      metrics_[Output * metrics + i].update(step.prediction(Output), step.template target<Output>(),
-                                            step.valid_samples() * Session::rows_per_sample(Output));
+    int const rows = step.valid_samples() * Session::rows_per_sample(Output);
+    for (std::size_t i = 0; i < metrics; ++i) {
+      auto const& each = reported.items[i];
+      if (each.output != Output) continue;
+      // A row's scale is its weight divided by the number of rows.
+      metrics_[i].update(step.prediction(Output), step.template target<Output>(), rows,
+                         each.is_weighted ? step.scale(Output) : nullptr, rows);
+    }
   }
 
   void gather(step_view<Session> const& step) {
@@ -45476,7 +48599,7 @@ class step_results {
   using accumulated = accumulated_value<options_of<M, Training>.accumulate_outfeed_dtype>;
 
   std::array<running_mean, accumulates ? count : losses> losses_;
-  std::array<metric_state, outputs * metrics> metrics_;
+  std::array<metric_state, metrics> metrics_;
   std::array<accumulated, accumulates ? count : 0> gathered_;  // since the last one that was reported
   int gathered_steps_ = 0;
   int gathered_count_ = 1;

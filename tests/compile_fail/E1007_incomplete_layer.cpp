@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// E1007: a layer of the user's own lacks its class name or its output shape.
-// expect-error: layer type 'scale' does not say the shape of its output
+// E1007: a layer of the user's own lacks its class name, or does not say what it computes.
+// expect-error: layer type 'scale' does not say what it computes
 // expect-error: [E1007]
 #include <stagecraft/pipeline.hpp>
 
@@ -14,7 +14,7 @@ struct scale : sc::layer<scale> {
 #else
 struct scale : sc::layer<scale> {
   static constexpr std::string_view class_name = "Scale";
-  constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
+  constexpr auto call(auto&, auto x) const { return x * 0.5F; }
 };
 #endif
 

@@ -19,8 +19,8 @@ class gradient_check {
     std::uniform_real_distribution<double> uniform;
     for (int id = 0; id < traced.list.size(); ++id) {
       auto const& what = traced.list.node_of(id).what;
-      auto const* drawn = std::get_if<random>(&what);
-      if (!drawn && !std::holds_alternative<input>(what) && !std::holds_alternative<weight>(what)) continue;
+      auto const* drawn = what.if_is<random>();
+      if (!drawn && !what.is<input>() && !what.is<weight>()) continue;
       bool const is_uniform = drawn && drawn->distribution == random_distribution::uniform;
       for (long long i = 0; i < traced.list.node_of(id).shape.size(); ++i)
         leaves_[id].push_back(is_uniform ? uniform(engine) : normal(engine));
@@ -67,7 +67,7 @@ class gradient_check {
   int id_of(std::size_t leaf) const {
     if (leaf < traced_.inputs.size()) return traced_.inputs[leaf];
     for (int id = 0; id < traced_.forward_count; ++id)
-      if (auto const* read = std::get_if<weight>(&traced_.list.node_of(id).what);
+      if (auto const* read = traced_.list.node_of(id).what.if_is<weight>();
           read && read->index == static_cast<int>(leaf - traced_.inputs.size()))
         return id;
     return -1;

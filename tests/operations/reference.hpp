@@ -25,7 +25,7 @@ class interpreter {
     for (int id = 0; id < count; ++id) {
       current_ = id;
       jump_ = -1;
-      std::visit([&](auto const& what) { step(what, values_[static_cast<std::size_t>(id)]); }, here().what);
+      here().what.visit([&](auto const& what) { step(what, values_[static_cast<std::size_t>(id)]); });
       if (jump_ >= 0) id = jump_;
     }
     for (auto const& [weight, value] : updates_) values_[static_cast<std::size_t>(weight)] = value;
@@ -293,7 +293,7 @@ class interpreter {
   }
   void step(update const&, values&) { updates_.emplace_back(read(0), in(1)); }
 
-  int trips_of(int index) const { return std::get<loop>(nodes_[static_cast<std::size_t>(read(index))].what).trips; }
+  int trips_of(int index) const { return nodes_[static_cast<std::size_t>(read(index))].what.as<loop>().trips; }
   double& trip_of(int index) { return values_[static_cast<std::size_t>(read(index))][0]; }
   void step(loop const&, values& y) { y.assign(1, 0.0); }
   void step(carry const&, values& y) { y = trip_of(0) == 0 ? in(1) : pending_[static_cast<std::size_t>(current_)]; }

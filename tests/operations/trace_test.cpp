@@ -135,8 +135,8 @@ TEST_CASE("a frozen program gives the traced one's numbers") {
   auto const gradient = [](auto const& nodes, auto const& operands, auto const& program) {
     stagecraft::reference::interpreter run(nodes, operands);
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
-      auto const& here = nodes[static_cast<std::size_t>(i)];
-      if (std::holds_alternative<weight>(here.what) || std::holds_alternative<input>(here.what))
+      node const& here = nodes[static_cast<std::size_t>(i)];
+      if (here.what.is<weight>() || here.what.is<input>())
         for (int k = 0; k < here.shape.size(); ++k) run[i].push_back(k % 7 - 0.1 * (k % 11));
     }
     run.run(static_cast<int>(nodes.size()));

@@ -35,12 +35,12 @@ class differentiation {
   constexpr void run(int first, int end) {
     for (int id = end - 1; id >= first; --id) {
       node const at_id = list().node_of(id);  // a copy: the list grows
-      if (std::holds_alternative<loop_end>(at_id.what)) {
+      if (at_id.what.is<loop_end>()) {
         int const begin = list().operand(id, 0);
         differentiate_loop(begin, id);
         id = begin;
       } else if (has(id) && at_id.has_gradient) {
-        if (auto const* group = std::get_if<composite>(&at_id.what); group && group->rule) {
+        if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
           composite_gradient of_group(*ops_, id, of(id));
           group->rule(of_group);
           for (int i = 0; i + 1 < at_id.operand_count; ++i)
@@ -48,7 +48,7 @@ class differentiation {
               add(list().operand(id, i + 1), given);
           id = group->first;
         } else {
-          std::visit([&](auto const& what) { rule(what, id, of(id)); }, at_id.what);
+          at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
         }
       }
     }

@@ -47,11 +47,12 @@ template <class List>
 [[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
   long long total = 0, trips = 1;
   for (int id = first; id < end; ++id) {
-    auto const& what = list.nodes[static_cast<std::size_t>(id)].what;
-    if (auto const* begins = std::get_if<loop>(&what)) trips *= begins->trips;
-    total += trips * std::visit(detail::flop_count<List>{list, id}, what);
-    if (std::holds_alternative<loop_end>(what))
-      trips /= std::get<loop>(list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))].what).trips;
+    operation const& what = list.nodes[static_cast<std::size_t>(id)].what;
+    if (auto const* begins = what.if_is<loop>()) trips *= begins->trips;
+    total += trips * what.visit(detail::flop_count<List>{list, id});
+    if (!what.is<loop_end>()) continue;
+    node const& begin = list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))];
+    trips /= begin.what.as<loop>().trips;
   }
   return total;
 }

@@ -18,7 +18,7 @@ class operation_list {
   constexpr int append(operation const& what, extents const& shape, std::span<int const> reads = {}) {
     bool has_gradient = is_source(what);
     for (int const id : reads) has_gradient |= node_of(id).has_gradient;
-    if (auto const* elementwise = std::get_if<map>(&what)) has_gradient &= is_differentiable(elementwise->apply);
+    if (auto const* elementwise = what.if_is<map>()) has_gradient &= is_differentiable(elementwise->apply);
     nodes.push_back({what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient});
     operands.insert(operands.end(), reads.begin(), reads.end());
     return static_cast<int>(nodes.size()) - 1;
@@ -49,9 +49,7 @@ class operation_list {
 
  private:
   /// Inputs and weights are what gradients are of; constants and random numbers have none.
-  static constexpr bool is_source(operation const& what) {
-    return std::holds_alternative<input>(what) || std::holds_alternative<weight>(what);
-  }
+  static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
 };
 
 }  // namespace stagecraft::operations

@@ -18,10 +18,10 @@ struct loop_parts {
     for (int id = begin + 1; id < end; ++id) {
       auto const& here = list.node_of(id);
       bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
-      if (is_own && std::holds_alternative<carry>(here.what)) carries.push_back(id);
-      if (is_own && std::holds_alternative<next>(here.what)) nexts.push_back(id);
-      if (is_own && std::holds_alternative<at>(here.what)) reads.push_back(id);
-      if (is_own && std::holds_alternative<stack>(here.what)) stacks.push_back(id);
+      if (is_own && here.what.is<carry>()) carries.push_back(id);
+      if (is_own && here.what.is<next>()) nexts.push_back(id);
+      if (is_own && here.what.is<at>()) reads.push_back(id);
+      if (is_own && here.what.is<stack>()) stacks.push_back(id);
       if (is_own) continue;
       for (int i = 0; i < here.operand_count; ++i) note_outside(list, list.operand(id, i), begin);
     }
@@ -65,18 +65,18 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   std::size_t state = 0;
   for (int id = begin + 1; id < end; ++id) {
     node const original = list().node_of(id);
-    if (is_own(id) && std::holds_alternative<carry>(original.what)) {
+    if (is_own(id) && original.what.is<carry>()) {
       int const kept = parts.stacks[state++];
-      auto const where = std::get<operations::stack>(list().node_of(kept).what);
+      auto const where = list().node_of(kept).what.as<operations::stack>();
       make(id, ops_->at(loop, {&list(), kept}, {where.axis, !where.reversed}));
-    } else if (is_own(id) && std::holds_alternative<operations::at>(original.what)) {
-      auto const where = std::get<operations::at>(original.what);
+    } else if (is_own(id) && original.what.is<operations::at>()) {
+      auto const where = original.what.as<operations::at>();
       make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
     } else if (!is_own(id)) {
       std::vector<int> reads;
       for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
       operation what = original.what;
-      if (auto* group = std::get_if<composite>(&what)) group->first = copy_of(group->first);
+      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
       make(id, {&list(), list().append(what, original.shape, reads)});
       list().node_of(list().size() - 1).has_gradient = original.has_gradient;
     }
@@ -87,7 +87,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
   for (int const id : parts.stacks)
     if (has(id)) {
-      auto const where = std::get<operations::stack>(list().node_of(id).what);
+      auto const where = list().node_of(id).what.as<operations::stack>();
       inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
     }
   inner.run(body, body_end);
@@ -103,7 +103,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   std::vector<std::pair<int, tensor>> of_reads;
   for (int const id : parts.reads)
     if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
-      auto const where = std::get<operations::at>(list().node_of(id).what);
+      auto const where = list().node_of(id).what.as<operations::at>();
       of_reads.emplace_back(list().operand(id, 1), ops_->stack(loop, gradient, {where.axis, !where.reversed}));
     }
   ops_->end_loop(loop);

@@ -28,7 +28,7 @@ class steps {
     for (int const id : traced.outputs) need(id, live, false);
     for (int const id : kept) need(id, live, false);
     for (int id = 0; id < traced.forward_count; ++id)
-      if (std::holds_alternative<update>(traced.list.node_of(id).what)) need(id, live, false);
+      if (traced.list.node_of(id).what.is<update>()) need(id, live, false);
     close_loops(live, false);
     for (int id = 0; id < traced.forward_count; ++id)
       if (live[at(id)]) forward.push_back(id);
@@ -51,11 +51,9 @@ class steps {
   /// Whether a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
-    return std::holds_alternative<reduce>(what) || std::holds_alternative<product>(what) ||
-           std::holds_alternative<convolution>(what) || std::holds_alternative<convolution_input_gradient>(what) ||
-           std::holds_alternative<convolution_filter_gradient>(what) || std::holds_alternative<pooling>(what) ||
-           std::holds_alternative<gather>(what) || std::holds_alternative<stack>(what) ||
-           std::holds_alternative<last>(what);
+    return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
+           what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
+           what.is<last>();
   }
   /// Marks what `id` needs. Operands stand before it, so that recursion ends; it is as deep as the longest chain.
   constexpr void need(int id, std::vector<char>& live, bool is_backward) {
@@ -71,7 +69,7 @@ class steps {
       }
       auto const& node = traced_->list.node_of(next);
       // A group is its result; the tensors that it is a function of are those of what is inside.
-      int const reads = std::holds_alternative<composite>(node.what) ? 1 : node.operand_count;
+      int const reads = node.what.is<composite>() ? 1 : node.operand_count;
       for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
@@ -82,7 +80,7 @@ class steps {
       changed = false;
       for (int id = 0; id < traced_->list.size(); ++id) {
         auto const& what = traced_->list.node_of(id).what;
-        bool const belongs = std::holds_alternative<next>(what) || std::holds_alternative<loop_end>(what);
+        bool const belongs = what.is<next>() || what.is<loop_end>();
         if (!belongs || live[at(id)] || !live[at(traced_->list.operand(id, 0))]) continue;
         if (is_backward && id < traced_->forward_count) continue;
         need(id, live, is_backward);

@@ -53,7 +53,7 @@ constexpr void differentiate(trace& traced) {
   for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
   for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
     for (int id = 0; id < traced.forward_count; ++id)
-      if (auto const* read = std::get_if<operations::weight>(&traced.list.node_of(id).what);
+      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
           read && read->index == static_cast<int>(weight))
         traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
 }

@@ -39,9 +39,9 @@ struct traced_plan {
 
     std::vector<int> results = traced.outputs;
     for (int const id : forward)
-      if (std::holds_alternative<update>(traced.list.node_of(id).what)) {
+      if (traced.list.node_of(id).what.is<update>()) {
         int const value = traced.list.operand(id, 1);
-        updates.push_back({std::get<weight>(traced.list.node_of(traced.list.operand(id, 0)).what).index, value});
+        updates.push_back({traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index, value});
         results.push_back(value);
       }
     value_places const in_forward(traced, forward, results, whole.kept, true);

@@ -202,7 +202,7 @@ class tracer {
 
   /// The weight has this value when the step has ended.
   constexpr void update(tensor written, tensor value) {
-    if (!std::holds_alternative<operations::weight>(written.node().what))
+    if (!written.node().what.is<operations::weight>())
       failed(written, "is not a weight, and cannot be updated");
     else if (written.shape() != value.shape())
       failed(written, "cannot be updated to a value of shape ", value.shape());
@@ -246,9 +246,7 @@ class tracer {
   constexpr tensor last(tensor loop, tensor state) {
     return append(operations::last{}, state.shape(), {loop.id, state.id});
   }
-  [[nodiscard]] static constexpr int trips_of(tensor loop) {
-    return std::get<operations::loop>(loop.node().what).trips;
-  }
+  [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
 
   /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
   /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too.

@@ -63,11 +63,11 @@ class value_places {
   [[nodiscard]] constexpr int root(int id) const {
     while (true) {
       auto const& what = list_->node_of(id).what;
-      auto const* elementwise = std::get_if<map>(&what);
-      bool const is_same = std::holds_alternative<reshape>(what) || std::holds_alternative<composite>(what) ||
+      auto const* elementwise = what.if_is<map>();
+      bool const is_same = what.is<reshape>() || what.is<composite>() ||
                            (elementwise != nullptr && elementwise->apply == function::identity);
       if (places[at(id)].in == storage::kept) return id;
-      if (std::holds_alternative<last>(what))
+      if (what.is<last>())
         id = next_of(list_->operand(id, 1));
       else if (is_same)
         id = list_->operand(id, 0);
@@ -78,14 +78,14 @@ class value_places {
   /// What a state is handed to.
   [[nodiscard]] constexpr int next_of(int state) const {
     for (int const id : *order_)
-      if (std::holds_alternative<next>(list_->node_of(id).what) && list_->operand(id, 1) == state) return id;
+      if (list_->node_of(id).what.is<next>() && list_->operand(id, 1) == state) return id;
     return state;
   }
   constexpr void place_leaves(trace const& traced) {
     for (int id = 0; id < list_->size(); ++id) {
       auto const& what = list_->node_of(id).what;
-      if (auto const* read = std::get_if<weight>(&what)) places[at(id)] = {storage::weight, read->index, 0};
-      if (auto const* read = std::get_if<input>(&what))
+      if (auto const* read = what.if_is<weight>()) places[at(id)] = {storage::weight, read->index, 0};
+      if (auto const* read = what.if_is<input>())
         places[at(id)] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
                                                                               : place{storage::output_gradient, 0, 0};
     }
@@ -102,15 +102,15 @@ class value_places {
   constexpr void place_others(std::vector<int> const& results) {
     std::vector<region> loops;
     for (int const id : *order_)
-      if (std::holds_alternative<loop_end>(list_->node_of(id).what))
+      if (list_->node_of(id).what.is<loop_end>())
         loops.push_back({positions_[at(list_->operand(id, 0))], positions_[at(id)]});
 
     std::vector<lifetime> lives;
     std::vector<int> live_of(places.size(), -1);
     for (int const id : *order_) {
       auto const& what = list_->node_of(id).what;
-      if (places[at(id)].in != storage::nowhere || root(id) != id || std::holds_alternative<loop>(what) ||
-          std::holds_alternative<loop_end>(what) || std::holds_alternative<update>(what))
+      if (places[at(id)].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
+          what.is<update>())
         continue;
       live_of[at(id)] = static_cast<int>(lives.size());
       lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id)});

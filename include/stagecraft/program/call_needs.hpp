@@ -28,6 +28,8 @@ struct call_needs {
   /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
   /// bits of one that is computed first and added afterwards, whatever the order of steps.
   bool adds_exactly = false;
+  /// Bit i: the forward step of training writes weight i.
+  unsigned updated_weights = 0;
 };
 
 /// A layer that is written as a `call`: what its operations read and keep.
@@ -40,7 +42,9 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
   auto traced = detail::trace_layer(layer, shapes, batch, trains);
   operations::traced_plan const plan(std::move(traced), trains);
-  return {.input = plan.backward_reads_input, .output = false, .saved = plan.kept_floats};
+  unsigned updated = 0;
+  for (auto const& [weight, value] : plan.updates) updated |= 1U << weight;
+  return {.input = plan.backward_reads_input, .output = false, .saved = plan.kept_floats, .updated_weights = updated};
 }
 
 /// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and

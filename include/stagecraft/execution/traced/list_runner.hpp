@@ -33,7 +33,7 @@ class list_runner {
       id_ = order[i];
       position_ = i;
       jump_ = i;
-      std::visit([&](auto const& what) { step(what); }, here().what);
+      here().what.visit([&](auto const& what) { step(what); });
       i = jump_;
     }
   }
@@ -41,12 +41,12 @@ class list_runner {
   /// Floats of workspace for one operation.
   [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
     using namespace operations;
-    if (auto const* what = std::get_if<operations::product>(&of.what)) {
+    if (auto const* what = of.what.if_is<operations::product>()) {
       kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
                                          what->transpose_b};
       return shape.workspace();
     }
-    if (std::holds_alternative<pooling_gradient>(of.what)) return first.size();  // more than the windows
+    if (of.what.is<pooling_gradient>()) return first.size();  // more than the windows
     return 0;
   }
 
@@ -248,7 +248,7 @@ class list_runner {
   void step(operations::loop_end const&) {
     // Every state has been read: now it may change.
     for (int id = top().loop + 1; id < id_; ++id)
-      if (nodes_[at(id)].operand_count == 3 && std::holds_alternative<operations::next>(nodes_[at(id)].what) &&
+      if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.is<operations::next>() &&
           operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
         int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
         copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));

@@ -41,6 +41,12 @@ struct custom_tensors {
 
   constexpr void add_input(int tensor) { inputs[input_count++] = tensor; }
   constexpr void add_output(int tensor) { outputs[output_count++] = tensor; }
+  /// Whether it is read: an output that is read, too, such as a weight that the layer updates, has one place.
+  [[nodiscard]] constexpr bool reads(int tensor) const {
+    for (int i = 0; i < input_count; ++i)
+      if (inputs[i] == tensor) return true;
+    return false;
+  }
 
  private:
   constexpr void add(tile_operation const& operation) {
@@ -112,6 +118,9 @@ constexpr void append_custom_forward(lowered_step& step) {
   tensors.add_output(Call::output(step));
   if (Call::trains && Call::planned.needs.saved > 0)
     tensors.add_output(Call::saved(step, 0, Call::planned.needs.saved, dtype::float32));
+  if (Call::trains)
+    for (int i = 0; i < Call::parameter_count; ++i)
+      if ((Call::planned.needs.updated_weights >> i & 1U) != 0) tensors.add_output(Call::stored_weight(step, i));
   detail::append_custom(step, custom_function::forward, tensors, detail::custom_cycles<Call>(false),
                         detail::custom_flops<Call>(false));
 }
@@ -173,7 +182,7 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
   for (int i = 0; i < tensors.output_count; ++i) {
     auto const& tensor = step.tensors[tensors.outputs[i]];
     sent += tile_mapping(tensor.elements, tensor.type, target).elements_of(0) * size_of(tensor.type);
-    add_memory(tensor);
+    if (!tensors.reads(tensors.outputs[i])) add_memory(tensor);
   }
   cost.add_exchange(target, received);
   cost.add_compute_set(detail::custom_tile_cycles(step, operation, target));

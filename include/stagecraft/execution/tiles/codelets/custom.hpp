@@ -7,6 +7,7 @@
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 #include <stagecraft/execution/weight_layout.hpp>
 #include <stagecraft/ipu/operations/custom.hpp>
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -145,7 +146,11 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
     inputs.push_back(allocate(tensors.inputs[i]));
     machine.receive(inputs.back().stored, 0, inputs.back().tensor, 0, inputs.back().stored.size());
   }
-  for (int i = 0; i < tensors.output_count; ++i) outputs.push_back(allocate(tensors.outputs[i]));
+  for (int i = 0; i < tensors.output_count; ++i) {
+    auto const is_this = [&](auto const& input) { return input.tensor == tensors.outputs[i]; };
+    auto const read = std::find_if(inputs.begin(), inputs.end(), is_this);
+    outputs.push_back(read != inputs.end() ? *read : allocate(tensors.outputs[i]));
+  }
   machine.end_exchange();
 
   machine.count_flops(operation.sizes[1]);
