@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer that the library does not know: its shape rule, its weights, and what it computes. It works like a built-in
-// one, in all kinds of model.
+// A layer that the library does not know: what it computes, in the words of keras.ops. Its shape, its weights, its
+// cost, its gradient and its steps on each machine follow from that; it works like a built-in one, in all kinds of
+// model.
 #include <stagecraft/stagecraft.hpp>
 #include <cstdio>
 
@@ -9,38 +10,19 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-/// Multiplies each column by a weight that is learnt: y = x * scale.
-struct scale : sc::layer<scale> {
-  static constexpr std::string_view class_name = "Scale";
-  static constexpr bool backward_uses_output = false;  // so that its memory is free earlier
+/// Divides each row by its root mean square, and multiplies each column by a weight that is learnt.
+struct rms_normalization : sc::layer<rms_normalization> {
+  static constexpr std::string_view class_name = "RMSNormalization";
+  float epsilon = 1e-6F;
 
-  constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
-  constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
-    weights.add({.name = "scale", .shape = {in[0].back()}, .initializer = sc::initializers::ones{}});
-  }
-  constexpr long long flops(sc::layer_inputs const& in) const { return in[0].size(); }
-
-  void forward(auto const& call) const {
-    auto const x = call.input();
-    auto const weight = call.weight();
-    auto const y = call.output();
-    for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] * weight[i % weight.size()];
-  }
-  void backward(auto const& call) const {
-    auto const x = call.input();
-    auto const weight = call.weight();
-    auto const dy = call.output_gradient();
-    auto const dx = call.input_gradient();
-    auto const dweight = call.weight_gradient();
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      dx[i] += dy[i] * weight[i % weight.size()];
-      dweight[i % weight.size()] += dy[i] * x[i];
-    }
+  constexpr auto call(auto& ops, auto x) const {
+    auto const scale = ops.weight({.name = "scale", .shape = {x.length(-1)}, .initializer = sc::initializers::ones{}});
+    return x * rsqrt(ops.mean(square(x), -1) + epsilon) * scale;
   }
 };
 
-using mlp =
-    sc::sequential<input{28, 28}, flatten{}, scale{}, dense{128, sc::relu}, scale{}.named("second_scale"), dense{10}>;
+using mlp = sc::sequential<input{28, 28}, flatten{}, rms_normalization{}, dense{128, sc::relu},
+                           rms_normalization{}.named("second_normalization"), dense{10}>;
 
 inline constexpr auto training =
     sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F, .nesterov = true},
@@ -54,6 +36,6 @@ int main(int argc, char** argv) {
   sc::summary<mlp>();
   sc::trainer<mlp, training> model;
   model.fit(train.x, train.y, {.epochs = given.epochs, .validation_data = test});
-  auto const weights = model.weight<"second_scale/scale">();
+  auto const weights = model.weight<"second_normalization/scale">();
   std::printf("the first column is scaled by %.4f, the last by %.4f\n", weights(0), weights(127));
 }

@@ -90,7 +90,6 @@
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
 // ---- stagecraft/diagnostics/text.hpp
@@ -6058,13 +6057,87 @@ struct update {};
 // ---- stagecraft/operations/operation.hpp
 // One step of a traced computation: any of the operations, and what it reads and writes. Level 1.
 
+// All kinds of operation, for the lists below: their names are those of the structs.
+#define STAGECRAFT_OPERATIONS(EACH)                                                                            \
+  EACH(input)                                                                                                  \
+  EACH(weight) EACH(constant) EACH(iota) EACH(random) EACH(map) EACH(reduce) EACH(product) EACH(convolution)   \
+      EACH(convolution_input_gradient) EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient)  \
+          EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather)   \
+              EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) \
+                  EACH(loop_end) EACH(composite)
+
 namespace stagecraft::operations {
 
-/// Any of the operations.
-using operation =
-    std::variant<input, weight, constant, iota, random, map, reduce, product, convolution, convolution_input_gradient,
-                 convolution_filter_gradient, pooling, pooling_gradient, reshape, broadcast, transpose, slice, pad,
-                 concatenate, gather, scatter_add, update, loop, carry, next, at, stack, last, loop_end, composite>;
+/// Any of the operations. It does what std::variant does, and costs a program that includes it half the time.
+class operation {
+  enum class kind : unsigned char {
+#define STAGECRAFT_EACH(name) name,
+    STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+  };
+#define STAGECRAFT_EACH(name) \
+  static constexpr kind kind_of(operations::name const*) { return kind::name; }
+  STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+
+  kind kind_;
+  union {
+#define STAGECRAFT_EACH(name) operations::name name##_;
+    STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+  };
+
+#define STAGECRAFT_EACH(name)                                                             \
+  constexpr operations::name const& of(operations::name const*) const { return name##_; } \
+  constexpr operations::name& of(operations::name const*) { return name##_; }
+  STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+  template <class What>
+  static constexpr What const* tag = nullptr;
+
+ public:
+  constexpr operation() : kind_(kind::constant), constant_{} {}
+#define STAGECRAFT_EACH(name) \
+  constexpr operation(operations::name const& what) : kind_(kind::name), name##_(what) {}
+  STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+
+  /// Whether it is of this type.
+  template <class What>
+  [[nodiscard]] constexpr bool is() const {
+    return kind_ == kind_of(tag<What>);
+  }
+  /// It as this type, which it must be.
+  template <class What>
+  [[nodiscard]] constexpr What const& as() const {
+    return of(tag<What>);
+  }
+  /// It as this type, or null.
+  template <class What>
+  [[nodiscard]] constexpr What const* if_is() const {
+    return is<What>() ? &of(tag<What>) : nullptr;
+  }
+  template <class What>
+  [[nodiscard]] constexpr What* if_is() {
+    return is<What>() ? &of(tag<What>) : nullptr;
+  }
+  /// Which of the types it is, counted from 0.
+  [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
+
+  /// f of it as its type.
+  template <class F>
+  constexpr decltype(auto) visit(F&& f) const {
+    switch (kind_) {
+#define STAGECRAFT_EACH(name) \
+  case kind::name: return f(name##_);
+      STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+    }
+    return f(constant_);  // not reached
+  }
+};
+
+#undef STAGECRAFT_OPERATIONS
 
 /// An operation at its place in a list. It reads only what stands before it.
 struct node {
@@ -6075,7 +6148,7 @@ struct node {
   bool has_gradient = true;  ///< whether gradients flow through it
 };
 
-/// A view of a list's nodes and operands: the same for a list that grows and for a frozen one.
+/// Operand `index` of operation `id`, of a list that grows or a frozen one.
 template <class List>
 [[nodiscard]] constexpr int operand_of(List const& list, int id, int index) {
   return list.operands[static_cast<std::size_t>(list.nodes[static_cast<std::size_t>(id)].first_operand + index)];
@@ -6095,7 +6168,7 @@ class operation_list {
   constexpr int append(operation const& what, extents const& shape, std::span<int const> reads = {}) {
     bool has_gradient = is_source(what);
     for (int const id : reads) has_gradient |= node_of(id).has_gradient;
-    if (auto const* elementwise = std::get_if<map>(&what)) has_gradient &= is_differentiable(elementwise->apply);
+    if (auto const* elementwise = what.if_is<map>()) has_gradient &= is_differentiable(elementwise->apply);
     nodes.push_back({what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient});
     operands.insert(operands.end(), reads.begin(), reads.end());
     return static_cast<int>(nodes.size()) - 1;
@@ -6126,9 +6199,7 @@ class operation_list {
 
  private:
   /// Inputs and weights are what gradients are of; constants and random numbers have none.
-  static constexpr bool is_source(operation const& what) {
-    return std::holds_alternative<input>(what) || std::holds_alternative<weight>(what);
-  }
+  static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
 };
 
 }  // namespace stagecraft::operations
@@ -6179,11 +6250,12 @@ template <class List>
 [[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
   long long total = 0, trips = 1;
   for (int id = first; id < end; ++id) {
-    auto const& what = list.nodes[static_cast<std::size_t>(id)].what;
-    if (auto const* begins = std::get_if<loop>(&what)) trips *= begins->trips;
-    total += trips * std::visit(detail::flop_count<List>{list, id}, what);
-    if (std::holds_alternative<loop_end>(what))
-      trips /= std::get<loop>(list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))].what).trips;
+    operation const& what = list.nodes[static_cast<std::size_t>(id)].what;
+    if (auto const* begins = what.if_is<loop>()) trips *= begins->trips;
+    total += trips * what.visit(detail::flop_count<List>{list, id});
+    if (!what.is<loop_end>()) continue;
+    node const& begin = list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))];
+    trips /= begin.what.as<loop>().trips;
   }
   return total;
 }
@@ -6541,7 +6613,7 @@ class tracer {
 
   /// The weight has this value when the step has ended.
   constexpr void update(tensor written, tensor value) {
-    if (!std::holds_alternative<operations::weight>(written.node().what))
+    if (!written.node().what.is<operations::weight>())
       failed(written, "is not a weight, and cannot be updated");
     else if (written.shape() != value.shape())
       failed(written, "cannot be updated to a value of shape ", value.shape());
@@ -6585,9 +6657,7 @@ class tracer {
   constexpr tensor last(tensor loop, tensor state) {
     return append(operations::last{}, state.shape(), {loop.id, state.id});
   }
-  [[nodiscard]] static constexpr int trips_of(tensor loop) {
-    return std::get<operations::loop>(loop.node().what).trips;
-  }
+  [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
 
   /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
   /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too.
@@ -6700,10 +6770,10 @@ struct loop_parts {
     for (int id = begin + 1; id < end; ++id) {
       auto const& here = list.node_of(id);
       bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
-      if (is_own && std::holds_alternative<carry>(here.what)) carries.push_back(id);
-      if (is_own && std::holds_alternative<next>(here.what)) nexts.push_back(id);
-      if (is_own && std::holds_alternative<at>(here.what)) reads.push_back(id);
-      if (is_own && std::holds_alternative<stack>(here.what)) stacks.push_back(id);
+      if (is_own && here.what.is<carry>()) carries.push_back(id);
+      if (is_own && here.what.is<next>()) nexts.push_back(id);
+      if (is_own && here.what.is<at>()) reads.push_back(id);
+      if (is_own && here.what.is<stack>()) stacks.push_back(id);
       if (is_own) continue;
       for (int i = 0; i < here.operand_count; ++i) note_outside(list, list.operand(id, i), begin);
     }
@@ -6747,18 +6817,18 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   std::size_t state = 0;
   for (int id = begin + 1; id < end; ++id) {
     node const original = list().node_of(id);
-    if (is_own(id) && std::holds_alternative<carry>(original.what)) {
+    if (is_own(id) && original.what.is<carry>()) {
       int const kept = parts.stacks[state++];
-      auto const where = std::get<operations::stack>(list().node_of(kept).what);
+      auto const where = list().node_of(kept).what.as<operations::stack>();
       make(id, ops_->at(loop, {&list(), kept}, {where.axis, !where.reversed}));
-    } else if (is_own(id) && std::holds_alternative<operations::at>(original.what)) {
-      auto const where = std::get<operations::at>(original.what);
+    } else if (is_own(id) && original.what.is<operations::at>()) {
+      auto const where = original.what.as<operations::at>();
       make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
     } else if (!is_own(id)) {
       std::vector<int> reads;
       for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
       operation what = original.what;
-      if (auto* group = std::get_if<composite>(&what)) group->first = copy_of(group->first);
+      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
       make(id, {&list(), list().append(what, original.shape, reads)});
       list().node_of(list().size() - 1).has_gradient = original.has_gradient;
     }
@@ -6769,7 +6839,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
   for (int const id : parts.stacks)
     if (has(id)) {
-      auto const where = std::get<operations::stack>(list().node_of(id).what);
+      auto const where = list().node_of(id).what.as<operations::stack>();
       inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
     }
   inner.run(body, body_end);
@@ -6785,7 +6855,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   std::vector<std::pair<int, tensor>> of_reads;
   for (int const id : parts.reads)
     if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
-      auto const where = std::get<operations::at>(list().node_of(id).what);
+      auto const where = list().node_of(id).what.as<operations::at>();
       of_reads.emplace_back(list().operand(id, 1), ops_->stack(loop, gradient, {where.axis, !where.reversed}));
     }
   ops_->end_loop(loop);
@@ -6832,12 +6902,12 @@ class differentiation {
   constexpr void run(int first, int end) {
     for (int id = end - 1; id >= first; --id) {
       node const at_id = list().node_of(id);  // a copy: the list grows
-      if (std::holds_alternative<loop_end>(at_id.what)) {
+      if (at_id.what.is<loop_end>()) {
         int const begin = list().operand(id, 0);
         differentiate_loop(begin, id);
         id = begin;
       } else if (has(id) && at_id.has_gradient) {
-        if (auto const* group = std::get_if<composite>(&at_id.what); group && group->rule) {
+        if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
           composite_gradient of_group(*ops_, id, of(id));
           group->rule(of_group);
           for (int i = 0; i + 1 < at_id.operand_count; ++i)
@@ -6845,7 +6915,7 @@ class differentiation {
               add(list().operand(id, i + 1), given);
           id = group->first;
         } else {
-          std::visit([&](auto const& what) { rule(what, id, of(id)); }, at_id.what);
+          at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
         }
       }
     }
@@ -7069,7 +7139,7 @@ constexpr void differentiate(trace& traced) {
   for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
   for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
     for (int id = 0; id < traced.forward_count; ++id)
-      if (auto const* read = std::get_if<operations::weight>(&traced.list.node_of(id).what);
+      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
           read && read->index == static_cast<int>(weight))
         traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
 }
@@ -11663,7 +11733,7 @@ class steps {
     for (int const id : traced.outputs) need(id, live, false);
     for (int const id : kept) need(id, live, false);
     for (int id = 0; id < traced.forward_count; ++id)
-      if (std::holds_alternative<update>(traced.list.node_of(id).what)) need(id, live, false);
+      if (traced.list.node_of(id).what.is<update>()) need(id, live, false);
     close_loops(live, false);
     for (int id = 0; id < traced.forward_count; ++id)
       if (live[at(id)]) forward.push_back(id);
@@ -11686,11 +11756,9 @@ class steps {
   /// Whether a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
-    return std::holds_alternative<reduce>(what) || std::holds_alternative<product>(what) ||
-           std::holds_alternative<convolution>(what) || std::holds_alternative<convolution_input_gradient>(what) ||
-           std::holds_alternative<convolution_filter_gradient>(what) || std::holds_alternative<pooling>(what) ||
-           std::holds_alternative<gather>(what) || std::holds_alternative<stack>(what) ||
-           std::holds_alternative<last>(what);
+    return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
+           what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
+           what.is<last>();
   }
   /// Marks what `id` needs. Operands stand before it, so that recursion ends; it is as deep as the longest chain.
   constexpr void need(int id, std::vector<char>& live, bool is_backward) {
@@ -11706,7 +11774,7 @@ class steps {
       }
       auto const& node = traced_->list.node_of(next);
       // A group is its result; the tensors that it is a function of are those of what is inside.
-      int const reads = std::holds_alternative<composite>(node.what) ? 1 : node.operand_count;
+      int const reads = node.what.is<composite>() ? 1 : node.operand_count;
       for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
@@ -11717,7 +11785,7 @@ class steps {
       changed = false;
       for (int id = 0; id < traced_->list.size(); ++id) {
         auto const& what = traced_->list.node_of(id).what;
-        bool const belongs = std::holds_alternative<next>(what) || std::holds_alternative<loop_end>(what);
+        bool const belongs = what.is<next>() || what.is<loop_end>();
         if (!belongs || live[at(id)] || !live[at(traced_->list.operand(id, 0))]) continue;
         if (is_backward && id < traced_->forward_count) continue;
         need(id, live, is_backward);
@@ -11792,11 +11860,11 @@ class value_places {
   [[nodiscard]] constexpr int root(int id) const {
     while (true) {
       auto const& what = list_->node_of(id).what;
-      auto const* elementwise = std::get_if<map>(&what);
-      bool const is_same = std::holds_alternative<reshape>(what) || std::holds_alternative<composite>(what) ||
+      auto const* elementwise = what.if_is<map>();
+      bool const is_same = what.is<reshape>() || what.is<composite>() ||
                            (elementwise != nullptr && elementwise->apply == function::identity);
       if (places[at(id)].in == storage::kept) return id;
-      if (std::holds_alternative<last>(what))
+      if (what.is<last>())
         id = next_of(list_->operand(id, 1));
       else if (is_same)
         id = list_->operand(id, 0);
@@ -11807,14 +11875,14 @@ class value_places {
   /// What a state is handed to.
   [[nodiscard]] constexpr int next_of(int state) const {
     for (int const id : *order_)
-      if (std::holds_alternative<next>(list_->node_of(id).what) && list_->operand(id, 1) == state) return id;
+      if (list_->node_of(id).what.is<next>() && list_->operand(id, 1) == state) return id;
     return state;
   }
   constexpr void place_leaves(trace const& traced) {
     for (int id = 0; id < list_->size(); ++id) {
       auto const& what = list_->node_of(id).what;
-      if (auto const* read = std::get_if<weight>(&what)) places[at(id)] = {storage::weight, read->index, 0};
-      if (auto const* read = std::get_if<input>(&what))
+      if (auto const* read = what.if_is<weight>()) places[at(id)] = {storage::weight, read->index, 0};
+      if (auto const* read = what.if_is<input>())
         places[at(id)] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
                                                                               : place{storage::output_gradient, 0, 0};
     }
@@ -11831,15 +11899,15 @@ class value_places {
   constexpr void place_others(std::vector<int> const& results) {
     std::vector<region> loops;
     for (int const id : *order_)
-      if (std::holds_alternative<loop_end>(list_->node_of(id).what))
+      if (list_->node_of(id).what.is<loop_end>())
         loops.push_back({positions_[at(list_->operand(id, 0))], positions_[at(id)]});
 
     std::vector<lifetime> lives;
     std::vector<int> live_of(places.size(), -1);
     for (int const id : *order_) {
       auto const& what = list_->node_of(id).what;
-      if (places[at(id)].in != storage::nowhere || root(id) != id || std::holds_alternative<loop>(what) ||
-          std::holds_alternative<loop_end>(what) || std::holds_alternative<update>(what))
+      if (places[at(id)].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
+          what.is<update>())
         continue;
       live_of[at(id)] = static_cast<int>(lives.size());
       lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id)});
@@ -11927,9 +11995,9 @@ struct traced_plan {
 
     std::vector<int> results = traced.outputs;
     for (int const id : forward)
-      if (std::holds_alternative<update>(traced.list.node_of(id).what)) {
+      if (traced.list.node_of(id).what.is<update>()) {
         int const value = traced.list.operand(id, 1);
-        updates.push_back({std::get<weight>(traced.list.node_of(traced.list.operand(id, 0)).what).index, value});
+        updates.push_back({traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index, value});
         results.push_back(value);
       }
     value_places const in_forward(traced, forward, results, whole.kept, true);
@@ -28393,7 +28461,7 @@ class list_runner {
       id_ = order[i];
       position_ = i;
       jump_ = i;
-      std::visit([&](auto const& what) { step(what); }, here().what);
+      here().what.visit([&](auto const& what) { step(what); });
       i = jump_;
     }
   }
@@ -28401,12 +28469,12 @@ class list_runner {
   /// Floats of workspace for one operation.
   [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
     using namespace operations;
-    if (auto const* what = std::get_if<operations::product>(&of.what)) {
+    if (auto const* what = of.what.if_is<operations::product>()) {
       kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
                                          what->transpose_b};
       return shape.workspace();
     }
-    if (std::holds_alternative<pooling_gradient>(of.what)) return first.size();  // more than the windows
+    if (of.what.is<pooling_gradient>()) return first.size();  // more than the windows
     return 0;
   }
 
@@ -28608,7 +28676,7 @@ class list_runner {
   void step(operations::loop_end const&) {
     // Every state has been read: now it may change.
     for (int id = top().loop + 1; id < id_; ++id)
-      if (nodes_[at(id)].operand_count == 3 && std::holds_alternative<operations::next>(nodes_[at(id)].what) &&
+      if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.is<operations::next>() &&
           operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
         int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
         copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
