@@ -123,6 +123,7 @@ TEST_CASE("gradients of movement") {
   check({{3, 1}}, [](tracer& ops, tensors in) { return square(ops.broadcast(in[0], {2, 3, 4})); });
   check({{2, 3, 4}}, [](tracer& ops, tensors in) { return square(ops.transpose(in[0], {2, 0, 1})); });
   check({{2, 7}}, [](tracer& ops, tensors in) { return square(ops.slice(in[0], -1, 1, 3, 2)); });
+  check({{2, 3, 2}}, [](tracer& ops, tensors in) { return ops.flip(in[0], 1) * in[0]; });
   check({{2, 3}}, [](tracer& ops, tensors in) { return square(ops.pad(in[0], 1, 2, 1)) + 1.0F; });
   check({{2, 3}, {2, 1}}, [](tracer& ops, tensors in) { return square(ops.concatenate({in[0], in[1], in[0]}, 1)); });
 }

@@ -5,6 +5,10 @@
 
 #include <string_view>
 
+namespace stagecraft::operations {
+struct tensor;
+}
+
 namespace stagecraft {
 
 enum class activation_kind : unsigned char {
@@ -37,6 +41,9 @@ struct activation {
   float threshold = 0;   ///< relu: values up to it count as negative
 
   friend constexpr bool operator==(activation const&, activation const&) = default;
+
+  /// The function of a tensor of a layer's `call`; softmax along the last axis. Defined in activation_call.hpp.
+  [[nodiscard]] constexpr operations::tensor operator()(operations::tensor x) const;
 
   /// Keras's name of the function (`tf.keras.activations.serialize`).
   [[nodiscard]] constexpr std::string_view name() const {

@@ -40,7 +40,8 @@ struct initializer {
   float b = 0;  ///< normal: stddev; uniform: maxval
   fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
   initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+  std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
+  bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 

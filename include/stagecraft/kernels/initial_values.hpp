@@ -125,6 +125,40 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
                                                          : vectors[static_cast<std::size_t>(row * length + column)]);
 }
 
+/// All but `unit_forget_bias`.
+inline void fill(initializer const& how, std::span<int const> shape, random_key const& key, float* w, std::int64_t n) {
+  switch (how.kind) {
+    case initializer_kind::zeros:
+    case initializer_kind::ones:
+    case initializer_kind::constant:
+      for (std::int64_t i = 0; i < n; ++i) w[i] = how.a;
+      return;
+    case initializer_kind::random_normal: return fill_normal(w, n, how.a, how.b, false, key);
+    case initializer_kind::truncated_normal: return fill_normal(w, n, how.a, how.b, true, key);
+    case initializer_kind::random_uniform: return fill_uniform(w, n, how.a, how.b, key);
+    case initializer_kind::variance_scaling:
+    case initializer_kind::glorot_normal:
+    case initializer_kind::glorot_uniform:
+    case initializer_kind::he_normal:
+    case initializer_kind::he_uniform:
+    case initializer_kind::lecun_normal:
+    case initializer_kind::lecun_uniform: return fill_scaled(how, shape, w, n, key);
+    case initializer_kind::orthogonal: {
+      if (shape.size() < 2)
+        throw data_error("E4091", "initializer orthogonal expects a tensor of rank 2 or more, got rank " +
+                                      std::to_string(shape.size()));
+      std::int64_t const columns = shape[shape.size() - 1];
+      return fill_orthogonal(w, columns == 0 ? 0 : n / columns, columns, how.a, key);
+    }
+    case initializer_kind::identity:
+      if (shape.size() != 2)
+        throw data_error("E4090",
+                         "initializer identity expects a tensor of rank 2, got rank " + std::to_string(shape.size()));
+      for (std::int64_t i = 0; i < n; ++i) w[i] = i / shape[1] == i % shape[1] ? how.a : 0.0F;
+      return;
+  }
+}
+
 }  // namespace detail
 
 /// Fills the row-major tensor w of the given shape. The values depend on the initializer's own seed if it has one (as
@@ -135,37 +169,9 @@ inline void initialize(initializer const& how, std::span<int const> shape, std::
                        float* w) {
   std::int64_t n = 1;
   for (int const extent : shape) n *= extent;
-  random_key const key = how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream);
-  switch (how.kind) {
-    case initializer_kind::zeros:
-    case initializer_kind::ones:
-    case initializer_kind::constant:
-      for (std::int64_t i = 0; i < n; ++i) w[i] = how.a;
-      return;
-    case initializer_kind::random_normal: return detail::fill_normal(w, n, how.a, how.b, false, key);
-    case initializer_kind::truncated_normal: return detail::fill_normal(w, n, how.a, how.b, true, key);
-    case initializer_kind::random_uniform: return detail::fill_uniform(w, n, how.a, how.b, key);
-    case initializer_kind::variance_scaling:
-    case initializer_kind::glorot_normal:
-    case initializer_kind::glorot_uniform:
-    case initializer_kind::he_normal:
-    case initializer_kind::he_uniform:
-    case initializer_kind::lecun_normal:
-    case initializer_kind::lecun_uniform: return detail::fill_scaled(how, shape, w, n, key);
-    case initializer_kind::orthogonal: {
-      if (shape.size() < 2)
-        throw data_error("E4091", "initializer orthogonal expects a tensor of rank 2 or more, got rank " +
-                                      std::to_string(shape.size()));
-      std::int64_t const columns = shape[shape.size() - 1];
-      return detail::fill_orthogonal(w, columns == 0 ? 0 : n / columns, columns, how.a, key);
-    }
-    case initializer_kind::identity:
-      if (shape.size() != 2)
-        throw data_error("E4090",
-                         "initializer identity expects a tensor of rank 2, got rank " + std::to_string(shape.size()));
-      for (std::int64_t i = 0; i < n; ++i) w[i] = i / shape[1] == i % shape[1] ? how.a : 0.0F;
-      return;
-  }
+  detail::fill(how, shape, how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream), w, n);
+  if (how.unit_forget_bias)
+    for (std::int64_t i = n / 4; i < n / 2; ++i) w[i] = 1.0F;
 }
 
 }  // namespace stagecraft::kernels

@@ -2,10 +2,10 @@
 // Normalises each channel over the batch: tf.keras.layers.BatchNormalization. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/ones.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
 namespace stagecraft::layers {

@@ -2,8 +2,8 @@
 // Joins its inputs along one axis: tf.keras.layers.Concatenate. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

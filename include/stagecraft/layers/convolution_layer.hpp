@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/size_2d.hpp>
 #include <concepts>

@@ -2,9 +2,9 @@
 // Removes the ends of a sequence: tf.keras.layers.Cropping1D. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/border_2d.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

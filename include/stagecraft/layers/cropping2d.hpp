@@ -2,9 +2,9 @@
 // Removes the margins of an image: tf.keras.layers.Cropping2D. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/border_2d.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <concepts>
 

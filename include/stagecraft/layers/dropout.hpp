@@ -2,8 +2,8 @@
 // Sets a random part of its input to zero while training: tf.keras.layers.Dropout. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <cstdint>
 
 namespace stagecraft::layers {

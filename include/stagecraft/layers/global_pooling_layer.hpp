@@ -3,8 +3,8 @@
 // classes GlobalPooling1D and GlobalPooling2D of tf.keras.layers.GlobalAveragePooling2D and its like. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

@@ -2,11 +2,11 @@
 // Normalises each sample, or each row of it: tf.keras.layers.LayerNormalization. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/ones.hpp>
 #include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
 namespace stagecraft::layers {

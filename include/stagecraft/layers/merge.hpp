@@ -2,8 +2,8 @@
 // What the layers that combine tensors element by element have in common. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/broadcast.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

@@ -3,8 +3,8 @@
 // base classes Pooling1D and Pooling2D of tf.keras.layers.MaxPooling2D and its like. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/size_2d.hpp>
 #include <concepts>

@@ -2,10 +2,10 @@
 // A rectifier that learns its slope below zero: tf.keras.layers.PReLU. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
 namespace stagecraft::layers {

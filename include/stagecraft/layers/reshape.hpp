@@ -2,8 +2,8 @@
 // Gives its input another shape: tf.keras.layers.Reshape. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

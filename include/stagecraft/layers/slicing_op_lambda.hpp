@@ -2,8 +2,8 @@
 // A part of a symbolic tensor, x[{sc::all(), sc::slice(1, 3)}]. Keras makes a layer of it, a SlicingOpLambda. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/slice.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <string_view>
 
 namespace stagecraft {

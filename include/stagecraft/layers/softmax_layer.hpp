@@ -2,8 +2,8 @@
 // Softmax as a layer of its own, along any axis: tf.keras.layers.Softmax. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

@@ -3,8 +3,8 @@
 // tf.keras.layers.SpatialDropout1D and SpatialDropout2D. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <cstdint>
 
 namespace stagecraft::layers {

@@ -2,8 +2,8 @@
 // Arithmetic on symbolic tensors: a + b, 2 * a, -a, a += b. Keras makes a layer of each, a TFOpLambda. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/broadcast.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <concepts>
 #include <string_view>
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

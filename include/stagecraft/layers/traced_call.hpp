@@ -2,6 +2,7 @@
 // What follows from a layer's `call`: its output's shape, its weights and its cost. Level 2.
 #pragma once
 
+#include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/operations/flops.hpp>
 #include <stagecraft/operations/trace.hpp>

@@ -2,8 +2,8 @@
 // Repeats each step of a sequence: tf.keras.layers.UpSampling1D. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

@@ -2,9 +2,9 @@
 // Makes an image larger by whole factors: tf.keras.layers.UpSampling2D. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/interpolation.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/size_2d.hpp>
 
 namespace stagecraft::layers {

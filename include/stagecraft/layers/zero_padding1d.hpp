@@ -2,9 +2,9 @@
 // Puts zeros before and behind a sequence: tf.keras.layers.ZeroPadding1D. Level 2.
 #pragma once
 
-#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/border_2d.hpp>
+#include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
 

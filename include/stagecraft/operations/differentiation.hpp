@@ -190,7 +190,7 @@ class differentiation {
   }
   constexpr void rule(pad const& what, int id, tensor dy) {
     tensor const x = operand(id, 0);
-    add(x.id, ops_->slice(dy, what.axis, what.begin, x.shape()[what.axis], what.step));
+    add(x.id, ops_->append(slice{what.axis, what.begin, what.step}, x.shape(), {dy.id}));
   }
   constexpr void rule(concatenate const& what, int id, tensor dy) {
     int begin = 0;

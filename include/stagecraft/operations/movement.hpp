@@ -23,7 +23,7 @@ struct transpose {
   }
 };
 
-/// Every `step`-th element along an axis, from `begin` on. How many, its extents say.
+/// Every `step`-th element along an axis, from `begin` on; backwards, if it is negative. How many, its extents say.
 struct slice {
   int axis = 0;
   int begin = 0;

@@ -40,6 +40,11 @@ class operation_list {
     else
       problem.report(1070, "layer '", layer_name, "': ", parts...);
   }
+  /// Records what a layer says of its options: "layer 'name' has ...".
+  template <class... Parts>
+  constexpr void reject(int code, Parts const&... parts) {
+    problem.report(code, "layer '", layer_name, "' ", parts...);
+  }
 
   std::vector<node> nodes;
   std::vector<int> operands;

@@ -47,7 +47,17 @@ class tracer {
     if (list_->open_loops > 0)
       list_->fail("weight '", described.name.view(), "' is made inside a scan; make it before the scan");
     weights_->push_back(described);
+    if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
+  }
+  /// What `inside` gives; the weights that it makes are named "name/kernel" and so on: TensorFlow's name_scope.
+  template <class Inside>
+  constexpr auto name_scope(fixed_name const& name, Inside const& inside) {
+    fixed_name const outer = scope_;
+    scope_ = outer.empty() ? name : fixed_name(outer).append('/').append(name.view());
+    auto const result = inside();
+    scope_ = outer;
+    return result;
   }
   /// One number everywhere.
   constexpr tensor full(extents const& shape, float value) { return broadcast(number(*list_, value), shape); }
@@ -98,6 +108,11 @@ class tracer {
     if (shape == x.shape()) return x;
     return append(operations::slice{x.shape().from_front(axis), begin, step}, shape, {x.id});
   }
+  /// The elements of an axis from the last to the first: Keras's `flip`.
+  constexpr tensor flip(tensor x, int axis) {
+    if (!x.shape().has(axis)) return failed(x, "has no axis ", axis);
+    return append(operations::slice{x.shape().from_front(axis), x.shape()[axis] - 1, -1}, x.shape(), {x.id});
+  }
   /// Zeros, `before` and `after` x along an axis.
   constexpr tensor pad(tensor x, int axis, int before, int after) {
     if (!x.shape().has(axis) || before < 0 || after < 0)
@@ -108,7 +123,7 @@ class tracer {
   }
   /// The inverse of a slice: see operations::pad.
   constexpr tensor scattered(tensor x, operations::pad const& where, extents const& shape) {
-    if (x.shape() == shape) return x;
+    if (x.shape() == shape && where.step == 1) return x;
     return append(where, shape, {x.id});
   }
   constexpr tensor concatenate(std::span<tensor const> parts, int axis = -1) {
@@ -273,6 +288,11 @@ class tracer {
     return result;
   }
 
+  /// Says that the layer's options, or its inputs, are wrong: "layer 'name' " and the rest.
+  template <class... Parts>
+  constexpr void error(int code, Parts const&... parts) {
+    list_->reject(code, parts...);
+  }
   /// Appends any operation, unchecked.
   constexpr tensor append(operation const& what, extents const& shape, std::initializer_list<int> reads = {}) {
     return {list_, list_->append(what, shape, reads)};
@@ -303,6 +323,7 @@ class tracer {
 
   operation_list* list_;
   std::vector<parameter>* weights_;
+  fixed_name scope_;  ///< of the weights' names
   bool training_;
 };
 

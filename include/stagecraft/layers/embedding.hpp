@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A table of vectors, one for each whole number: tf.keras.layers.Embedding. Level 2.
+#pragma once
+
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/random_uniform.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Embedding.
+struct embedding_options {
+  /// The values that the table begins with.
+  initializer embeddings_initializer = initializers::random_uniform{};
+  /// A penalty on the table that is added to the loss: l1, l2 or both.
+  regularizer embeddings_regularizer = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
+/// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
+///
+/// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
+/// Errors: E1012 if a dimension is below 1. Definition: Keras API, layers/core_layers/embedding.
+struct embedding : layer<embedding> {
+  static constexpr std::string_view class_name = "Embedding";
+  static constexpr std::string_view usage =
+      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
+
+  int input_dim = 1;
+  int output_dim = 1;
+  embedding_options options;
+
+  constexpr embedding(int input_dim_, int output_dim_, embedding_options const& options_ = {})
+      : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = embedding>
+  constexpr embedding() : embedding(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = embedding>
+  constexpr explicit embedding(detail::wrong_options, ...) : embedding(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (input_dim < 1 || output_dim < 1)
+      ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
+    auto const table = ops.weight({.name = "embeddings",
+                                   .shape = {input_dim, output_dim},
+                                   .initializer = options.embeddings_initializer,
+                                   .regularizer = options.embeddings_regularizer});
+    return ops.take(table, x);
+  }
+};
+
+}  // namespace stagecraft::layers

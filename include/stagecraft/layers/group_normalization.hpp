@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Normalises groups of channels of each sample: tf.keras.layers.GroupNormalization. Level 2.
+#pragma once
+
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/ones.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of GroupNormalization. Channels are the last axis.
+struct group_normalization_options {
+  /// In how many groups the channels are divided, in their order; -1: each channel is one.
+  int groups = 32;
+  /// A small number that is added to the variance, so that nothing is divided by 0.
+  float epsilon = 1e-3F;
+  /// Whether the layer has weights `beta`, which are added to the result.
+  bool center = true;
+  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  bool scale = true;
+  /// The values that `beta` begins with.
+  initializer beta_initializer = initializers::zeros{};
+  /// The values that `gamma` begins with.
+  initializer gamma_initializer = initializers::ones{};
+  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
+  regularizer beta_regularizer = {};
+  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
+  regularizer gamma_regularizer = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
+/// of channels, over all places. The same while training and in prediction.
+///
+/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
+/// Errors: E1071 if the groups do not divide the channels. Definition: Keras API, layers/normalization_layers; Wu and
+/// He, 2018.
+struct group_normalization : layer<group_normalization> {
+  static constexpr std::string_view class_name = "GroupNormalization";
+  static constexpr std::string_view usage =
+      "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}";
+
+  group_normalization_options options;
+
+  constexpr group_normalization() : group_normalization(group_normalization_options{}) {}
+  constexpr explicit group_normalization(int groups)
+      : group_normalization(group_normalization_options{.groups = groups}) {}
+  constexpr explicit(false) group_normalization(group_normalization_options const& options_) : options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = group_normalization>
+  constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    int const channels = x.length(-1), groups = options.groups == -1 ? channels : options.groups;
+    if (groups < 1 || channels % groups != 0) {
+      ops.error(1071, "has ", groups, " groups, which do not divide the ", channels, " channels of its input");
+      return x;
+    }
+    // (batch, places, groups, channels of a group)
+    int const batch = x.length(0), places = static_cast<int>(x.shape().size() / batch / channels);
+    auto const grouped = ops.reshape(x, {batch, places, groups, channels / groups});
+    auto const centred = grouped - ops.mean(grouped, {1, 3});
+    auto const normal = centred * rsqrt(ops.mean(square(centred), {1, 3}) + options.epsilon);
+    auto y = ops.reshape(normal, x.shape());
+    if (options.scale)
+      y *= ops.weight({.name = "gamma",
+                       .shape = {channels},
+                       .initializer = options.gamma_initializer,
+                       .regularizer = options.gamma_regularizer});
+    if (options.center)
+      y += ops.weight({.name = "beta",
+                       .shape = {channels},
+                       .initializer = options.beta_initializer,
+                       .regularizer = options.beta_regularizer});
+    return y;
+  }
+};
+
+}  // namespace stagecraft::layers

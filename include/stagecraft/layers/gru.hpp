@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gated recurrent units: tf.keras.layers.GRU. Level 2.
+#pragma once
+
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/orthogonal.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/recurrence.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of GRU.
+struct gru_options {
+  /// The function of what a step has computed.
+  stagecraft::activation activation = tanh;
+  /// The function of the gates.
+  stagecraft::activation recurrent_activation = sigmoid;
+  /// Whether the layer has weights `bias`, which are added to the products.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
+  regularizer recurrent_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
+  float dropout = 0;
+  /// The same for the state that the recurrent kernel is multiplied by.
+  float recurrent_dropout = 0;
+  /// Whether the result is the output of all steps, or of the last one.
+  bool return_sequences = false;
+  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  bool go_backwards = false;
+  /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
+  bool reset_after = true;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// A gated recurrent unit. With p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
+/// h = u h + (1 - u) a(p_g + s(p_r + q_r) q_g) with u = s(p_z + q_z), step by step from h = 0, where a is `activation`
+/// and s `recurrent_activation`. With `reset_after` q has a bias, too; without it q_g is (s(p_r + q_r) h) *
+/// recurrent_kernel_g.
+///
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 3 *
+/// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
+/// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
+/// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
+struct gru : layer<gru> {
+  static constexpr std::string_view class_name = "GRU";
+  static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
+
+  int units = 1;
+  gru_options options;
+
+  constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = gru>
+  constexpr gru() : gru(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = gru>
+  constexpr explicit gru(detail::wrong_options, ...) : gru(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    int const bias_rows = options.reset_after ? 2 : 1;
+    detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options);
+    if (!loop.is_valid) return x;
+    auto const a = options.activation;
+    auto const s = options.recurrent_activation;
+    return loop.run([&](auto p, auto const& state) {
+      auto const h = loop.dropped(state[0]);
+      auto const mix = [&](auto update, auto candidate) {
+        return std::array{update * state[0] + (1.0F - update) * candidate};
+      };
+      if (options.reset_after) {
+        auto q = ops.matmul(h, loop.recurrent_kernel);
+        if (options.use_bias) q += loop.recurrent_bias;
+        auto const update = s(loop.gate(p, 0) + loop.gate(q, 0));
+        auto const reset = s(loop.gate(p, 1) + loop.gate(q, 1));
+        return mix(update, a(loop.gate(p, 2) + reset * loop.gate(q, 2)));
+      }
+      auto const q = ops.matmul(h, loop.gate(loop.recurrent_kernel, 0, 2));
+      auto const update = s(loop.gate(p, 0) + loop.gate(q, 0));
+      auto const reset = s(loop.gate(p, 1) + loop.gate(q, 1));
+      return mix(update, a(loop.gate(p, 2) + ops.matmul(reset * h, loop.gate(loop.recurrent_kernel, 2))));
+    });
+  }
+};
+
+}  // namespace stagecraft::layers

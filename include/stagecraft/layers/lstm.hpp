@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Long short-term memory: tf.keras.layers.LSTM. Level 2.
+#pragma once
+
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/orthogonal.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/recurrence.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of LSTM.
+struct lstm_options {
+  /// The function of what a step has computed.
+  stagecraft::activation activation = tanh;
+  /// The function of the gates.
+  stagecraft::activation recurrent_activation = sigmoid;
+  /// Whether the layer has weights `bias`, which are added to the products.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// Whether the bias of the forget gate begins with ones, whatever bias_initializer says.
+  bool unit_forget_bias = true;
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
+  regularizer recurrent_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
+  float dropout = 0;
+  /// The same for the state that the recurrent kernel is multiplied by.
+  float recurrent_dropout = 0;
+  /// Whether the result is the output of all steps, or of the last one.
+  bool return_sequences = false;
+  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  bool go_backwards = false;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
+/// c = r(f) c + r(i) a(g) and h = r(o) a(c), step by step from 0, where a is `activation` and r `recurrent_activation`.
+///
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 4 *
+/// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
+/// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank. Definition: Keras API,
+/// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
+struct lstm : layer<lstm> {
+  static constexpr std::string_view class_name = "LSTM";
+  static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
+
+  int units = 1;
+  lstm_options options;
+
+  constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = lstm>
+  constexpr lstm() : lstm(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = lstm>
+  constexpr explicit lstm(detail::wrong_options, ...) : lstm(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    initializer bias = options.bias_initializer;
+    bias.unit_forget_bias = options.unit_forget_bias;
+    detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options);
+    if (!loop.is_valid) return x;
+    auto const a = options.activation;
+    auto const r = options.recurrent_activation;
+    return loop.run([&](auto projected, auto const& state) {
+      auto const z = projected + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
+      auto const kept = r(loop.gate(z, 1)) * state[1];
+      auto const c = kept + r(loop.gate(z, 0)) * a(loop.gate(z, 2));
+      auto const open = r(loop.gate(z, 3));
+      return std::array{open * a(c), c};
+    });
+  }
+};
+
+}  // namespace stagecraft::layers

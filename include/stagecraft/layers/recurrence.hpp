@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What simple_rnn, lstm and gru share: weights, dropout, and the loop over time. Level 2.
+#pragma once
+
+#include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <array>
+
+namespace stagecraft::detail {
+
+/// x with a share of its elements 0 and the others larger, or x itself. The same elements in each step of time.
+constexpr operations::tensor call_dropout(operations::tracer& ops, operations::tensor x, float rate,
+                                          operations::extents const& mask_shape) {
+  if (!ops.training() || rate == 0.0F) return x;
+  auto const drawn = ops.uniform(mask_shape);
+  return where(drawn < rate, 0.0F, x * (1.0F / (1.0F - rate)));
+}
+
+/// A recurrent layer's loop: weights kernel, recurrent_kernel and bias, in Keras's order, each as wide as `gates` times
+/// `units`; the products with the kernel of all steps at once; then `cell(projected, states, recurrent_product)` for
+/// one step after the other. `bias_rows`: 2 if products with the recurrent kernel have a bias of their own.
+template <std::size_t States, class Options>
+class recurrence {
+ public:
+  constexpr recurrence(operations::tracer& ops, operations::tensor x, int units, int gates, int bias_rows,
+                       initializer const& bias_initializer, Options const& options)
+      : ops_(&ops), options_(&options), units_(units), gates_(gates) {
+    is_valid = is_possible(x);
+    if (!is_valid) return;
+    batch_ = x.length(0);
+    int const time = x.length(1), features = x.length(2), width = gates * units;
+    auto const kernel = ops.weight({.name = "kernel",
+                                    .shape = {features, width},
+                                    .initializer = options.kernel_initializer,
+                                    .regularizer = options.kernel_regularizer});
+    recurrent_kernel = ops.weight({.name = "recurrent_kernel",
+                                   .shape = {units, width},
+                                   .initializer = options.recurrent_initializer,
+                                   .regularizer = options.recurrent_regularizer});
+    auto const rows =
+        ops.reshape(call_dropout(ops, x, options.dropout, {batch_, 1, features}), {batch_ * time, features});
+    auto projected = ops.matmul(rows, kernel);
+    if (options.use_bias) {
+      auto const bias = ops.weight({.name = "bias",
+                                    .shape = bias_rows == 1 ? shape(width) : shape(bias_rows, width),
+                                    .initializer = bias_initializer,
+                                    .regularizer = options.bias_regularizer});
+      projected += bias_rows == 1 ? bias : ops.slice(bias, 0, 0, 1);
+      if (bias_rows == 2) recurrent_bias = ops.slice(bias, 0, 1, 1);
+    }
+    projected_ = ops.reshape(projected, {batch_, time, width});
+    if (ops.training() && options.recurrent_dropout != 0.0F) mask_ = ops.uniform({batch_, units});
+  }
+
+  /// The result, where `cell(z, states)` gives the next states from the projected inputs z of a step; state 0 is what
+  /// the layer gives.
+  template <class Cell>
+  constexpr operations::tensor run(Cell const& cell) const {
+    std::array<operations::tensor, States> initial{};
+    for (auto& state : initial) state = ops_->full({batch_, units_}, 0);
+    auto const done = ops_->scan(projected_, 1, initial, cell, options_->go_backwards);
+    return options_->return_sequences ? done.all[0] : done.last[0];
+  }
+  /// What the recurrent kernel is multiplied by.
+  [[nodiscard]] constexpr operations::tensor dropped(operations::tensor state) const {
+    if (mask_.list == nullptr) return state;
+    return where(mask_ < options_->recurrent_dropout, 0.0F, state * (1.0F / (1.0F - options_->recurrent_dropout)));
+  }
+  /// The part of a product that belongs to a gate.
+  [[nodiscard]] constexpr operations::tensor gate(operations::tensor product, int index, int count = 1) const {
+    return ops_->slice(product, -1, index * units_, count * units_);
+  }
+
+  operations::tensor recurrent_kernel, recurrent_bias;
+  bool is_valid = false;
+
+ private:
+  [[nodiscard]] constexpr bool is_possible(operations::tensor x) const {
+    auto const is_rate = [](float rate) { return rate >= 0.0F && rate < 1.0F; };
+    if (units_ < 1)
+      ops_->error(1012, "has ", units_, " units; it needs at least 1");
+    else if (x.rank() != 3)
+      ops_->error(1041, "expects an input of shape (steps, features), but got ", sample(x));
+    else if (!is_rate(options_->dropout) || !is_rate(options_->recurrent_dropout))
+      ops_->error(1013, "has a rate of dropout that is not at least 0 and below 1");
+    else
+      return true;
+    return false;
+  }
+  /// The shape as Keras's input_shape, without the batch.
+  static constexpr shape sample(operations::tensor x) {
+    shape result;
+    for (int i = 1; i < x.rank(); ++i) result.push_back(x.length(i));
+    return result;
+  }
+
+  operations::tracer* ops_;
+  Options const* options_;
+  int units_, gates_, batch_ = 0;
+  operations::tensor projected_, mask_;
+};
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A recurrent layer without gates: tf.keras.layers.SimpleRNN. Level 2.
+#pragma once
+
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/orthogonal.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/recurrence.hpp>
+#include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of SimpleRNN.
+struct simple_rnn_options {
+  /// The function of what a step has computed.
+  stagecraft::activation activation = tanh;
+  /// Whether the layer has weights `bias`, which are added to the products.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
+  regularizer recurrent_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
+  float dropout = 0;
+  /// The same for the state that the recurrent kernel is multiplied by.
+  float recurrent_dropout = 0;
+  /// Whether the result is the output of all steps, or of the last one.
+  bool return_sequences = false;
+  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  bool go_backwards = false;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
+///
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, units),
+/// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
+/// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
+/// Definition: Keras API, layers/recurrent_layers/simple_rnn.
+struct simple_rnn : layer<simple_rnn> {
+  static constexpr std::string_view class_name = "SimpleRNN";
+  static constexpr std::string_view usage =
+      "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
+
+  int units = 1;
+  simple_rnn_options options;
+
+  constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
+      : units(units_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = simple_rnn>
+  constexpr simple_rnn() : simple_rnn(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = simple_rnn>
+  constexpr explicit simple_rnn(detail::wrong_options, ...) : simple_rnn(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options);
+    if (!loop.is_valid) return x;
+    return loop.run([&](auto z, auto const& state) {
+      auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
+      return std::array{options.activation(sum)};
+    });
+  }
+};
+
+}  // namespace stagecraft::layers
