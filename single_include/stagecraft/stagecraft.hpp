@@ -3718,7 +3718,8 @@ struct initializer {
   float b = 0;  ///< normal: stddev; uniform: maxval
   fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
   initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+  std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
+  bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 
@@ -5542,6 +5543,162 @@ using named = typename detail::with_name<Name, M>::type;
 
 }  // namespace stagecraft
 
+// ---- stagecraft/activations/activation.hpp
+// An activation function as a compile-time value: which function, and its parameters.
+// Keras counterpart: tf.keras.activations. Level 2 of the house: options only, the loops are in kernels/activation.hpp.
+
+namespace stagecraft::operations {
+struct tensor;
+}
+
+namespace stagecraft {
+
+enum class activation_kind : unsigned char {
+  linear,
+  relu,
+  softmax,
+  sigmoid,
+  tanh,
+  gelu,
+  gelu_tanh,
+  swish,
+  selu,
+  elu,
+  exponential,
+  softplus,
+  softsign,
+  hard_sigmoid,
+};
+
+/// An activation function. Prefer the ready-made values (`relu`, `softmax`, ...) and the functions of `activations`,
+/// which carry Keras's default parameters, to an aggregate written by hand.
+///
+/// - `relu`: f(x) = min(x, max_value) for x > threshold, alpha * (x - threshold) below it.
+/// - `elu`: f(x) = x for x > 0, alpha * (exp(x) - 1) below.
+/// - the others have no parameters.
+struct activation {
+  activation_kind kind = activation_kind::linear;
+  float alpha = 0;       ///< relu: slope below the threshold; elu: scale of the negative part
+  float max_value = -1;  ///< relu: the largest output; negative = unlimited (Keras's None)
+  float threshold = 0;   ///< relu: values up to it count as negative
+
+  friend constexpr bool operator==(activation const&, activation const&) = default;
+
+  /// The function of a tensor of a layer's `call`; softmax along the last axis. Defined in activation_call.hpp.
+  [[nodiscard]] constexpr operations::tensor operator()(operations::tensor x) const;
+
+  /// Keras's name of the function (`tf.keras.activations.serialize`).
+  [[nodiscard]] constexpr std::string_view name() const {
+    switch (kind) {
+      case activation_kind::linear: return "linear";
+      case activation_kind::relu: return "relu";
+      case activation_kind::softmax: return "softmax";
+      case activation_kind::sigmoid: return "sigmoid";
+      case activation_kind::tanh: return "tanh";
+      case activation_kind::gelu:
+      case activation_kind::gelu_tanh: return "gelu";
+      case activation_kind::swish: return "swish";
+      case activation_kind::selu: return "selu";
+      case activation_kind::elu: return "elu";
+      case activation_kind::exponential: return "exponential";
+      case activation_kind::softplus: return "softplus";
+      case activation_kind::softsign: return "softsign";
+      case activation_kind::hard_sigmoid: return "hard_sigmoid";
+    }
+    return "unknown";
+  }
+
+  /// True if the backward pass needs x; otherwise it needs y = f(x) only, and f can be applied in place.
+  [[nodiscard]] constexpr bool gradient_needs_input() const {
+    switch (kind) {
+      case activation_kind::gelu:
+      case activation_kind::gelu_tanh:
+      case activation_kind::swish:
+      case activation_kind::hard_sigmoid: return true;
+      // The output tells on which side x was only for a non-negative slope and no threshold. At x == max_value,
+      // TensorFlow's gradient is 0 for relu6 and 1 for every other limit, which the output does not tell either.
+      case activation_kind::relu: return threshold != 0 || alpha < 0 || (max_value >= 0 && max_value != 6);
+      case activation_kind::elu: return alpha < 0;
+      default: return false;
+    }
+  }
+
+  /// True if every output element depends on one input element only.
+  [[nodiscard]] constexpr bool elementwise() const { return kind != activation_kind::softmax; }
+};
+
+inline constexpr activation linear{};
+inline constexpr activation relu{activation_kind::relu};
+inline constexpr activation softmax{activation_kind::softmax};
+inline constexpr activation sigmoid{activation_kind::sigmoid};
+inline constexpr activation tanh{activation_kind::tanh};
+inline constexpr activation gelu{activation_kind::gelu};
+inline constexpr activation swish{activation_kind::swish};
+inline constexpr activation selu{activation_kind::selu};
+inline constexpr activation elu{activation_kind::elu, 1.0F};
+inline constexpr activation exponential{activation_kind::exponential};
+inline constexpr activation softplus{activation_kind::softplus};
+inline constexpr activation softsign{activation_kind::softsign};
+inline constexpr activation hard_sigmoid{activation_kind::hard_sigmoid};
+
+namespace activations {
+
+/// `tf.keras.activations.relu(x, alpha, max_value, threshold)`; a negative `max_value` means unlimited.
+[[nodiscard]] constexpr activation relu(float alpha = 0, float max_value = -1, float threshold = 0) {
+  return {activation_kind::relu, alpha, max_value, threshold};
+}
+
+/// `tf.keras.activations.elu(x, alpha)`.
+[[nodiscard]] constexpr activation elu(float alpha = 1) { return {activation_kind::elu, alpha}; }
+
+/// `tf.keras.activations.gelu(x, approximate)`: exact with erf, approximate with tanh.
+[[nodiscard]] constexpr activation gelu(bool approximate = false) {
+  return {approximate ? activation_kind::gelu_tanh : activation_kind::gelu};
+}
+
+}  // namespace activations
+}  // namespace stagecraft
+
+// ---- stagecraft/graph/axis_list.hpp
+// Keras's "an integer or a list of integers": the axes that a layer works along. Level 1.
+
+namespace stagecraft {
+
+/// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
+struct axis_list {
+  static constexpr int capacity = shape::max_rank;
+
+  int axes[capacity]{};
+  int count = 0;
+
+  template <std::integral... Axes>
+    requires(sizeof...(Axes) >= 1 && sizeof...(Axes) <= capacity)
+  constexpr explicit(false) axis_list(Axes... axis) : axes{static_cast<int>(axis)...}, count(sizeof...(Axes)) {}
+
+  /// No axis at all, where a layer allows that.
+  [[nodiscard]] static constexpr axis_list none() { return {}; }
+
+  [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
+  [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
+  friend constexpr bool operator==(axis_list const&, axis_list const&) = default;
+
+  /// Appends "-1" or "(1, 2)".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    if (count > 1) text.append('(');
+    for (int i = 0; i < count; ++i) {
+      if (i > 0) text.append(", ");
+      text.append(axes[i]);
+    }
+    if (count > 1) text.append(')');
+  }
+
+ private:
+  constexpr axis_list() = default;
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/operations/composite.hpp
 // A named group of operations that a machine may carry out as a whole. Level 1.
 
@@ -5892,7 +6049,7 @@ struct transpose {
   }
 };
 
-/// Every `step`-th element along an axis, from `begin` on. How many, its extents say.
+/// Every `step`-th element along an axis, from `begin` on; backwards, if it is negative. How many, its extents say.
 struct slice {
   int axis = 0;
   int begin = 0;
@@ -6058,13 +6215,14 @@ struct update {};
 // One step of a traced computation: any of the operations, and what it reads and writes. Level 1.
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                            \
-  EACH(input)                                                                                                  \
-  EACH(weight) EACH(constant) EACH(iota) EACH(random) EACH(map) EACH(reduce) EACH(product) EACH(convolution)   \
-      EACH(convolution_input_gradient) EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient)  \
-          EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather)   \
-              EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) \
-                  EACH(loop_end) EACH(composite)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                               \
+  EACH(input)                                                                                                     \
+  EACH(weight)                                                                                                    \
+  EACH(constant)                                                                                                  \
+  EACH(iota) EACH(random) EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient) \
+      EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast)        \
+          EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update)     \
+              EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)
 
 namespace stagecraft::operations {
 
@@ -6164,6 +6322,11 @@ namespace stagecraft::operations {
 /// Grows in constant evaluation; `frozen_trace` is what is kept of it.
 class operation_list {
  public:
+  constexpr operation_list() {
+    nodes.reserve(128);  // growing copies what is there, which takes the compiler long
+    operands.reserve(256);
+  }
+
   /// Appends an operation and gives its number. Gradients flow through it if they do through one of its operands.
   constexpr int append(operation const& what, extents const& shape, std::span<int const> reads = {}) {
     bool has_gradient = is_source(what);
@@ -6190,6 +6353,11 @@ class operation_list {
     else
       problem.report(1070, "layer '", layer_name, "': ", parts...);
   }
+  /// Records what a layer says of its options: "layer 'name' has ...".
+  template <class... Parts>
+  constexpr void reject(int code, Parts const&... parts) {
+    problem.report(code, "layer '", layer_name, "' ", parts...);
+  }
 
   std::vector<node> nodes;
   std::vector<int> operands;
@@ -6203,104 +6371,6 @@ class operation_list {
 };
 
 }  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/flops.hpp
-// What a list of operations costs in floating-point operations. Level 1.
-
-namespace stagecraft::operations {
-
-namespace detail {
-
-/// Of one operation at its place. Movement and leaves cost nothing.
-template <class List>
-struct flop_count {
-  List const& list;
-  int id;
-
-  [[nodiscard]] constexpr extents const& out() const { return list.nodes[static_cast<std::size_t>(id)].shape; }
-  [[nodiscard]] constexpr extents const& in(int index) const {
-    return list.nodes[static_cast<std::size_t>(operand_of(list, id, index))].shape;
-  }
-
-  template <class What>
-  constexpr long long operator()(What const&) const {
-    return 0;
-  }
-  constexpr long long operator()(map const& what) const {
-    return what.apply == function::identity ? 0 : map::flops(out());
-  }
-  constexpr long long operator()(reduce const&) const { return reduce::flops(in(0)); }
-  constexpr long long operator()(product const& what) const { return what.flops(in(0), out()); }
-  // A convolution and its gradients multiply the same pairs.
-  constexpr long long operator()(convolution const&) const { return convolution::flops(in(1), out()); }
-  constexpr long long operator()(convolution_input_gradient const&) const { return convolution::flops(in(1), in(0)); }
-  constexpr long long operator()(convolution_filter_gradient const&) const { return convolution::flops(out(), in(1)); }
-  constexpr long long operator()(pooling const& what) const { return what.flops(out()); }
-  constexpr long long operator()(pooling_gradient const& what) const {
-    return pooling{what.kind, what.windows}.flops(in(1));
-  }
-  constexpr long long operator()(scatter_add const&) const { return in(0).size(); }
-};
-
-}  // namespace detail
-
-/// Multiplications, additions and functions of the operations [first, end) of a list or a frozen trace: one for each
-/// place of a map, two for each term of a product. What stands in a loop counts once for each trip.
-template <class List>
-[[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
-  long long total = 0, trips = 1;
-  for (int id = first; id < end; ++id) {
-    operation const& what = list.nodes[static_cast<std::size_t>(id)].what;
-    if (auto const* begins = what.if_is<loop>()) trips *= begins->trips;
-    total += trips * what.visit(detail::flop_count<List>{list, id});
-    if (!what.is<loop_end>()) continue;
-    node const& begin = list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))];
-    trips /= begin.what.as<loop>().trips;
-  }
-  return total;
-}
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/graph/axis_list.hpp
-// Keras's "an integer or a list of integers": the axes that a layer works along. Level 1.
-
-namespace stagecraft {
-
-/// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
-struct axis_list {
-  static constexpr int capacity = shape::max_rank;
-
-  int axes[capacity]{};
-  int count = 0;
-
-  template <std::integral... Axes>
-    requires(sizeof...(Axes) >= 1 && sizeof...(Axes) <= capacity)
-  constexpr explicit(false) axis_list(Axes... axis) : axes{static_cast<int>(axis)...}, count(sizeof...(Axes)) {}
-
-  /// No axis at all, where a layer allows that.
-  [[nodiscard]] static constexpr axis_list none() { return {}; }
-
-  [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
-  [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
-  friend constexpr bool operator==(axis_list const&, axis_list const&) = default;
-
-  /// Appends "-1" or "(1, 2)".
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    if (count > 1) text.append('(');
-    for (int i = 0; i < count; ++i) {
-      if (i > 0) text.append(", ");
-      text.append(axes[i]);
-    }
-    if (count > 1) text.append(')');
-  }
-
- private:
-  constexpr axis_list() = default;
-};
-
-}  // namespace stagecraft
 
 // ---- stagecraft/operations/tensor.hpp
 // The result of an operation, as a layer's `call` sees it: operators and functions append operations to its list.
@@ -6422,8 +6492,8 @@ namespace stagecraft::operations {
 
 /// Both transposes of a product, as in tf.linalg.matmul.
 struct matmul_options {
-  bool transpose_a = false;
-  bool transpose_b = false;
+  bool transpose_a = false;  ///< whether the last two axes of a change places first
+  bool transpose_b = false;  ///< whether those of b do
 };
 
 /// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
@@ -6458,7 +6528,17 @@ class tracer {
     if (list_->open_loops > 0)
       list_->fail("weight '", described.name.view(), "' is made inside a scan; make it before the scan");
     weights_->push_back(described);
+    if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
+  }
+  /// What `inside` gives; the weights that it makes are named "name/kernel" and so on: TensorFlow's name_scope.
+  template <class Inside>
+  constexpr auto name_scope(fixed_name const& name, Inside const& inside) {
+    fixed_name const outer = scope_;
+    scope_ = outer.empty() ? name : fixed_name(outer).append('/').append(name.view());
+    auto const result = inside();
+    scope_ = outer;
+    return result;
   }
   /// One number everywhere.
   constexpr tensor full(extents const& shape, float value) { return broadcast(number(*list_, value), shape); }
@@ -6509,6 +6589,11 @@ class tracer {
     if (shape == x.shape()) return x;
     return append(operations::slice{x.shape().from_front(axis), begin, step}, shape, {x.id});
   }
+  /// The elements of an axis from the last to the first: Keras's `flip`.
+  constexpr tensor flip(tensor x, int axis) {
+    if (!x.shape().has(axis)) return failed(x, "has no axis ", axis);
+    return append(operations::slice{x.shape().from_front(axis), x.shape()[axis] - 1, -1}, x.shape(), {x.id});
+  }
   /// Zeros, `before` and `after` x along an axis.
   constexpr tensor pad(tensor x, int axis, int before, int after) {
     if (!x.shape().has(axis) || before < 0 || after < 0)
@@ -6519,7 +6604,7 @@ class tracer {
   }
   /// The inverse of a slice: see operations::pad.
   constexpr tensor scattered(tensor x, operations::pad const& where, extents const& shape) {
-    if (x.shape() == shape) return x;
+    if (x.shape() == shape && where.step == 1) return x;
     return append(where, shape, {x.id});
   }
   constexpr tensor concatenate(std::span<tensor const> parts, int axis = -1) {
@@ -6684,6 +6769,11 @@ class tracer {
     return result;
   }
 
+  /// Says that the layer's options, or its inputs, are wrong: "layer 'name' " and the rest.
+  template <class... Parts>
+  constexpr void error(int code, Parts const&... parts) {
+    list_->reject(code, parts...);
+  }
   /// Appends any operation, unchecked.
   constexpr tensor append(operation const& what, extents const& shape, std::initializer_list<int> reads = {}) {
     return {list_, list_->append(what, shape, reads)};
@@ -6714,6 +6804,7 @@ class tracer {
 
   operation_list* list_;
   std::vector<parameter>* weights_;
+  fixed_name scope_;  ///< of the weights' names
   bool training_;
 };
 
@@ -6750,6 +6841,111 @@ class composite_gradient {
   tensor of_result_;
   std::vector<tensor> given_;
 };
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/activations/activation_call.hpp
+// Activation functions of the tensors of a layer's `call`, in terms of operations. Level 2.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// log(1 + e^x), without overflow; its gradient is the sigmoid.
+constexpr operations::tensor call_softplus(operations::tracer& ops, operations::tensor x) {
+  using namespace operations;
+  return ops.composite(
+      "softplus", {x}, [&] { return maximum(x, 0.0F) + log(1.0F + exp(-abs(x))); },
+      [](composite_gradient& g) { g.give(0, g.gradient() * operations::sigmoid(g.read(0))); });
+}
+/// Keras's relu with all of its parameters; where it has a corner, the gradient is that of the left side.
+constexpr operations::tensor call_relu(activation const& f, operations::tensor x) {
+  auto const above = f.max_value >= 0 ? minimum(x, f.max_value) : x;
+  if (f.alpha == 0) return where(x > f.threshold, above, 0.0F);
+  return where(x > f.threshold, above, (x - f.threshold) * f.alpha);
+}
+
+}  // namespace detail
+
+constexpr operations::tensor activation::operator()(operations::tensor x) const {
+  std::vector<parameter> no_weights;
+  operations::tracer ops(*x.list, no_weights);
+  switch (kind) {
+    case activation_kind::linear: return x;
+    case activation_kind::relu: return detail::call_relu(*this, x);
+    case activation_kind::softmax: return ops.softmax(x);
+    case activation_kind::sigmoid: return operations::sigmoid(x);
+    case activation_kind::tanh: return operations::tanh(x);
+    case activation_kind::gelu: return x * (erf(x * 0.707106781F) * 0.5F + 0.5F);
+    case activation_kind::gelu_tanh: return x * operations::sigmoid((x + x * x * x * 0.044715F) * 1.59576912F);
+    case activation_kind::swish: return x * operations::sigmoid(x);
+    case activation_kind::selu: return where(x < 0.0F, (exp(x) - 1.0F) * 1.75809934F, x * 1.05070099F);
+    case activation_kind::elu: return where(x < 0.0F, (exp(x) - 1.0F) * alpha, x);
+    case activation_kind::exponential: return exp(x);
+    case activation_kind::softplus: return detail::call_softplus(ops, x);
+    case activation_kind::softsign: return x / (abs(x) + 1.0F);
+    case activation_kind::hard_sigmoid: return minimum(maximum(x * 0.2F + 0.5F, 0.0F), 1.0F);
+  }
+  return x;
+}
+
+}  // namespace stagecraft
+
+// ---- stagecraft/operations/flops.hpp
+// What a list of operations costs in floating-point operations. Level 1.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// Of one operation at its place. Movement and leaves cost nothing.
+template <class List>
+struct flop_count {
+  List const& list;
+  int id;
+
+  [[nodiscard]] constexpr extents const& out() const { return list.nodes[static_cast<std::size_t>(id)].shape; }
+  [[nodiscard]] constexpr extents const& in(int index) const {
+    return list.nodes[static_cast<std::size_t>(operand_of(list, id, index))].shape;
+  }
+
+  template <class What>
+  constexpr long long operator()(What const&) const {
+    return 0;
+  }
+  constexpr long long operator()(map const& what) const {
+    return what.apply == function::identity ? 0 : map::flops(out());
+  }
+  constexpr long long operator()(reduce const&) const { return reduce::flops(in(0)); }
+  constexpr long long operator()(product const& what) const { return what.flops(in(0), out()); }
+  // A convolution and its gradients multiply the same pairs.
+  constexpr long long operator()(convolution const&) const { return convolution::flops(in(1), out()); }
+  constexpr long long operator()(convolution_input_gradient const&) const { return convolution::flops(in(1), in(0)); }
+  constexpr long long operator()(convolution_filter_gradient const&) const { return convolution::flops(out(), in(1)); }
+  constexpr long long operator()(pooling const& what) const { return what.flops(out()); }
+  constexpr long long operator()(pooling_gradient const& what) const {
+    return pooling{what.kind, what.windows}.flops(in(1));
+  }
+  constexpr long long operator()(scatter_add const&) const { return in(0).size(); }
+};
+
+}  // namespace detail
+
+/// Multiplications, additions and functions of the operations [first, end) of a list or a frozen trace: one for each
+/// place of a map, two for each term of a product. What stands in a loop counts once for each trip.
+template <class List>
+[[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
+  long long total = 0, trips = 1;
+  for (int id = first; id < end; ++id) {
+    operation const& what = list.nodes[static_cast<std::size_t>(id)].what;
+    if (auto const* begins = what.if_is<loop>()) trips *= begins->trips;
+    total += trips * what.visit(detail::flop_count<List>{list, id});
+    if (!what.is<loop_end>()) continue;
+    node const& begin = list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))];
+    trips /= begin.what.as<loop>().trips;
+  }
+  return total;
+}
 
 }  // namespace stagecraft::operations
 
@@ -7057,7 +7253,7 @@ class differentiation {
   }
   constexpr void rule(pad const& what, int id, tensor dy) {
     tensor const x = operand(id, 0);
-    add(x.id, ops_->slice(dy, what.axis, what.begin, x.shape()[what.axis], what.step));
+    add(x.id, ops_->append(slice{what.axis, what.begin, what.step}, x.shape(), {dy.id}));
   }
   constexpr void rule(concatenate const& what, int id, tensor dy) {
     int begin = 0;
@@ -8766,115 +8962,6 @@ constexpr long long place(std::span<buffer_request> requests, long long alignmen
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/activations/activation.hpp
-// An activation function as a compile-time value: which function, and its parameters.
-// Keras counterpart: tf.keras.activations. Level 2 of the house: options only, the loops are in kernels/activation.hpp.
-
-namespace stagecraft {
-
-enum class activation_kind : unsigned char {
-  linear,
-  relu,
-  softmax,
-  sigmoid,
-  tanh,
-  gelu,
-  gelu_tanh,
-  swish,
-  selu,
-  elu,
-  exponential,
-  softplus,
-  softsign,
-  hard_sigmoid,
-};
-
-/// An activation function. Prefer the ready-made values (`relu`, `softmax`, ...) and the functions of `activations`,
-/// which carry Keras's default parameters, to an aggregate written by hand.
-///
-/// - `relu`: f(x) = min(x, max_value) for x > threshold, alpha * (x - threshold) below it.
-/// - `elu`: f(x) = x for x > 0, alpha * (exp(x) - 1) below.
-/// - the others have no parameters.
-struct activation {
-  activation_kind kind = activation_kind::linear;
-  float alpha = 0;       ///< relu: slope below the threshold; elu: scale of the negative part
-  float max_value = -1;  ///< relu: the largest output; negative = unlimited (Keras's None)
-  float threshold = 0;   ///< relu: values up to it count as negative
-
-  friend constexpr bool operator==(activation const&, activation const&) = default;
-
-  /// Keras's name of the function (`tf.keras.activations.serialize`).
-  [[nodiscard]] constexpr std::string_view name() const {
-    switch (kind) {
-      case activation_kind::linear: return "linear";
-      case activation_kind::relu: return "relu";
-      case activation_kind::softmax: return "softmax";
-      case activation_kind::sigmoid: return "sigmoid";
-      case activation_kind::tanh: return "tanh";
-      case activation_kind::gelu:
-      case activation_kind::gelu_tanh: return "gelu";
-      case activation_kind::swish: return "swish";
-      case activation_kind::selu: return "selu";
-      case activation_kind::elu: return "elu";
-      case activation_kind::exponential: return "exponential";
-      case activation_kind::softplus: return "softplus";
-      case activation_kind::softsign: return "softsign";
-      case activation_kind::hard_sigmoid: return "hard_sigmoid";
-    }
-    return "unknown";
-  }
-
-  /// True if the backward pass needs x; otherwise it needs y = f(x) only, and f can be applied in place.
-  [[nodiscard]] constexpr bool gradient_needs_input() const {
-    switch (kind) {
-      case activation_kind::gelu:
-      case activation_kind::gelu_tanh:
-      case activation_kind::swish:
-      case activation_kind::hard_sigmoid: return true;
-      // The output tells on which side x was only for a non-negative slope and no threshold. At x == max_value,
-      // TensorFlow's gradient is 0 for relu6 and 1 for every other limit, which the output does not tell either.
-      case activation_kind::relu: return threshold != 0 || alpha < 0 || (max_value >= 0 && max_value != 6);
-      case activation_kind::elu: return alpha < 0;
-      default: return false;
-    }
-  }
-
-  /// True if every output element depends on one input element only.
-  [[nodiscard]] constexpr bool elementwise() const { return kind != activation_kind::softmax; }
-};
-
-inline constexpr activation linear{};
-inline constexpr activation relu{activation_kind::relu};
-inline constexpr activation softmax{activation_kind::softmax};
-inline constexpr activation sigmoid{activation_kind::sigmoid};
-inline constexpr activation tanh{activation_kind::tanh};
-inline constexpr activation gelu{activation_kind::gelu};
-inline constexpr activation swish{activation_kind::swish};
-inline constexpr activation selu{activation_kind::selu};
-inline constexpr activation elu{activation_kind::elu, 1.0F};
-inline constexpr activation exponential{activation_kind::exponential};
-inline constexpr activation softplus{activation_kind::softplus};
-inline constexpr activation softsign{activation_kind::softsign};
-inline constexpr activation hard_sigmoid{activation_kind::hard_sigmoid};
-
-namespace activations {
-
-/// `tf.keras.activations.relu(x, alpha, max_value, threshold)`; a negative `max_value` means unlimited.
-[[nodiscard]] constexpr activation relu(float alpha = 0, float max_value = -1, float threshold = 0) {
-  return {activation_kind::relu, alpha, max_value, threshold};
-}
-
-/// `tf.keras.activations.elu(x, alpha)`.
-[[nodiscard]] constexpr activation elu(float alpha = 1) { return {activation_kind::elu, alpha}; }
-
-/// `tf.keras.activations.gelu(x, approximate)`: exact with erf, approximate with tanh.
-[[nodiscard]] constexpr activation gelu(bool approximate = false) {
-  return {approximate ? activation_kind::gelu_tanh : activation_kind::gelu};
-}
-
-}  // namespace activations
-}  // namespace stagecraft
-
 // ---- stagecraft/layers/activation.hpp
 // An activation function as a layer of its own: tf.keras.layers.Activation. Level 2.
 
@@ -9433,6 +9520,72 @@ struct batch_normalization : layer<batch_normalization> {
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
 };
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/bidirectional.hpp
+// A recurrent layer in both directions of time: tf.keras.layers.Bidirectional. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's `merge_mode`: what becomes of the two results.
+enum class merge_mode : unsigned char { concat, sum, mul, ave };
+
+/// Keras's keyword arguments of Bidirectional.
+struct bidirectional_options {
+  /// How the results of the two directions become one.
+  layers::merge_mode merge_mode = merge_mode::concat;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
+/// turned round before both are merged.
+///
+/// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`. Weights: those of both, named
+/// "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of both.
+/// Errors: those of `recurrent`. Definition: Keras API, layers/recurrent_layers/bidirectional.
+template <class Recurrent>
+  requires requires(Recurrent const& each) { each.options.go_backwards; }
+struct bidirectional : layer<bidirectional<Recurrent>> {
+  static constexpr std::string_view class_name = "Bidirectional";
+  static constexpr std::string_view usage =
+      "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}";
+
+  Recurrent recurrent;
+  bidirectional_options options;
+
+  constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
+      : recurrent(recurrent_), options(options_) {
+    this->layer_name = options.name;
+    this->trainable = options.trainable;
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const run = [&](std::string_view prefix, bool turned) {
+      auto one = recurrent;
+      one.options.go_backwards = recurrent.options.go_backwards != turned;
+      fixed_name scope(prefix);
+      scope.append(recurrent.layer_name.empty() ? detail::snake_case(Recurrent::class_name) : recurrent.layer_name);
+      auto const y = ops.name_scope(scope, [&] { return one.call(ops, x); });
+      return turned && recurrent.options.return_sequences ? ops.flip(y, 1) : y;
+    };
+    auto const forward = run("forward_", false);
+    auto const backward = run("backward_", true);
+    switch (options.merge_mode) {
+      case merge_mode::sum: return forward + backward;
+      case merge_mode::mul: return forward * backward;
+      case merge_mode::ave: return (forward + backward) * 0.5F;
+      default: return ops.concatenate({forward, backward});
+    }
+  }
+};
+
+template <class Recurrent>
+bidirectional(Recurrent) -> bidirectional<Recurrent>;
+template <class Recurrent>
+bidirectional(Recurrent, bidirectional_options) -> bidirectional<Recurrent>;
 
 }  // namespace stagecraft::layers
 
@@ -10341,6 +10494,87 @@ struct elu_layer : layer<elu_layer> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/initializers/random_uniform.hpp
+// Uniformly distributed weights.
+// Keras counterpart: tf.keras.initializers.RandomUniform. Level 0 of the house.
+
+namespace stagecraft::initializers {
+
+/// Uniform in [minval, maxval).
+struct random_uniform {
+  /// The smallest value that is drawn.
+  float minval = -0.05F;
+  /// No drawn value reaches this one.
+  float maxval = 0.05F;
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers
+
+// ---- stagecraft/layers/embedding.hpp
+// A table of vectors, one for each whole number: tf.keras.layers.Embedding. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Embedding.
+struct embedding_options {
+  /// The values that the table begins with.
+  initializer embeddings_initializer = initializers::random_uniform{};
+  /// A penalty on the table that is added to the loss: l1, l2 or both.
+  regularizer embeddings_regularizer = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
+/// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
+///
+/// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
+/// Errors: E1012 if a dimension is below 1. Definition: Keras API, layers/core_layers/embedding.
+struct embedding : layer<embedding> {
+  static constexpr std::string_view class_name = "Embedding";
+  static constexpr std::string_view usage =
+      "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
+
+  int input_dim = 1;
+  int output_dim = 1;
+  embedding_options options;
+
+  constexpr embedding(int input_dim_, int output_dim_, embedding_options const& options_ = {})
+      : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = embedding>
+  constexpr embedding() : embedding(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = embedding>
+  constexpr explicit embedding(detail::wrong_options, ...) : embedding(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (input_dim < 1 || output_dim < 1)
+      ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
+    auto const table = ops.weight({.name = "embeddings",
+                                   .shape = {input_dim, output_dim},
+                                   .initializer = options.embeddings_initializer,
+                                   .regularizer = options.embeddings_regularizer});
+    return ops.take(table, x);
+  }
+};
+
+}  // namespace stagecraft::layers
+
 // ---- stagecraft/layers/flatten.hpp
 // All axes but the batch become one: tf.keras.layers.Flatten. Level 2.
 
@@ -10485,6 +10719,342 @@ struct global_max_pooling2d : global_pooling_layer<global_max_pooling2d, 3> {
       "global_max_pooling2d{} or global_max_pooling2d{{.keepdims = true, .name = ...}}";
 
   using global_pooling_layer<global_max_pooling2d, 3>::global_pooling_layer;
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/group_normalization.hpp
+// Normalises groups of channels of each sample: tf.keras.layers.GroupNormalization. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of GroupNormalization. Channels are the last axis.
+struct group_normalization_options {
+  /// In how many groups the channels are divided, in their order; -1: each channel is one.
+  int groups = 32;
+  /// A small number that is added to the variance, so that nothing is divided by 0.
+  float epsilon = 1e-3F;
+  /// Whether the layer has weights `beta`, which are added to the result.
+  bool center = true;
+  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  bool scale = true;
+  /// The values that `beta` begins with.
+  initializer beta_initializer = initializers::zeros{};
+  /// The values that `gamma` begins with.
+  initializer gamma_initializer = initializers::ones{};
+  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
+  regularizer beta_regularizer = {};
+  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
+  regularizer gamma_regularizer = {};
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
+/// of channels, over all places. The same while training and in prediction.
+///
+/// Shape unchanged: (..., channels). Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element.
+/// Errors: E1071 if the groups do not divide the channels. Definition: Keras API, layers/normalization_layers; Wu and
+/// He, 2018.
+struct group_normalization : layer<group_normalization> {
+  static constexpr std::string_view class_name = "GroupNormalization";
+  static constexpr std::string_view usage =
+      "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}";
+
+  group_normalization_options options;
+
+  constexpr group_normalization() : group_normalization(group_normalization_options{}) {}
+  constexpr explicit group_normalization(int groups)
+      : group_normalization(group_normalization_options{.groups = groups}) {}
+  constexpr explicit(false) group_normalization(group_normalization_options const& options_) : options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Anything else: E1025.
+  using layer::layer;
+  template <class L = group_normalization>
+  constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    int const channels = x.length(-1), groups = options.groups == -1 ? channels : options.groups;
+    if (groups < 1 || channels % groups != 0) {
+      ops.error(1071, "has ", groups, " groups, which do not divide the ", channels, " channels of its input");
+      return x;
+    }
+    // (batch, places, groups, channels of a group)
+    int const batch = x.length(0), places = static_cast<int>(x.shape().size() / batch / channels);
+    auto const grouped = ops.reshape(x, {batch, places, groups, channels / groups});
+    auto const centred = grouped - ops.mean(grouped, {1, 3});
+    auto const normal = centred * rsqrt(ops.mean(square(centred), {1, 3}) + options.epsilon);
+    auto y = ops.reshape(normal, x.shape());
+    if (options.scale)
+      y *= ops.weight({.name = "gamma",
+                       .shape = {channels},
+                       .initializer = options.gamma_initializer,
+                       .regularizer = options.gamma_regularizer});
+    if (options.center)
+      y += ops.weight({.name = "beta",
+                       .shape = {channels},
+                       .initializer = options.beta_initializer,
+                       .regularizer = options.beta_regularizer});
+    return y;
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/initializers/orthogonal.hpp
+// Orthogonal rows or columns.
+// Keras counterpart: tf.keras.initializers.Orthogonal. Level 0 of the house.
+
+namespace stagecraft::initializers {
+
+/// A matrix (all but the last axis are rows) with orthonormal rows or columns, times `gain`. Rank 2 or more.
+struct orthogonal {
+  /// The factor that the orthogonal matrix is multiplied by.
+  float gain = 1;
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::orthogonal, .a = gain, .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers
+
+// ---- stagecraft/layers/recurrence.hpp
+// What simple_rnn, lstm and gru share: weights, dropout, and the loop over time. Level 2.
+
+namespace stagecraft::detail {
+
+/// x with a share of its elements 0 and the others larger, or x itself. The same elements in each step of time.
+constexpr operations::tensor call_dropout(operations::tracer& ops, operations::tensor x, float rate,
+                                          operations::extents const& mask_shape) {
+  if (!ops.training() || rate == 0.0F) return x;
+  auto const drawn = ops.uniform(mask_shape);
+  return where(drawn < rate, 0.0F, x * (1.0F / (1.0F - rate)));
+}
+
+/// A recurrent layer's loop: weights kernel, recurrent_kernel and bias, in Keras's order, each as wide as `gates` times
+/// `units`; the products with the kernel of all steps at once; then `cell(projected, states, recurrent_product)` for
+/// one step after the other. `bias_rows`: 2 if products with the recurrent kernel have a bias of their own.
+template <std::size_t States, class Options>
+class recurrence {
+ public:
+  constexpr recurrence(operations::tracer& ops, operations::tensor x, int units, int gates, int bias_rows,
+                       initializer const& bias_initializer, Options const& options)
+      : ops_(&ops), options_(&options), units_(units), gates_(gates) {
+    is_valid = is_possible(x);
+    if (!is_valid) return;
+    batch_ = x.length(0);
+    int const time = x.length(1), features = x.length(2), width = gates * units;
+    auto const kernel = ops.weight({.name = "kernel",
+                                    .shape = {features, width},
+                                    .initializer = options.kernel_initializer,
+                                    .regularizer = options.kernel_regularizer});
+    recurrent_kernel = ops.weight({.name = "recurrent_kernel",
+                                   .shape = {units, width},
+                                   .initializer = options.recurrent_initializer,
+                                   .regularizer = options.recurrent_regularizer});
+    auto const rows =
+        ops.reshape(call_dropout(ops, x, options.dropout, {batch_, 1, features}), {batch_ * time, features});
+    auto projected = ops.matmul(rows, kernel);
+    if (options.use_bias) {
+      auto const bias = ops.weight({.name = "bias",
+                                    .shape = bias_rows == 1 ? shape(width) : shape(bias_rows, width),
+                                    .initializer = bias_initializer,
+                                    .regularizer = options.bias_regularizer});
+      projected += bias_rows == 1 ? bias : ops.slice(bias, 0, 0, 1);
+      if (bias_rows == 2) recurrent_bias = ops.slice(bias, 0, 1, 1);
+    }
+    projected_ = ops.reshape(projected, {batch_, time, width});
+    if (ops.training() && options.recurrent_dropout != 0.0F) mask_ = ops.uniform({batch_, units});
+  }
+
+  /// The result, where `cell(z, states)` gives the next states from the projected inputs z of a step; state 0 is what
+  /// the layer gives.
+  template <class Cell>
+  constexpr operations::tensor run(Cell const& cell) const {
+    std::array<operations::tensor, States> initial{};
+    for (auto& state : initial) state = ops_->full({batch_, units_}, 0);
+    auto const done = ops_->scan(projected_, 1, initial, cell, options_->go_backwards);
+    return options_->return_sequences ? done.all[0] : done.last[0];
+  }
+  /// What the recurrent kernel is multiplied by.
+  [[nodiscard]] constexpr operations::tensor dropped(operations::tensor state) const {
+    if (mask_.list == nullptr) return state;
+    return where(mask_ < options_->recurrent_dropout, 0.0F, state * (1.0F / (1.0F - options_->recurrent_dropout)));
+  }
+  /// The part of a product that belongs to a gate.
+  [[nodiscard]] constexpr operations::tensor gate(operations::tensor product, int index, int count = 1) const {
+    return ops_->slice(product, -1, index * units_, count * units_);
+  }
+
+  operations::tensor recurrent_kernel, recurrent_bias;
+  bool is_valid = false;
+
+ private:
+  [[nodiscard]] constexpr bool is_possible(operations::tensor x) const {
+    auto const is_rate = [](float rate) { return rate >= 0.0F && rate < 1.0F; };
+    if (units_ < 1)
+      ops_->error(1012, "has ", units_, " units; it needs at least 1");
+    else if (x.rank() != 3)
+      ops_->error(1041, "expects an input of shape (steps, features), but got ", sample(x));
+    else if (!is_rate(options_->dropout) || !is_rate(options_->recurrent_dropout))
+      ops_->error(1013, "has a rate of dropout that is not at least 0 and below 1");
+    else
+      return true;
+    return false;
+  }
+  /// The shape as Keras's input_shape, without the batch.
+  static constexpr shape sample(operations::tensor x) {
+    shape result;
+    for (int i = 1; i < x.rank(); ++i) result.push_back(x.length(i));
+    return result;
+  }
+
+  operations::tracer* ops_;
+  Options const* options_;
+  int units_, gates_, batch_ = 0;
+  operations::tensor projected_, mask_;
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/layers/gru.hpp
+// Gated recurrent units: tf.keras.layers.GRU. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of GRU.
+struct gru_options {
+  /// The function of what a step has computed.
+  stagecraft::activation activation = tanh;
+  /// The function of the gates.
+  stagecraft::activation recurrent_activation = sigmoid;
+  /// Whether the layer has weights `bias`, which are added to the products.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
+  regularizer recurrent_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
+  float dropout = 0;
+  /// The same for the state that the recurrent kernel is multiplied by.
+  float recurrent_dropout = 0;
+  /// Whether the result is the output of all steps, or of the last one.
+  bool return_sequences = false;
+  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  bool go_backwards = false;
+  /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
+  bool reset_after = true;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// A gated recurrent unit. With p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
+/// h = u h + (1 - u) a(p_g + s(p_r + q_r) q_g) with u = s(p_z + q_z), step by step from h = 0, where a is `activation`
+/// and s `recurrent_activation`. With `reset_after` q has a bias, too; without it q_g is (s(p_r + q_r) h) *
+/// recurrent_kernel_g.
+///
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 3 *
+/// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
+/// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
+/// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
+struct gru : layer<gru> {
+  static constexpr std::string_view class_name = "GRU";
+  static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
+
+  int units = 1;
+  gru_options options;
+
+  constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = gru>
+  constexpr gru() : gru(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = gru>
+  constexpr explicit gru(detail::wrong_options, ...) : gru(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    int const bias_rows = options.reset_after ? 2 : 1;
+    detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options);
+    if (!loop.is_valid) return x;
+    auto const a = options.activation;
+    auto const s = options.recurrent_activation;
+    return loop.run([&](auto p, auto const& state) {
+      auto const h = loop.dropped(state[0]);
+      auto const mix = [&](auto update, auto candidate) {
+        return std::array{update * state[0] + (1.0F - update) * candidate};
+      };
+      if (options.reset_after) {
+        auto q = ops.matmul(h, loop.recurrent_kernel);
+        if (options.use_bias) q += loop.recurrent_bias;
+        auto const update = s(loop.gate(p, 0) + loop.gate(q, 0));
+        auto const reset = s(loop.gate(p, 1) + loop.gate(q, 1));
+        return mix(update, a(loop.gate(p, 2) + reset * loop.gate(q, 2)));
+      }
+      auto const q = ops.matmul(h, loop.gate(loop.recurrent_kernel, 0, 2));
+      auto const update = s(loop.gate(p, 0) + loop.gate(q, 0));
+      auto const reset = s(loop.gate(p, 1) + loop.gate(q, 1));
+      return mix(update, a(loop.gate(p, 2) + ops.matmul(reset * h, loop.gate(loop.recurrent_kernel, 2))));
+    });
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/lambda.hpp
+// A function as a layer: tf.keras.layers.Lambda. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Lambda.
+struct lambda_options {
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+};
+
+/// output = f(input), where f is a lambda without captures, on a tensor or on `ops` and a tensor:
+///
+///     lambda{[](auto x) { return square(x); }}
+///     lambda{[](auto& ops, auto x) { return x - ops.mean(x, -1); }}
+///
+/// Its words are those of a layer's `call` (operations/tracer.hpp); the batch is axis 0. No weights, as in Keras.
+/// Errors: E1070 what does not fit. Definition: Keras API, layers/core_layers/lambda.
+template <class F>
+struct lambda : layer<lambda<F>> {
+  static constexpr std::string_view class_name = "Lambda";
+
+  constexpr explicit lambda(F, lambda_options const& options = {}) { this->layer_name = options.name; }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if constexpr (requires { F{}(x); })
+      return F{}(x);
+    else
+      return F{}(ops, x);
+  }
 };
 
 }  // namespace stagecraft::layers
@@ -10636,6 +11206,95 @@ struct leaky_re_lu : layer<leaky_re_lu> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/layers/lstm.hpp
+// Long short-term memory: tf.keras.layers.LSTM. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of LSTM.
+struct lstm_options {
+  /// The function of what a step has computed.
+  stagecraft::activation activation = tanh;
+  /// The function of the gates.
+  stagecraft::activation recurrent_activation = sigmoid;
+  /// Whether the layer has weights `bias`, which are added to the products.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// Whether the bias of the forget gate begins with ones, whatever bias_initializer says.
+  bool unit_forget_bias = true;
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
+  regularizer recurrent_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
+  float dropout = 0;
+  /// The same for the state that the recurrent kernel is multiplied by.
+  float recurrent_dropout = 0;
+  /// Whether the result is the output of all steps, or of the last one.
+  bool return_sequences = false;
+  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  bool go_backwards = false;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
+/// c = r(f) c + r(i) a(g) and h = r(o) a(c), step by step from 0, where a is `activation` and r `recurrent_activation`.
+///
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 4 *
+/// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
+/// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank. Definition: Keras API,
+/// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
+struct lstm : layer<lstm> {
+  static constexpr std::string_view class_name = "LSTM";
+  static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
+
+  int units = 1;
+  lstm_options options;
+
+  constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = lstm>
+  constexpr lstm() : lstm(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = lstm>
+  constexpr explicit lstm(detail::wrong_options, ...) : lstm(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    initializer bias = options.bias_initializer;
+    bias.unit_forget_bias = options.unit_forget_bias;
+    detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options);
+    if (!loop.is_valid) return x;
+    auto const a = options.activation;
+    auto const r = options.recurrent_activation;
+    return loop.run([&](auto projected, auto const& state) {
+      auto const z = projected + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
+      auto const kept = r(loop.gate(z, 1)) * state[1];
+      auto const c = kept + r(loop.gate(z, 0)) * a(loop.gate(z, 2));
+      auto const open = r(loop.gate(z, 3));
+      return std::array{open * a(c), c};
+    });
+  }
+};
+
+}  // namespace stagecraft::layers
+
 // ---- stagecraft/layers/max_pooling1d.hpp
 // The largest value of a window that slides over a sequence: tf.keras.layers.MaxPooling1D. Level 2.
 
@@ -10686,6 +11345,154 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/merging_layers/maximum.
 struct maximum : merge<maximum> {
   static constexpr std::string_view class_name = "Maximum";
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/multi_head_attention.hpp
+// Attention with several heads: tf.keras.layers.MultiHeadAttention. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of MultiHeadAttention, and of its call.
+struct multi_head_attention_options {
+  /// The length of a head's values; 0: that of its keys.
+  int value_dim = 0;
+  /// The share of the attention's weights that training sets to 0.
+  float dropout = 0;
+  /// Whether the four products have weights `bias`.
+  bool use_bias = true;
+  /// The length of the result's last axis; 0: that of the query's.
+  int output_shape = 0;
+  /// The values that the kernels begin with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the biases begin with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernels that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the biases that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// Whether a place of the query sees only the places of the value that are not behind it.
+  bool use_causal_mask = false;
+  /// Whether the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
+  bool attention_mask = false;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// For each head: softmax(q k^T / sqrt(key_dim)) v, where q, k and v are products of the query, the key and the value
+/// with kernels of their own; the heads side by side are multiplied by a last kernel.
+///
+/// Inputs: the query, which is the value as well if there is no other; the value; the key, if it is not the value.
+/// Shapes (places, features), (other places, ...). Result: (places, features of the query). Weights, each a kernel and
+/// a bias: query and key (features, num_heads, key_dim), value (features, num_heads, value_dim), attention_output
+/// (num_heads, value_dim, features). Cost: those of the products. Errors: E1001 inputs; E1012 a size below 1; E1013
+/// dropout; E1041 inputs of another rank; E1070 places that differ. Definition: Keras API,
+/// layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
+struct multi_head_attention : layer<multi_head_attention> {
+  static constexpr std::string_view class_name = "MultiHeadAttention";
+  static constexpr std::string_view usage =
+      "multi_head_attention{num_heads, key_dim} or multi_head_attention{num_heads, key_dim, {.dropout = 0.1F, .name = "
+      "...}}";
+
+  int num_heads = 1;
+  int key_dim = 1;
+  multi_head_attention_options options;
+
+  constexpr multi_head_attention(int num_heads_, int key_dim_, multi_head_attention_options const& options_ = {})
+      : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = multi_head_attention>
+  constexpr multi_head_attention() : multi_head_attention(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = multi_head_attention>
+  constexpr explicit multi_head_attention(detail::wrong_options, ...) : multi_head_attention(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, tensor_list in) const {
+    std::size_t const given = in.size() - (options.attention_mask ? 1U : 0U);
+    auto const query = in[0], value = in[given > 1 ? 1 : 0], key = given > 2 ? in[2] : value;
+    if (!is_possible(ops, in, given)) return query;
+    int const value_dim = options.value_dim == 0 ? key_dim : options.value_dim;
+    auto const q = project(ops, query, "query", key_dim) * rsqrt(ops.full({1}, static_cast<float>(key_dim)));
+    auto const k = project(ops, key, "key", key_dim);
+    auto const v = project(ops, value, "value", value_dim);
+    auto scores = ops.matmul(q, k, {.transpose_b = true});  // (batch, heads, places of the query, places of the value)
+    if (options.attention_mask) scores += hidden(ops, in.back());
+    if (options.use_causal_mask) {
+      operations::extents const places{query.length(1), value.length(1)};
+      scores = where(ops.iota(places, 1) <= ops.iota(places, 0), scores, scores - unseen);
+    }
+    auto const weights = detail::call_dropout(ops, ops.softmax(scores), options.dropout, scores.shape());
+    auto const joined = ops.transpose(ops.matmul(weights, v), {0, 2, 1, 3});
+    return join(ops, joined, options.output_shape == 0 ? query.length(-1) : options.output_shape);
+  }
+
+ private:
+  /// What is taken from a score that must not count.
+  static constexpr float unseen = 1e9F;
+
+  constexpr bool is_possible(auto& ops, tensor_list in, std::size_t given) const {
+    for (std::size_t i = 0; i < given && i < in.size(); ++i)
+      if (in[i].rank() != 3) return ops.error(1041, "expects inputs of shape (places, features)"), false;
+    if (given < 1 || given > 3)
+      ops.error(1001, "takes a query, a value and a key", options.attention_mask ? ", and a mask" : "",
+                ", but is called with ", static_cast<int>(in.size()), " tensors");
+    else if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
+      ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all lengths must be at least 1");
+    else if (!(options.dropout >= 0.0F && options.dropout < 1.0F))
+      ops.error(1013, "has a rate of dropout that is not at least 0 and below 1");
+    else
+      return true;
+    return false;
+  }
+  /// (batch, places, features) to (batch, heads, places, size).
+  constexpr auto project(auto& ops, auto x, std::string_view name, int size) const {
+    int const batch = x.length(0), places = x.length(1), features = x.length(2);
+    return ops.name_scope(name, [&] {
+      auto const kernel = make_kernel(ops, {features, num_heads, size});
+      auto y =
+          ops.matmul(ops.reshape(x, {batch * places, features}), ops.reshape(kernel, {features, num_heads * size}));
+      if (options.use_bias) y += ops.reshape(make_bias(ops, {num_heads, size}), {num_heads * size});
+      return ops.transpose(ops.reshape(y, {batch, places, num_heads, size}), {0, 2, 1, 3});
+    });
+  }
+  /// (batch, places, heads, size) to (batch, places, features).
+  constexpr auto join(auto& ops, auto x, int features) const {
+    int const batch = x.length(0), places = x.length(1), size = x.length(3);
+    return ops.name_scope("attention_output", [&] {
+      auto const kernel = make_kernel(ops, {num_heads, size, features});
+      auto y = ops.matmul(ops.reshape(x, {batch * places, num_heads * size}),
+                          ops.reshape(kernel, {num_heads * size, features}));
+      if (options.use_bias) y += make_bias(ops, {features});
+      return ops.reshape(y, {batch, places, features});
+    });
+  }
+  constexpr auto make_kernel(auto& ops, shape const& of) const {
+    return ops.weight({.name = "kernel",
+                       .shape = of,
+                       .initializer = options.kernel_initializer,
+                       .regularizer = options.kernel_regularizer});
+  }
+  constexpr auto make_bias(auto& ops, shape const& of) const {
+    return ops.weight({.name = "bias",
+                       .shape = of,
+                       .initializer = options.bias_initializer,
+                       .regularizer = options.bias_regularizer});
+  }
+  /// 0 where the mask is 1, and far below 0 where it is 0, for all heads.
+  static constexpr auto hidden(auto& ops, auto mask) {
+    auto const lost = (1.0F - stop_gradient(mask)) * -unseen;
+    return ops.reshape(lost, {mask.length(0), 1, mask.length(1), mask.length(2)});
+  }
 };
 
 }  // namespace stagecraft::layers
@@ -11104,6 +11911,85 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
   template <class L = separable_conv2d>
   constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/simple_rnn.hpp
+// A recurrent layer without gates: tf.keras.layers.SimpleRNN. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of SimpleRNN.
+struct simple_rnn_options {
+  /// The function of what a step has computed.
+  stagecraft::activation activation = tanh;
+  /// Whether the layer has weights `bias`, which are added to the products.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
+  regularizer recurrent_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
+  float dropout = 0;
+  /// The same for the state that the recurrent kernel is multiplied by.
+  float recurrent_dropout = 0;
+  /// Whether the result is the output of all steps, or of the last one.
+  bool return_sequences = false;
+  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  bool go_backwards = false;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
+///
+/// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, units),
+/// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
+/// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
+/// Definition: Keras API, layers/recurrent_layers/simple_rnn.
+struct simple_rnn : layer<simple_rnn> {
+  static constexpr std::string_view class_name = "SimpleRNN";
+  static constexpr std::string_view usage =
+      "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
+
+  int units = 1;
+  simple_rnn_options options;
+
+  constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
+      : units(units_), options(options_) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
+
+  /// Nothing, or anything else: E1025.
+  template <class L = simple_rnn>
+  constexpr simple_rnn() : simple_rnn(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using layer::layer;
+  template <class L = simple_rnn>
+  constexpr explicit simple_rnn(detail::wrong_options, ...) : simple_rnn(1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options);
+    if (!loop.is_valid) return x;
+    return loop.run([&](auto z, auto const& state) {
+      auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
+      return std::array{options.activation(sum)};
+    });
   }
 };
 
@@ -11727,7 +12613,7 @@ class steps {
         if (id >= 0) need(id, live, true);
       close_loops(live, true);
       for (int id = 0; id < traced.list.size(); ++id)
-        if (live[at(id)] && !is_kept(id)) backward.push_back(id);
+        if (live[at(id)] == computed) backward.push_back(id);
     }
     live.assign(count, 0);
     for (int const id : traced.outputs) need(id, live, false);
@@ -11736,7 +12622,7 @@ class steps {
       if (traced.list.node_of(id).what.is<update>()) need(id, live, false);
     close_loops(live, false);
     for (int id = 0; id < traced.forward_count; ++id)
-      if (live[at(id)]) forward.push_back(id);
+      if (live[at(id)] == computed) forward.push_back(id);
   }
 
   /// Whether the backward step reads an input of the call.
@@ -11747,12 +12633,10 @@ class steps {
   }
 
  private:
+  /// What a step does with an operation, if anything.
+  static constexpr char computed = 1, read = 2;
+
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  [[nodiscard]] constexpr bool is_kept(int id) const {
-    for (int const other : kept)
-      if (other == id) return true;
-    return false;
-  }
   /// Whether a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
@@ -11767,8 +12651,9 @@ class steps {
       int const next = open.back();
       open.pop_back();
       if (live[at(next)]) continue;
-      live[at(next)] = 1;
+      live[at(next)] = computed;
       if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
+        live[at(next)] = read;
         kept.push_back(next);
         continue;
       }
@@ -11780,17 +12665,19 @@ class steps {
   }
   /// A loop that gives something runs with all of its states.
   constexpr void close_loops(std::vector<char>& live, bool is_backward) {
-    bool changed = true;
-    while (changed) {
+    int const first = is_backward ? traced_->forward_count : 0;
+    std::vector<int> ends;  // and what states become
+    for (int id = first; id < traced_->list.size(); ++id) {
+      auto const& what = traced_->list.node_of(id).what;
+      if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
+    }
+    for (bool changed = true; changed;) {
       changed = false;
-      for (int id = 0; id < traced_->list.size(); ++id) {
-        auto const& what = traced_->list.node_of(id).what;
-        bool const belongs = what.is<next>() || what.is<loop_end>();
-        if (!belongs || live[at(id)] || !live[at(traced_->list.operand(id, 0))]) continue;
-        if (is_backward && id < traced_->forward_count) continue;
-        need(id, live, is_backward);
-        changed = true;
-      }
+      for (int const id : ends)
+        if (live[at(id)] == 0 && live[at(traced_->list.operand(id, 0))] != 0) {
+          need(id, live, is_backward);
+          changed = true;
+        }
     }
   }
 
@@ -11923,26 +12810,36 @@ class value_places {
       for (auto const& loop : loops) {
         bool const begins_inside = life.first > loop.first && life.first < loop.last;
         bool const is_read_inside = life.last > loop.first && life.last < loop.last;
+        // What a trip computes and reads is no matter of other trips; what stays from trip to trip lives in all of
+        // them.
+        if (begins_inside && !stays(life.id)) continue;
         if (begins_inside) life.first = loop.first;
         if ((begins_inside || is_read_inside) && life.last < loop.last) life.last = loop.last;
       }
-    for (std::size_t i = 0; i < lives.size(); ++i) {
-      auto const offset = lowest_free(lives, i);
-      places[at(lives[i].id)] = {storage::workspace, 0, offset};
-      if (offset + lives[i].floats > workspace) workspace = offset + lives[i].floats;
+    for (std::size_t i = 1; i < lives.size(); ++i)  // nearly sorted
+      for (std::size_t k = i; k > 0 && lives[k].first < lives[k - 1].first; --k) std::swap(lives[k], lives[k - 1]);
+    std::vector<lifetime const*> alive;
+    for (auto const& life : lives) {
+      std::erase_if(alive, [&](auto const* other) { return other->last < life.first; });
+      auto const offset = lowest_free(alive, life);
+      alive.push_back(&life);
+      places[at(life.id)] = {storage::workspace, 0, offset};
+      if (offset + life.floats > workspace) workspace = offset + life.floats;
     }
   }
-  /// First fit among the values that are placed already and live at the same time.
-  [[nodiscard]] constexpr std::int64_t lowest_free(std::vector<lifetime> const& lives, std::size_t index) const {
-    auto const& mine = lives[index];
+  [[nodiscard]] constexpr bool stays(int id) const {
+    auto const& what = list_->node_of(id).what;
+    return what.is<carry>() || what.is<next>() || what.is<stack>();
+  }
+  /// First fit among the values that are there.
+  [[nodiscard]] constexpr std::int64_t lowest_free(std::vector<lifetime const*> const& alive,
+                                                   lifetime const& mine) const {
     std::int64_t offset = 0;
     bool moved = true;
     while (moved) {
       moved = false;
-      for (std::size_t i = 0; i < index; ++i) {
-        auto const& other = lives[i];
-        if (other.last < mine.first || other.first > mine.last) continue;
-        std::int64_t const begin = places[at(other.id)].offset, end = begin + other.floats;
+      for (auto const* other : alive) {
+        std::int64_t const begin = places[at(other->id)].offset, end = begin + other->floats;
         if (begin >= offset + mine.floats || end <= offset) continue;
         offset = end;
         moved = true;
@@ -28705,12 +29602,10 @@ class list_runner {
 
 namespace stagecraft::detail {
 
-/// `Call` is a host_call, or has its interface.
+/// The plan of a call's steps. `Call` is a host_call.
 template <class Call>
-class traced_layer {
-  static constexpr bool trains = Call::trains;
-
-  struct make_plan {
+class plan_of_call {
+  struct make {
     constexpr operations::traced_plan operator()() const {
       std::vector<shape> shapes;
       bool wanted[Call::input_count + Call::parameter_count]{};
@@ -28720,10 +29615,23 @@ class traced_layer {
       }
       for (int i = 0; i < Call::parameter_count; ++i) wanted[Call::input_count + i] = Call::wants_parameter_gradient(i);
       auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::plan::trains);
-      return operations::traced_plan(std::move(traced), trains, wanted);
+      return operations::traced_plan(std::move(traced), Call::trains, wanted);
     }
   };
-  static constexpr auto plan = operations::freeze_plan(make_plan{});
+
+ public:
+  static constexpr auto value = operations::freeze_plan(make{});
+};
+/// A call on a tile has the plan of the call on the host.
+template <class Call>
+  requires requires { typename Call::constants; }
+class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
+
+/// `Call` is a host_call, or has its interface.
+template <class Call>
+class traced_layer {
+  static constexpr bool trains = Call::trains;
+  static constexpr auto const& plan = plan_of_call<Call>::value;
   using runner = list_runner<typename Call::architecture>;
 
   template <std::size_t Count>
@@ -29033,6 +29941,9 @@ struct tile_call : Call {
     memory.workspace = workspace;
   }
 
+  /// What has the same constants: what follows from them is made once.
+  using constants = Call;
+
   static constexpr bool adds_parameter_gradient = false;
   [[nodiscard]] static constexpr bool adds_input_gradient(int) { return false; }
 
@@ -29177,6 +30088,40 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
                                                          : vectors[static_cast<std::size_t>(row * length + column)]);
 }
 
+/// All but `unit_forget_bias`.
+inline void fill(initializer const& how, std::span<int const> shape, random_key const& key, float* w, std::int64_t n) {
+  switch (how.kind) {
+    case initializer_kind::zeros:
+    case initializer_kind::ones:
+    case initializer_kind::constant:
+      for (std::int64_t i = 0; i < n; ++i) w[i] = how.a;
+      return;
+    case initializer_kind::random_normal: return fill_normal(w, n, how.a, how.b, false, key);
+    case initializer_kind::truncated_normal: return fill_normal(w, n, how.a, how.b, true, key);
+    case initializer_kind::random_uniform: return fill_uniform(w, n, how.a, how.b, key);
+    case initializer_kind::variance_scaling:
+    case initializer_kind::glorot_normal:
+    case initializer_kind::glorot_uniform:
+    case initializer_kind::he_normal:
+    case initializer_kind::he_uniform:
+    case initializer_kind::lecun_normal:
+    case initializer_kind::lecun_uniform: return fill_scaled(how, shape, w, n, key);
+    case initializer_kind::orthogonal: {
+      if (shape.size() < 2)
+        throw data_error("E4091", "initializer orthogonal expects a tensor of rank 2 or more, got rank " +
+                                      std::to_string(shape.size()));
+      std::int64_t const columns = shape[shape.size() - 1];
+      return fill_orthogonal(w, columns == 0 ? 0 : n / columns, columns, how.a, key);
+    }
+    case initializer_kind::identity:
+      if (shape.size() != 2)
+        throw data_error("E4090",
+                         "initializer identity expects a tensor of rank 2, got rank " + std::to_string(shape.size()));
+      for (std::int64_t i = 0; i < n; ++i) w[i] = i / shape[1] == i % shape[1] ? how.a : 0.0F;
+      return;
+  }
+}
+
 }  // namespace detail
 
 /// Fills the row-major tensor w of the given shape. The values depend on the initializer's own seed if it has one (as
@@ -29187,37 +30132,9 @@ inline void initialize(initializer const& how, std::span<int const> shape, std::
                        float* w) {
   std::int64_t n = 1;
   for (int const extent : shape) n *= extent;
-  random_key const key = how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream);
-  switch (how.kind) {
-    case initializer_kind::zeros:
-    case initializer_kind::ones:
-    case initializer_kind::constant:
-      for (std::int64_t i = 0; i < n; ++i) w[i] = how.a;
-      return;
-    case initializer_kind::random_normal: return detail::fill_normal(w, n, how.a, how.b, false, key);
-    case initializer_kind::truncated_normal: return detail::fill_normal(w, n, how.a, how.b, true, key);
-    case initializer_kind::random_uniform: return detail::fill_uniform(w, n, how.a, how.b, key);
-    case initializer_kind::variance_scaling:
-    case initializer_kind::glorot_normal:
-    case initializer_kind::glorot_uniform:
-    case initializer_kind::he_normal:
-    case initializer_kind::he_uniform:
-    case initializer_kind::lecun_normal:
-    case initializer_kind::lecun_uniform: return detail::fill_scaled(how, shape, w, n, key);
-    case initializer_kind::orthogonal: {
-      if (shape.size() < 2)
-        throw data_error("E4091", "initializer orthogonal expects a tensor of rank 2 or more, got rank " +
-                                      std::to_string(shape.size()));
-      std::int64_t const columns = shape[shape.size() - 1];
-      return detail::fill_orthogonal(w, columns == 0 ? 0 : n / columns, columns, how.a, key);
-    }
-    case initializer_kind::identity:
-      if (shape.size() != 2)
-        throw data_error("E4090",
-                         "initializer identity expects a tensor of rank 2, got rank " + std::to_string(shape.size()));
-      for (std::int64_t i = 0; i < n; ++i) w[i] = i / shape[1] == i % shape[1] ? how.a : 0.0F;
-      return;
-  }
+  detail::fill(how, shape, how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream), w, n);
+  if (how.unit_forget_bias)
+    for (std::int64_t i = n / 4; i < n / 2; ++i) w[i] = 1.0F;
 }
 
 }  // namespace stagecraft::kernels
@@ -34072,25 +34989,6 @@ struct lecun_uniform {
 
 }  // namespace stagecraft::initializers
 
-// ---- stagecraft/initializers/orthogonal.hpp
-// Orthogonal rows or columns.
-// Keras counterpart: tf.keras.initializers.Orthogonal. Level 0 of the house.
-
-namespace stagecraft::initializers {
-
-/// A matrix (all but the last axis are rows) with orthonormal rows or columns, times `gain`. Rank 2 or more.
-struct orthogonal {
-  /// The factor that the orthogonal matrix is multiplied by.
-  float gain = 1;
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
-
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::orthogonal, .a = gain, .seed = seed};
-  }
-};
-
-}  // namespace stagecraft::initializers
-
 // ---- stagecraft/initializers/random_normal.hpp
 // Normally distributed weights.
 // Keras counterpart: tf.keras.initializers.RandomNormal. Level 0 of the house.
@@ -34107,27 +35005,6 @@ struct random_normal {
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
     return {.kind = initializer_kind::random_normal, .a = mean, .b = stddev, .seed = seed};
-  }
-};
-
-}  // namespace stagecraft::initializers
-
-// ---- stagecraft/initializers/random_uniform.hpp
-// Uniformly distributed weights.
-// Keras counterpart: tf.keras.initializers.RandomUniform. Level 0 of the house.
-
-namespace stagecraft::initializers {
-
-/// Uniform in [minval, maxval).
-struct random_uniform {
-  /// The smallest value that is drawn.
-  float minval = -0.05F;
-  /// No drawn value reaches this one.
-  float maxval = 0.05F;
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
-
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
   }
 };
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gradient rule of each operation, and of compositions of them, against finite differences.
-#include "operations/gradient_check.hpp"
+#include "gradient_check.hpp"
 
 #include <stagecraft/operations/trace.hpp>
 #include <array>
 #include <doctest/doctest.h>
 
-using namespace stagecraft::operations;
-using stagecraft::reference::gradient_check;
+namespace stagecraft::operations {
 
 namespace {
 
@@ -25,7 +24,7 @@ void check(std::initializer_list<extents> shapes, Call const& call, double toler
   trace const traced = differentiated(shapes, call);
   int count = 0;
   for (extents const& shape : shapes) count += static_cast<int>(shape.size());
-  CHECK(gradient_check(traced).check(tolerance) >= count);
+  CHECK(reference::gradient_check(traced).check(tolerance) >= count);
 }
 
 using tensors = std::span<tensor const>;
@@ -80,7 +79,7 @@ TEST_CASE("gradients of reductions") {
 
 TEST_CASE("equal largest elements share the gradient") {
   trace const traced = differentiated({{2, 2}}, [](tracer& ops, tensors in) { return ops.max(in[0], 1); });
-  stagecraft::reference::interpreter run(traced.list.nodes, traced.list.operands);
+  reference::interpreter run(traced.list.nodes, traced.list.operands);
   run[traced.inputs[0]] = {1, 1, 2, 3};
   run[traced.seeds[0]] = {1, 1};
   run.run(traced.list.size());
@@ -133,7 +132,7 @@ TEST_CASE("gradients of rows taken by indices") {
     tensor const indices = ops.iota({2, 3}) * 2.0F;  // 0, 2, 4: the last is outside
     return square(ops.take(in[0], indices));
   });
-  gradient_check check_rows(traced);
+  reference::gradient_check check_rows(traced);
   check_rows.check();
   auto const rows = check_rows.output();
   CHECK(rows[6] == 0);
@@ -151,7 +150,7 @@ TEST_CASE("gradients of weights, in the order in which they are made") {
   });
   CHECK(traced.weights[0].name == "kernel");
   CHECK(traced.weights[1].name == "bias");
-  CHECK(gradient_check(traced).check() == 12 + 8 + 2);
+  CHECK(reference::gradient_check(traced).check() == 12 + 8 + 2);
 }
 
 TEST_CASE("a weight that is used twice gets both gradients") {
@@ -160,14 +159,14 @@ TEST_CASE("a weight that is used twice gets both gradients") {
     tensor const h = in[0] + sigmoid(ops.matmul(in[0], w));
     return h + ops.matmul(h, w);
   });
-  CHECK(gradient_check(traced).check() == 12 + 16);
+  CHECK(reference::gradient_check(traced).check() == 12 + 16);
 }
 
 TEST_CASE("random numbers are drawn once, and have no gradient") {
   trace const traced = differentiated({{4, 6}}, [](tracer& ops, tensors in) {
     return where(ops.uniform(in[0].shape()) < 0.3F, 0.0F, in[0] * (1.0F / 0.7F)) + ops.normal({6});
   });
-  CHECK(gradient_check(traced).check() == 24);
+  CHECK(reference::gradient_check(traced).check() == 24);
 }
 
 TEST_CASE("updates do not change what the step reads") {
@@ -177,7 +176,7 @@ TEST_CASE("updates do not change what the step reads") {
     ops.update(mean, mean * 0.9F + batch_mean * 0.1F);
     return in[0] - mean;
   });
-  CHECK(gradient_check(traced).check() == 6 + 3);
+  CHECK(reference::gradient_check(traced).check() == 6 + 3);
 }
 
 TEST_CASE("gradients of composites: from inside, or their own") {
@@ -189,7 +188,7 @@ TEST_CASE("gradients of composites: from inside, or their own") {
         [](composite_gradient& g) { g.give(0, g.gradient() * sigmoid(g.read(0))); });
   };
   trace const traced = differentiated({{5}}, [&](tracer& ops, tensors in) { return square(softplus(ops, in[0])); });
-  gradient_check check_own(traced);
+  reference::gradient_check check_own(traced);
   CHECK(check_own.check() == 5);
   check_own.input_values(0) = {700, -700, 1, 2, 3};  // exp(700) / (1 + exp(700)) would do; its square would not
   CHECK(check_own.check(1e-6) == 5);
@@ -209,9 +208,9 @@ TEST_CASE("gradients of scans") {
   };
   for (bool const reversed : {false, true}) {
     trace const all = rnn(reversed, false), last = rnn(reversed, true);
-    CHECK(gradient_check(all).check() == 24 + 10 + 15 + 25);
-    CHECK(gradient_check(last).check() == 24 + 10 + 15 + 25);
-    auto const states = gradient_check(all).output(), state = gradient_check(last).output();
+    CHECK(reference::gradient_check(all).check() == 24 + 10 + 15 + 25);
+    CHECK(reference::gradient_check(last).check() == 24 + 10 + 15 + 25);
+    auto const states = reference::gradient_check(all).output(), state = reference::gradient_check(last).output();
     CHECK(std::equal(state.begin(), state.begin() + 5, states.begin() + 15));
     CHECK(std::equal(state.begin() + 5, state.end(), states.begin() + 35));
   }
@@ -232,9 +231,9 @@ TEST_CASE("a scan is its steps, written out") {
     });
   };
   trace const loop = traced(false), written_out = traced(true);
-  auto const a = gradient_check(loop).output(), b = gradient_check(written_out).output();
+  auto const a = reference::gradient_check(loop).output(), b = reference::gradient_check(written_out).output();
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-12));
-  CHECK(gradient_check(loop).check() == gradient_check(written_out).check());
+  CHECK(reference::gradient_check(loop).check() == reference::gradient_check(written_out).check());
 }
 
 TEST_CASE("gradients of a scan within a scan") {
@@ -246,7 +245,7 @@ TEST_CASE("gradients of a scan within a scan") {
     };
     return ops.scan(in[0], 0, std::array{ops.full({2}, 0.1F)}, outer_step).all[0];
   });
-  CHECK(gradient_check(traced).check() == 24 + 2);
+  CHECK(reference::gradient_check(traced).check() == 24 + 2);
 }
 
 TEST_CASE("a loss with several outputs and no gradient of some") {
@@ -254,5 +253,7 @@ TEST_CASE("a loss with several outputs and no gradient of some") {
     return std::array{ops.sum(in[0] * in[0], -1), exp(in[1])};
   });
   CHECK(traced.gradients[2] < 0);
-  CHECK(gradient_check(traced).check() == 12);
+  CHECK(reference::gradient_check(traced).check() == 12);
 }
+
+}  // namespace stagecraft::operations

@@ -3,7 +3,7 @@
 #include <stagecraft/operations/trace.hpp>
 #include <doctest/doctest.h>
 
-using namespace stagecraft::operations;
+namespace stagecraft::operations {
 
 namespace {
 
@@ -44,3 +44,5 @@ static_assert(cost_of(
                   .forward == 7 * 18);
 
 }  // namespace
+
+}  // namespace stagecraft::operations

@@ -5,9 +5,9 @@
 #include <stagecraft/operations/trace.hpp>
 #include <doctest/doctest.h>
 #include <random>
-#include "operations/reference.hpp"
+#include "reference.hpp"
 
-namespace stagecraft::reference {
+namespace stagecraft::operations::reference {
 
 /// A traced and differentiated computation with numbers in its leaves.
 class gradient_check {
@@ -86,4 +86,4 @@ class gradient_check {
   interpreter leaves_;
 };
 
-}  // namespace stagecraft::reference
+}  // namespace stagecraft::operations::reference

@@ -8,9 +8,8 @@
 #include <span>
 #include <vector>
 
-namespace stagecraft::reference {
+namespace stagecraft::operations::reference {
 
-using namespace stagecraft::operations;
 using values = std::vector<double>;
 
 /// The values of all operations. Those of inputs, weights and random numbers are set before `run`.
@@ -330,4 +329,4 @@ class interpreter {
   int jump_ = -1;
 };
 
-}  // namespace stagecraft::reference
+}  // namespace stagecraft::operations::reference

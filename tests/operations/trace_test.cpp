@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Computations traced, differentiated and frozen by the compiler, and what it says of those that do not fit.
-#include "operations/reference.hpp"
+#include "reference.hpp"
 
 #include <stagecraft/operations/frozen_trace.hpp>
 #include <doctest/doctest.h>
 #include <string_view>
 
-using namespace stagecraft::operations;
+namespace stagecraft::operations {
 
 namespace {
 
@@ -133,7 +133,7 @@ TEST_CASE("a frozen program gives the traced one's numbers") {
   differentiate(traced);
   REQUIRE(traced.list.nodes.size() == normalized.nodes.size());
   auto const gradient = [](auto const& nodes, auto const& operands, auto const& program) {
-    stagecraft::reference::interpreter run(nodes, operands);
+    reference::interpreter run(nodes, operands);
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
       node const& here = nodes[static_cast<std::size_t>(i)];
       if (here.what.is<weight>() || here.what.is<input>())
@@ -147,3 +147,5 @@ TEST_CASE("a frozen program gives the traced one's numbers") {
   for (std::size_t i = 0; i < compiled.size(); ++i)
     CHECK(compiled[i] == doctest::Approx(at_run_time[i]).epsilon(1e-12));
 }
+
+}  // namespace stagecraft::operations

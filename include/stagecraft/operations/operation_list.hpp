@@ -14,6 +14,11 @@ namespace stagecraft::operations {
 /// Grows in constant evaluation; `frozen_trace` is what is kept of it.
 class operation_list {
  public:
+  constexpr operation_list() {
+    nodes.reserve(128);  // growing copies what is there, which takes the compiler long
+    operands.reserve(256);
+  }
+
   /// Appends an operation and gives its number. Gradients flow through it if they do through one of its operands.
   constexpr int append(operation const& what, extents const& shape, std::span<int const> reads = {}) {
     bool has_gradient = is_source(what);

@@ -22,7 +22,7 @@ class steps {
         if (id >= 0) need(id, live, true);
       close_loops(live, true);
       for (int id = 0; id < traced.list.size(); ++id)
-        if (live[at(id)] && !is_kept(id)) backward.push_back(id);
+        if (live[at(id)] == computed) backward.push_back(id);
     }
     live.assign(count, 0);
     for (int const id : traced.outputs) need(id, live, false);
@@ -31,7 +31,7 @@ class steps {
       if (traced.list.node_of(id).what.is<update>()) need(id, live, false);
     close_loops(live, false);
     for (int id = 0; id < traced.forward_count; ++id)
-      if (live[at(id)]) forward.push_back(id);
+      if (live[at(id)] == computed) forward.push_back(id);
   }
 
   /// Whether the backward step reads an input of the call.
@@ -42,12 +42,10 @@ class steps {
   }
 
  private:
+  /// What a step does with an operation, if anything.
+  static constexpr char computed = 1, read = 2;
+
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  [[nodiscard]] constexpr bool is_kept(int id) const {
-    for (int const other : kept)
-      if (other == id) return true;
-    return false;
-  }
   /// Whether a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
@@ -62,8 +60,9 @@ class steps {
       int const next = open.back();
       open.pop_back();
       if (live[at(next)]) continue;
-      live[at(next)] = 1;
+      live[at(next)] = computed;
       if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
+        live[at(next)] = read;
         kept.push_back(next);
         continue;
       }
@@ -75,17 +74,19 @@ class steps {
   }
   /// A loop that gives something runs with all of its states.
   constexpr void close_loops(std::vector<char>& live, bool is_backward) {
-    bool changed = true;
-    while (changed) {
+    int const first = is_backward ? traced_->forward_count : 0;
+    std::vector<int> ends;  // and what states become
+    for (int id = first; id < traced_->list.size(); ++id) {
+      auto const& what = traced_->list.node_of(id).what;
+      if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
+    }
+    for (bool changed = true; changed;) {
       changed = false;
-      for (int id = 0; id < traced_->list.size(); ++id) {
-        auto const& what = traced_->list.node_of(id).what;
-        bool const belongs = what.is<next>() || what.is<loop_end>();
-        if (!belongs || live[at(id)] || !live[at(traced_->list.operand(id, 0))]) continue;
-        if (is_backward && id < traced_->forward_count) continue;
-        need(id, live, is_backward);
-        changed = true;
-      }
+      for (int const id : ends)
+        if (live[at(id)] == 0 && live[at(traced_->list.operand(id, 0))] != 0) {
+          need(id, live, is_backward);
+          changed = true;
+        }
     }
   }
 

@@ -11,8 +11,8 @@ namespace stagecraft::operations {
 
 /// Both transposes of a product, as in tf.linalg.matmul.
 struct matmul_options {
-  bool transpose_a = false;
-  bool transpose_b = false;
+  bool transpose_a = false;  ///< whether the last two axes of a change places first
+  bool transpose_b = false;  ///< whether those of b do
 };
 
 /// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.

@@ -5,6 +5,7 @@
 
 #include <stagecraft/operations/steps.hpp>
 #include <cstdint>
+#include <utility>
 
 namespace stagecraft::operations {
 
@@ -126,26 +127,36 @@ class value_places {
       for (auto const& loop : loops) {
         bool const begins_inside = life.first > loop.first && life.first < loop.last;
         bool const is_read_inside = life.last > loop.first && life.last < loop.last;
+        // What a trip computes and reads is no matter of other trips; what stays from trip to trip lives in all of
+        // them.
+        if (begins_inside && !stays(life.id)) continue;
         if (begins_inside) life.first = loop.first;
         if ((begins_inside || is_read_inside) && life.last < loop.last) life.last = loop.last;
       }
-    for (std::size_t i = 0; i < lives.size(); ++i) {
-      auto const offset = lowest_free(lives, i);
-      places[at(lives[i].id)] = {storage::workspace, 0, offset};
-      if (offset + lives[i].floats > workspace) workspace = offset + lives[i].floats;
+    for (std::size_t i = 1; i < lives.size(); ++i)  // nearly sorted
+      for (std::size_t k = i; k > 0 && lives[k].first < lives[k - 1].first; --k) std::swap(lives[k], lives[k - 1]);
+    std::vector<lifetime const*> alive;
+    for (auto const& life : lives) {
+      std::erase_if(alive, [&](auto const* other) { return other->last < life.first; });
+      auto const offset = lowest_free(alive, life);
+      alive.push_back(&life);
+      places[at(life.id)] = {storage::workspace, 0, offset};
+      if (offset + life.floats > workspace) workspace = offset + life.floats;
     }
   }
-  /// First fit among the values that are placed already and live at the same time.
-  [[nodiscard]] constexpr std::int64_t lowest_free(std::vector<lifetime> const& lives, std::size_t index) const {
-    auto const& mine = lives[index];
+  [[nodiscard]] constexpr bool stays(int id) const {
+    auto const& what = list_->node_of(id).what;
+    return what.is<carry>() || what.is<next>() || what.is<stack>();
+  }
+  /// First fit among the values that are there.
+  [[nodiscard]] constexpr std::int64_t lowest_free(std::vector<lifetime const*> const& alive,
+                                                   lifetime const& mine) const {
     std::int64_t offset = 0;
     bool moved = true;
     while (moved) {
       moved = false;
-      for (std::size_t i = 0; i < index; ++i) {
-        auto const& other = lives[i];
-        if (other.last < mine.first || other.first > mine.last) continue;
-        std::int64_t const begin = places[at(other.id)].offset, end = begin + other.floats;
+      for (auto const* other : alive) {
+        std::int64_t const begin = places[at(other->id)].offset, end = begin + other->floats;
         if (begin >= offset + mine.floats || end <= offset) continue;
         offset = end;
         moved = true;

@@ -6,9 +6,9 @@
 #include <stagecraft/pipeline.hpp>
 #include <doctest/doctest.h>
 
-using namespace stagecraft::traced;
 namespace sc = stagecraft;
-using namespace sc::layers;
+using namespace sc::layers;            // NOLINT: as a program writes it
+using namespace sc::operations::runs;  // NOLINT: the tests' own
 
 namespace {
 
@@ -28,7 +28,7 @@ double deviation(floats const& found, floats const& expected) {
   return worst;
 }
 
-void compare(numbers const& found, std::string const& name, trace const& traced, double tolerance) {
+void compare(numbers const& found, std::string const& name, sc::operations::trace const& traced, double tolerance) {
   CHECK(deviation(found.output, file()[name + "/output"].values) < tolerance);
   for (std::size_t i = 0; i < found.gradients.size(); ++i) {
     std::string const leaf = i < found.inputs.size() ? "input_" + std::to_string(i)
@@ -47,7 +47,7 @@ template <class Layer>
 void check(std::string const& name, Layer const& layer, std::initializer_list<sc::shape> shapes,
            double tolerance = 3e-6) {
   CAPTURE(name);
-  traced_plan const plan(
+  sc::operations::traced_plan const plan(
       sc::detail::trace_layer(layer, std::span<sc::shape const>(shapes.begin(), shapes.size()), 3, true), true);
   REQUIRE_MESSAGE(!plan.traced.list.problem.failed(), plan.traced.list.problem.text.view());
   numbers with;

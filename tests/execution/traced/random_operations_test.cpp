@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random compositions of operations: gradients against finite differences on doubles, and the runner on floats, in the
 // memory that the plan gives it, against the reference.
-#include "operations/gradient_check.hpp"
+#include "../../operations/gradient_check.hpp"
 #include "run_plan.hpp"
 
 #include <doctest/doctest.h>
 #include <random>
 
-using namespace stagecraft::traced;
+namespace stagecraft::operations::runs {
 
 namespace {
 
@@ -94,7 +94,7 @@ TEST_CASE("random compositions") {
         [&](tracer& ops, std::span<tensor const> in) { return random_program(seed).write(ops, in); }, shapes);
     REQUIRE_MESSAGE(!traced.list.problem.failed(), traced.list.problem.text.view());
     traced_plan const plan(std::move(traced), true);
-    checked += stagecraft::reference::gradient_check(plan.traced, seed).check(1e-6);
+    checked += reference::gradient_check(plan.traced, seed).check(1e-6);
 
     numbers on_floats;
     std::mt19937 engine(seed);
@@ -111,3 +111,5 @@ TEST_CASE("random compositions") {
   }
   CHECK(checked > 1500);
 }
+
+}  // namespace stagecraft::operations::runs

@@ -7,11 +7,9 @@
 #include <stagecraft/operations/traced_plan.hpp>
 #include <string>
 #include <vector>
-#include "operations/reference.hpp"
+#include "../../operations/reference.hpp"
 
-namespace stagecraft::traced {
-
-using namespace stagecraft::operations;
+namespace stagecraft::operations::runs {
 using floats = std::vector<float>;
 
 /// Inputs, weights and the gradient of the output; then the output, and the gradients of inputs and weights.
@@ -95,4 +93,4 @@ inline void reference_run(traced_plan const& plan, numbers& with) {
   for (int const id : plan.traced.gradients) with.gradients.push_back(take(id));
 }
 
-}  // namespace stagecraft::traced
+}  // namespace stagecraft::operations::runs

@@ -31,6 +31,9 @@ struct tile_call : Call {
     memory.workspace = workspace;
   }
 
+  /// What has the same constants: what follows from them is made once.
+  using constants = Call;
+
   static constexpr bool adds_parameter_gradient = false;
   [[nodiscard]] static constexpr bool adds_input_gradient(int) { return false; }
 

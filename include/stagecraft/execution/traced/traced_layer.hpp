@@ -8,12 +8,10 @@
 
 namespace stagecraft::detail {
 
-/// `Call` is a host_call, or has its interface.
+/// The plan of a call's steps. `Call` is a host_call.
 template <class Call>
-class traced_layer {
-  static constexpr bool trains = Call::trains;
-
-  struct make_plan {
+class plan_of_call {
+  struct make {
     constexpr operations::traced_plan operator()() const {
       std::vector<shape> shapes;
       bool wanted[Call::input_count + Call::parameter_count]{};
@@ -23,10 +21,23 @@ class traced_layer {
       }
       for (int i = 0; i < Call::parameter_count; ++i) wanted[Call::input_count + i] = Call::wants_parameter_gradient(i);
       auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::plan::trains);
-      return operations::traced_plan(std::move(traced), trains, wanted);
+      return operations::traced_plan(std::move(traced), Call::trains, wanted);
     }
   };
-  static constexpr auto plan = operations::freeze_plan(make_plan{});
+
+ public:
+  static constexpr auto value = operations::freeze_plan(make{});
+};
+/// A call on a tile has the plan of the call on the host.
+template <class Call>
+  requires requires { typename Call::constants; }
+class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
+
+/// `Call` is a host_call, or has its interface.
+template <class Call>
+class traced_layer {
+  static constexpr bool trains = Call::trains;
+  static constexpr auto const& plan = plan_of_call<Call>::value;
   using runner = list_runner<typename Call::architecture>;
 
   template <std::size_t Count>
