@@ -6215,13 +6215,14 @@ struct update {};
 // One step of a traced computation: any of the operations, and what it reads and writes. Level 1.
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                               \
-  EACH(input)                                                                                                     \
-  EACH(weight)                                                                                                    \
-  EACH(constant)                                                                                                  \
-  EACH(iota) EACH(random) EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient) \
-      EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast)        \
-          EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update)     \
+#define STAGECRAFT_OPERATIONS(EACH)                                                                           \
+  EACH(input)                                                                                                 \
+  EACH(weight)                                                                                                \
+  EACH(constant)                                                                                              \
+  EACH(iota)                                                                                                  \
+  EACH(random) EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient)        \
+      EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast)    \
+          EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
               EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)
 
 namespace stagecraft::operations {
@@ -6351,7 +6352,7 @@ class operation_list {
     if (layer_name.empty())
       problem.report(1070, parts...);
     else
-      problem.report(1070, "layer '", layer_name, "': ", parts...);
+      problem.report(1070, kind, " '", layer_name, "': ", parts...);
   }
   /// Records what a layer says of its options: "layer 'name' has ...".
   template <class... Parts>
@@ -6362,8 +6363,9 @@ class operation_list {
   std::vector<node> nodes;
   std::vector<int> operands;
   diagnostic problem;
-  std::string_view layer_name;  ///< for errors
-  int open_loops = 0;           ///< how many loops are open at the end of the list
+  std::string_view kind = "layer";  ///< of what is traced, for errors
+  std::string_view layer_name;      ///< and its name
+  int open_loops = 0;               ///< how many loops are open at the end of the list
 
  private:
   /// Inputs and weights are what gradients are of; constants and random numbers have none.
@@ -6949,10 +6951,8 @@ template <class List>
 
 }  // namespace stagecraft::operations
 
-// ---- stagecraft/operations/scan_gradient.hpp
-// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
-// the gradients of the step. Carried along are the gradients of the states, and the sums of those of what the step
-// reads from outside. Level 1.
+// ---- stagecraft/operations/loop_parts.hpp
+// What belongs to a loop, and what its step reads from outside. Level 1.
 
 namespace stagecraft::operations {
 
@@ -6987,80 +6987,6 @@ struct loop_parts {
 };
 
 }  // namespace detail
-
-constexpr void differentiation::differentiate_loop(int begin, int end) {
-  detail::loop_parts const parts(list(), begin, end);
-  auto const shape_of = [&](int id) { return list().node_of(id).shape; };
-  bool reaches = false;
-  for (int const id : parts.carries) reaches |= has(id);
-  for (int const id : parts.stacks) reaches |= has(id);
-  if (!reaches) return;
-
-  std::vector<tensor> first_values;
-  for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
-  for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
-  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
-  std::vector<tensor> states;
-  for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
-
-  // The step once more. Stacks of the states, in the order of the states, stand first in the loop.
-  std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
-  copies[static_cast<std::size_t>(begin)] = loop.id;
-  auto const copy_of = [&](int id) { return id < begin ? id : copies[static_cast<std::size_t>(id)]; };
-  auto const make = [&](int id, tensor copy) { copies[static_cast<std::size_t>(id)] = copy.id; };
-  auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
-  int const body = list().size();
-  std::size_t state = 0;
-  for (int id = begin + 1; id < end; ++id) {
-    node const original = list().node_of(id);
-    if (is_own(id) && original.what.is<carry>()) {
-      int const kept = parts.stacks[state++];
-      auto const where = list().node_of(kept).what.as<operations::stack>();
-      make(id, ops_->at(loop, {&list(), kept}, {where.axis, !where.reversed}));
-    } else if (is_own(id) && original.what.is<operations::at>()) {
-      auto const where = original.what.as<operations::at>();
-      make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
-    } else if (!is_own(id)) {
-      std::vector<int> reads;
-      for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
-      operation what = original.what;
-      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
-      make(id, {&list(), list().append(what, original.shape, reads)});
-      list().node_of(list().size() - 1).has_gradient = original.has_gradient;
-    }
-  }
-  int const body_end = list().size();
-
-  differentiation inner(*ops_);
-  for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
-  for (int const id : parts.stacks)
-    if (has(id)) {
-      auto const where = list().node_of(id).what.as<operations::stack>();
-      inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
-    }
-  inner.run(body, body_end);
-
-  for (std::size_t i = 0; i < parts.carries.size(); ++i) {
-    tensor const gradient = inner.of(copy_of(parts.carries[i]));
-    ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
-  }
-  for (std::size_t i = 0; i < parts.outside.size(); ++i) {
-    tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
-    ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
-  }
-  std::vector<std::pair<int, tensor>> of_reads;
-  for (int const id : parts.reads)
-    if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
-      auto const where = list().node_of(id).what.as<operations::at>();
-      of_reads.emplace_back(list().operand(id, 1), ops_->stack(loop, gradient, {where.axis, !where.reversed}));
-    }
-  ops_->end_loop(loop);
-  for (auto const& [id, gradient] : of_reads) add(id, gradient);
-  for (std::size_t i = 0; i < parts.carries.size(); ++i)
-    add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
-  for (std::size_t i = 0; i < parts.outside.size(); ++i)
-    add(parts.outside[i], ops_->last(loop, states[parts.carries.size() + i]));
-}
 
 }  // namespace stagecraft::operations
 
@@ -7281,6 +7207,83 @@ class differentiation {
   tracer* ops_;
   std::vector<int> gradients_;
 };
+
+/// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
+/// the gradients of the step. Carried along are the gradients of the states, and the sums of those of what the step
+/// reads from outside.
+constexpr void differentiation::differentiate_loop(int begin, int end) {
+  detail::loop_parts const parts(list(), begin, end);
+  auto const shape_of = [&](int id) { return list().node_of(id).shape; };
+  bool reaches = false;
+  for (int const id : parts.carries) reaches |= has(id);
+  for (int const id : parts.stacks) reaches |= has(id);
+  if (!reaches) return;
+
+  std::vector<tensor> first_values;
+  for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
+  for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
+  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
+  std::vector<tensor> states;
+  for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
+
+  // The step once more. Stacks of the states, in the order of the states, stand first in the loop.
+  std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  copies[static_cast<std::size_t>(begin)] = loop.id;
+  auto const copy_of = [&](int id) { return id < begin ? id : copies[static_cast<std::size_t>(id)]; };
+  auto const make = [&](int id, tensor copy) { copies[static_cast<std::size_t>(id)] = copy.id; };
+  auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
+  int const body = list().size();
+  std::size_t state = 0;
+  for (int id = begin + 1; id < end; ++id) {
+    node const original = list().node_of(id);
+    if (is_own(id) && original.what.is<carry>()) {
+      int const kept = parts.stacks[state++];
+      auto const where = list().node_of(kept).what.as<operations::stack>();
+      make(id, ops_->at(loop, {&list(), kept}, {where.axis, !where.reversed}));
+    } else if (is_own(id) && original.what.is<operations::at>()) {
+      auto const where = original.what.as<operations::at>();
+      make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
+    } else if (!is_own(id)) {
+      std::vector<int> reads;
+      for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
+      operation what = original.what;
+      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
+      make(id, {&list(), list().append(what, original.shape, reads)});
+      list().node_of(list().size() - 1).has_gradient = original.has_gradient;
+    }
+  }
+  int const body_end = list().size();
+
+  differentiation inner(*ops_);
+  for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
+  for (int const id : parts.stacks)
+    if (has(id)) {
+      auto const where = list().node_of(id).what.as<operations::stack>();
+      inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
+    }
+  inner.run(body, body_end);
+
+  for (std::size_t i = 0; i < parts.carries.size(); ++i) {
+    tensor const gradient = inner.of(copy_of(parts.carries[i]));
+    ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
+  }
+  for (std::size_t i = 0; i < parts.outside.size(); ++i) {
+    tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
+    ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
+  }
+  std::vector<std::pair<int, tensor>> of_reads;
+  for (int const id : parts.reads)
+    if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
+      auto const where = list().node_of(id).what.as<operations::at>();
+      of_reads.emplace_back(list().operand(id, 1), ops_->stack(loop, gradient, {where.axis, !where.reversed}));
+    }
+  ops_->end_loop(loop);
+  for (auto const& [id, gradient] : of_reads) add(id, gradient);
+  for (std::size_t i = 0; i < parts.carries.size(); ++i)
+    add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
+  for (std::size_t i = 0; i < parts.outside.size(); ++i)
+    add(parts.outside[i], ops_->last(loop, states[parts.carries.size() + i]));
+}
 
 }  // namespace stagecraft::operations
 
@@ -13272,6 +13275,72 @@ struct huber {
 
 }  // namespace stagecraft::losses
 
+// ---- stagecraft/losses/loss.hpp
+// The base of losses of one's own: tf.keras.losses.Loss. Level 2.
+
+namespace stagecraft {
+
+/// Base of a loss of your own, which says what it computes, in the words of a layer's `call`; its gradient follows:
+///
+///     struct quantile : sc::loss<quantile> {
+///       float q = 0.5F;
+///       constexpr auto call(auto target, auto output) const {
+///         auto const error = target - output;
+///         return maximum(error * q, error * (q - 1));
+///       }
+///     };
+///
+/// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is the loss of a row.
+/// What needs sums of a row is `call(auto& ops, auto target, auto output)`, which may give one column. Options are
+/// public members, so that a loss can stand in `sc::training`. It runs on the host (E2062 on emulated IPUs). Errors:
+/// E1070 for tensors that do not fit. Definition: Keras API, losses, "Creating custom losses".
+template <class Derived>
+struct loss {
+  static constexpr std::string_view name = "loss";
+  static constexpr bool sparse_targets = false;  ///< targets are a float for each output
+
+  friend constexpr bool operator==(loss const&, loss const&) = default;
+};
+
+namespace detail {
+
+template <class L>
+concept HasPlainLossCall = requires(L const& loss, operations::tensor x) {
+  { loss.call(x, x) } -> std::convertible_to<operations::tensor>;
+};
+template <class L>
+concept HasLossCall = HasPlainLossCall<L> || requires(L const& loss, operations::tracer& ops, operations::tensor x) {
+  { loss.call(ops, x, x) } -> std::convertible_to<operations::tensor>;
+};
+
+template <HasLossCall L>
+constexpr operations::tensor call_loss(L const& loss, operations::tracer& ops, operations::tensor target,
+                                       operations::tensor output) {
+  if constexpr (HasPlainLossCall<L>)
+    return loss.call(target, output);
+  else
+    return loss.call(ops, target, output);
+}
+
+/// A row of `columns` outputs, and its loss. E1070.
+template <HasLossCall L>
+constexpr operations::trace trace_loss(L const& loss, int columns) {
+  operations::extents const row{1, columns}, inputs[]{row, row};
+  return operations::trace_call(
+      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+        ops.list().kind = "loss";
+        auto const each = call_loss(loss, ops, in[0], in[1]);
+        if (each.shape() != row && each.shape() != operations::extents(1, 1))
+          ops.list().fail("it gives a tensor of shape ", each.shape(), " for outputs of shape ", row);
+        return ops.mean(each, -1);
+      },
+      inputs, true, std::string_view(loss.name));
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
 // ---- stagecraft/losses/mean_absolute_error.hpp
 // Mean of absolute differences.
 // Keras counterpart: tf.keras.losses.MeanAbsoluteError. Level 2 of the house: options only, the loops are in
@@ -16208,6 +16277,1106 @@ struct session_shape {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/kernels/broadcast.hpp
+// Rows of elementwise results whose operands may be single numbers, and their gradients: what merging layers and
+// operators do where shapes differ. Keras counterpart: broadcasting in tf.keras.layers.Add and its like. Level 4.
+
+namespace stagecraft::kernels {
+
+/// What a row reads of an operand: elements beside each other, or one for all.
+struct row_operand {
+  float const* values = nullptr;
+  bool single = false;
+};
+
+namespace detail {
+
+/// The first `count` floats at p; the other lanes repeat the first, so that no operation on them raises a
+/// floating-point exception of its own, such as that of 0 / 0.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> load_repeating(float const* p, int count) {
+  alignas(64) float values[lanes<Arch>];
+  for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = p[lane < count ? lane : 0];
+  return batch<Arch>::load_aligned(values);
+}
+
+/// each(i, count, load) for all batches of a row, where load(operand) reads the operand's batch from i on.
+template <class Arch, class Each>
+inline void for_each_batch(row_operand const* operands, std::int64_t n, Each const& each) {
+  for (std::int64_t i = 0; i < n; i += lanes<Arch>) {
+    int const count = n - i < lanes<Arch> ? static_cast<int>(n - i) : lanes<Arch>;
+    each(i, count, [=](int operand) {
+      auto const& from = operands[operand];
+      if (from.single) return batch<Arch>(*from.values);
+      return count == lanes<Arch> ? batch<Arch>::load_unaligned(from.values + i)
+                                  : load_repeating<Arch>(from.values + i, count);
+    });
+  }
+}
+
+}  // namespace detail
+
+/// y = Rule of the operands.
+template <class Rule, class Arch>
+inline void broadcast_row(row_operand const* operands, int count, float* y, std::int64_t n) {
+  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
+    store_first<Arch>(Rule::template value<batch<Arch>>(count, load), y + i, valid);
+  });
+}
+
+/// The gradient of operand number `which`, element by element: dx = or dx += it.
+template <class Rule, class Arch>
+inline void broadcast_gradient_row(row_operand const* operands, int count, int which, float const* dy, float* dx,
+                                   bool adds, std::int64_t n) {
+  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
+    auto slope = Rule::template gradient<batch<Arch>>(count, which, detail::load_repeating<Arch>(dy + i, valid), load);
+    if (adds) slope = slope + load_first<Arch>(dx + i, valid);
+    store_first<Arch>(slope, dx + i, valid);
+  });
+}
+
+/// The sum of these gradients over a row, for an operand that is one for all.
+template <class Rule, class Arch>
+[[nodiscard]] inline float broadcast_gradient_sum(row_operand const* operands, int count, int which, float const* dy,
+                                                  std::int64_t n) {
+  batch<Arch> sum(0.0F);
+  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
+    auto const given = detail::load_repeating<Arch>(dy + i, valid);
+    auto const slope = Rule::template gradient<batch<Arch>>(count, which, given, load);
+    // What fills the last batch is no part of the sum.
+    alignas(64) float parts[lanes<Arch>];
+    store_first<Arch>(slope, parts, valid);
+    sum = sum + load_first<Arch>(parts, valid);
+  });
+  return horizontal_sum<Arch>(sum);
+}
+
+/// How results and gradients follow from the operands, for `broadcast_row` and its like; V is a batch of numbers.
+struct broadcast_add {
+  template <class V>
+  static V value(int count, auto const& load) {
+    V sum = load(0);
+    for (int i = 1; i < count; ++i) sum = sum + load(i);
+    return sum;
+  }
+  template <class V>
+  static V gradient(int, int, V const& dy, auto const&) {
+    return dy;
+  }
+};
+
+struct broadcast_subtract {
+  template <class V>
+  static V value(int, auto const& load) {
+    return load(0) - load(1);
+  }
+  template <class V>
+  static V gradient(int, int which, V const& dy, auto const&) {
+    return which == 0 ? dy : -dy;
+  }
+};
+
+struct broadcast_average {
+  template <class V>
+  static V value(int count, auto const& load) {
+    return broadcast_add::value<V>(count, load) * V(1.0F / static_cast<float>(count));
+  }
+  template <class V>
+  static V gradient(int count, int, V const& dy, auto const&) {
+    return dy * V(1.0F / static_cast<float>(count));
+  }
+};
+
+struct broadcast_multiply {
+  template <class V>
+  static V value(int count, auto const& load) {
+    V product = load(0);
+    for (int i = 1; i < count; ++i) product = product * load(i);
+    return product;
+  }
+  template <class V>
+  static V gradient(int count, int which, V const& dy, auto const& load) {
+    V product = dy;
+    for (int i = 0; i < count; ++i)
+      if (i != which) product = product * load(i);
+    return product;
+  }
+};
+
+struct broadcast_divide {
+  template <class V>
+  static V value(int, auto const& load) {
+    return load(0) / load(1);
+  }
+  /// TensorFlow's: dy / b, and dy * (-a / b / b).
+  template <class V>
+  static V gradient(int, int which, V const& dy, auto const& load) {
+    if (which == 0) return dy / load(1);
+    return dy * (-load(0) / load(1) / load(1));
+  }
+};
+
+/// The largest, not a number if one is not; of equal ones, the first gets the gradient.
+struct broadcast_maximum {
+  template <class V>
+  static V value(int count, auto const& load) {
+    V largest = load(0);
+    for (int i = 1; i < count; ++i) {
+      V const next = load(i);
+      largest = xsimd::select(xsimd::isnan(next), next, at_least(largest, next));
+    }
+    return largest;
+  }
+  template <class V>
+  static V gradient(int count, int which, V const& dy, auto const& load) {
+    V const own = load(which);
+    V result = dy;
+    for (int i = 0; i < count; ++i) {
+      if (i == which) continue;
+      V const other = load(i);
+      result = i < which ? xsimd::select(other >= own, V(0.0F), result) : xsimd::select(own >= other, result, V(0.0F));
+    }
+    return result;
+  }
+};
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/strided.hpp
+// Walks through several arrays of up to eight axes at once, row by row, where each array has strides of its own.
+// Level 4.
+
+namespace stagecraft::kernels {
+
+/// Lengths of axes, and for each of `Arrays` arrays the floats from one place of an axis to the next; 0 repeats.
+template <int Arrays, class Arch = default_architecture>
+class strided_axes {
+ public:
+  static constexpr int most_axes = 8;
+  using offsets = std::array<std::int64_t, Arrays>;
+
+  /// A further axis, inside the ones before. Axes that all arrays run through as if they were one become one.
+  constexpr void add(std::int64_t length, offsets const& strides) {
+    if (length == 1) return;
+    if (count_ > 0) {
+      bool is_one = true;
+      for (std::size_t i = 0; i < Arrays; ++i) is_one = is_one && strides_[top()][i] == strides[i] * length;
+      if (is_one) {
+        lengths_[top()] *= length;
+        strides_[top()] = strides;
+        return;
+      }
+    }
+    lengths_[static_cast<std::size_t>(count_)] = length;
+    strides_[static_cast<std::size_t>(count_++)] = strides;
+  }
+
+  /// Of the innermost axis, which is a row: its length, and its strides.
+  [[nodiscard]] std::int64_t row_length() const { return count_ > 0 ? lengths_[top()] : 1; }
+  [[nodiscard]] offsets row_strides() const { return count_ > 0 ? strides_[top()] : offsets{}; }
+
+  /// Calls `f(offsets)` with where each row begins in each array, in order.
+  template <class F>
+  void for_each_row(F const& f) const {
+    std::array<std::int64_t, most_axes> index{};
+    offsets place{};
+    while (true) {
+      f(place);
+      int axis = count_ - 2;
+      for (; axis >= 0; --axis) {
+        auto const a = static_cast<std::size_t>(axis);
+        for (std::size_t i = 0; i < Arrays; ++i) place[i] += strides_[a][i];
+        if (++index[a] < lengths_[a]) break;
+        for (std::size_t i = 0; i < Arrays; ++i) place[i] -= strides_[a][i] * lengths_[a];
+        index[a] = 0;
+      }
+      if (axis < 0) return;
+    }
+  }
+
+ private:
+  [[nodiscard]] constexpr std::size_t top() const { return static_cast<std::size_t>(count_ - 1); }
+
+  std::array<std::int64_t, most_axes> lengths_{};
+  std::array<offsets, most_axes> strides_{};
+  int count_ = 0;
+};
+
+/// Copies rows: array 0 is written, array 1 read.
+template <class Arch = default_architecture>
+inline void copy_strided(strided_axes<2, Arch> const& axes, float* y, float const* x) {
+  auto const length = axes.row_length();
+  auto const strides = axes.row_strides();
+  axes.for_each_row([&](auto const& at) {
+    float* const to = y + at[0];
+    float const* const from = x + at[1];
+    if (strides[0] == 1 && strides[1] == 1)
+      for (std::int64_t i = 0; i < length; ++i) to[i] = from[i];
+    else
+      for (std::int64_t i = 0; i < length; ++i) to[i * strides[0]] = from[i * strides[1]];
+  });
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/map.hpp
+// Functions of one, two or three numbers over whole arrays, with broadcasting. Level 4.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// y = f(load) for all rows; array 0 is y.
+template <class Arch, class F>
+inline void map_rows(strided_axes<4, Arch> const& axes, float* y, std::array<float const*, 3> const& x, F const& f) {
+  auto const length = axes.row_length();
+  auto const strides = axes.row_strides();
+  axes.for_each_row([&](auto const& at) {
+    row_operand const operands[3]{
+        {x[0] + at[1], strides[1] == 0}, {x[1] + at[2], strides[2] == 0}, {x[2] + at[3], strides[3] == 0}};
+    float* const to = y + at[0];
+    for_each_batch<Arch>(operands, length, [&](std::int64_t i, int valid, auto const& load) {
+      store_first<Arch>(f(load), to + i, valid);
+    });
+  });
+}
+
+/// A function of the C library, lane by lane.
+template <class Arch, class F>
+[[nodiscard]] inline batch<Arch> each_lane(batch<Arch> const& a, batch<Arch> const& b, F const& f) {
+  alignas(64) float x[lanes<Arch>], y[lanes<Arch>];
+  a.store_aligned(x);
+  b.store_aligned(y);
+  for (int lane = 0; lane < lanes<Arch>; ++lane) x[lane] = f(x[lane], y[lane]);
+  return batch<Arch>::load_aligned(x);
+}
+
+}  // namespace detail
+
+/// y = apply(x...) at each place. Array 0 of `axes` is y, the others are the operands; those that the function does not
+/// have may be anything that can be read.
+template <class Arch = default_architecture>
+inline void map_function(operations::function apply, strided_axes<4, Arch> const& axes, float* y,
+                         std::array<float const*, 3> const& x) {
+  using operations::function;
+  using value = batch<Arch>;
+  auto const rows = [&](auto const& f) { detail::map_rows<Arch>(axes, y, x, f); };
+  auto const indicator = [](auto const& condition) { return xsimd::select(condition, value(1.0F), value(0.0F)); };
+  switch (apply) {
+    case function::identity: return rows([](auto const& in) { return in(0); });
+    case function::negative: return rows([](auto const& in) { return -in(0); });
+    case function::absolute: return rows([](auto const& in) { return xsimd::abs(in(0)); });
+    case function::sign:
+      return rows([&](auto const& in) {
+        value const a = in(0), zero(0.0F);
+        return indicator(a > zero) - indicator(a < zero);
+      });
+    case function::floor: return rows([](auto const& in) { return xsimd::floor(in(0)); });
+    case function::exp: return rows([](auto const& in) { return exp<Arch>(in(0)); });
+    case function::log: return rows([](auto const& in) { return log<Arch>(in(0)); });
+    case function::sqrt: return rows([](auto const& in) { return xsimd::sqrt(in(0)); });
+    case function::rsqrt: return rows([](auto const& in) { return value(1.0F) / xsimd::sqrt(in(0)); });
+    case function::sin:
+      return rows([](auto const& in) {
+        value const a = in(0);
+        return detail::each_lane<Arch>(a, a, [](float x0, float) { return std::sin(x0); });
+      });
+    case function::cos:
+      return rows([](auto const& in) {
+        value const a = in(0);
+        return detail::each_lane<Arch>(a, a, [](float x0, float) { return std::cos(x0); });
+      });
+    case function::tanh: return rows([](auto const& in) { return tanh<Arch>(in(0)); });
+    case function::sigmoid: return rows([](auto const& in) { return sigmoid<Arch>(in(0)); });
+    case function::erf: return rows([](auto const& in) { return erf<Arch>(in(0)); });
+    case function::add: return rows([](auto const& in) { return in(0) + in(1); });
+    case function::subtract: return rows([](auto const& in) { return in(0) - in(1); });
+    case function::multiply: return rows([](auto const& in) { return in(0) * in(1); });
+    case function::divide: return rows([](auto const& in) { return in(0) / in(1); });
+    case function::power:
+      return rows([](auto const& in) {
+        return detail::each_lane<Arch>(in(0), in(1), [](float x0, float x1) { return std::pow(x0, x1); });
+      });
+    case function::maximum: return rows([](auto const& in) { return at_least(in(0), in(1)); });
+    case function::minimum: return rows([](auto const& in) { return at_most(in(0), in(1)); });
+    case function::less: return rows([&](auto const& in) { return indicator(in(0) < in(1)); });
+    case function::less_equal: return rows([&](auto const& in) { return indicator(in(0) <= in(1)); });
+    case function::equal: return rows([&](auto const& in) { return indicator(in(0) == in(1)); });
+    case function::select:
+      return rows([](auto const& in) { return xsimd::select(in(0) != value(0.0F), in(1), in(2)); });
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/product.hpp
+// Products of row-major matrices whose sizes are known at run time only. Level 4.
+
+namespace stagecraft::kernels {
+
+/// Sizes of a product, and how its operands lie: y (rows x columns) = a (rows x inner) b (inner x columns).
+struct product_shape {
+  int rows = 0, inner = 0, columns = 0;
+  bool transpose_a = false;  ///< a lies as inner x rows
+  bool transpose_b = false;  ///< b lies as columns x inner
+
+  /// Floats of workspace.
+  [[nodiscard]] constexpr std::int64_t workspace() const {
+    return transpose_b ? static_cast<std::int64_t>(inner) * columns : 0;
+  }
+};
+
+namespace detail {
+
+/// Rows x Vectors registers of y, from its column `column` on.
+template <int Rows, int Vectors, class Arch>
+inline void product_tile(product_shape const& shape, float const* a, float const* b, float* y, int column) {
+  using value = batch<Arch>;
+  constexpr int width = lanes<Arch>;
+  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner, inner_step = shape.transpose_a ? shape.rows : 1;
+  int const rest = shape.columns - column - (Vectors - 1) * width;
+  value sums[Rows][Vectors];
+  for (auto& row : sums)
+    for (auto& sum : row) sum = value(0.0F);
+  for (int k = 0; k < shape.inner; ++k) {
+    float const* const from = b + static_cast<std::int64_t>(k) * shape.columns + column;
+    value right[Vectors];
+    for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
+    right[Vectors - 1] = rest >= width ? value::load_unaligned(from + (Vectors - 1) * width)
+                                       : load_first<Arch>(from + (Vectors - 1) * width, rest);
+    for (int r = 0; r < Rows; ++r) {
+      value const left(a[r * row_step + k * inner_step]);
+      for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    float* const to = y + static_cast<std::int64_t>(r) * shape.columns + column;
+    for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(to + v * width);
+    store_first<Arch>(sums[r][Vectors - 1], to + (Vectors - 1) * width, rest < width ? rest : width);
+  }
+}
+
+template <int Rows, class Arch>
+inline void product_rows(product_shape const& shape, float const* a, float const* b, float* y) {
+  constexpr int width = lanes<Arch>;
+  int column = 0;
+  for (; column + width < shape.columns; column += 2 * width) product_tile<Rows, 2, Arch>(shape, a, b, y, column);
+  if (column < shape.columns) product_tile<Rows, 1, Arch>(shape, a, b, y, column);
+}
+
+}  // namespace detail
+
+/// y = a b. `workspace` holds `shape.workspace()` floats. The sums of an element are one after the other.
+template <class Arch = default_architecture>
+inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace) {
+  if (shape.transpose_b) {
+    for (int k = 0; k < shape.inner; ++k)
+      for (int n = 0; n < shape.columns; ++n)
+        workspace[static_cast<std::int64_t>(k) * shape.columns + n] = b[static_cast<std::int64_t>(n) * shape.inner + k];
+    b = workspace;
+  }
+  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner;
+  int row = 0;
+  for (; row + 6 <= shape.rows; row += 6)
+    detail::product_rows<6, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
+  for (; row + 2 <= shape.rows; row += 2)
+    detail::product_rows<2, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
+  if (row < shape.rows)
+    detail::product_rows<1, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/elementwise.hpp
+// Arithmetic over whole arrays: fill, scale, copy of blocks, and the merge layers (add, multiply, maximum...) for any
+// number of inputs, forward and backward.
+// Keras counterpart: tf.keras.layers.Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate. Level 4 of the
+// house.
+
+namespace stagecraft::kernels {
+
+/// y = value, n times.
+template <class Arch = default_architecture>
+inline void fill(float* y, float value, std::int64_t n) {
+  transform<Arch>(n, [value]() { return batch<Arch>(value); }, y);
+}
+
+/// y = factor * x, or y += factor * x if Accumulate. y may be x. This is also the gradient of add (factor 1), of
+/// subtract (1 and -1) and of average (1 / number of inputs) for each of their inputs.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void scaled_add(float factor, float const* x, float* y, std::int64_t n) {
+  using value = batch<Arch>;
+  value const f(factor);
+  if constexpr (Accumulate)
+    transform<Arch>(
+        n, [f](value const& a, value const& sum) { return fused_multiply_add(f, a, sum); }, y, x,
+        static_cast<float const*>(y));
+  else
+    transform<Arch>(n, [f](value const& a) { return f * a; }, y, x);
+}
+
+namespace detail {
+
+/// y[i] = combine(...combine(x[0][i], x[1][i])..., x[count - 1][i]).
+template <class Arch, class Combine>
+inline void merge(float const* const* x, int count, float* y, std::int64_t n, Combine const& combine) {
+  if (count == 2) return transform<Arch>(n, combine, y, x[0], x[1]);
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) {
+    batch<Arch> merged = batch<Arch>::load_unaligned(x[0] + i);
+    for (int input = 1; input < count; ++input) merged = combine(merged, batch<Arch>::load_unaligned(x[input] + i));
+    merged.store_unaligned(y + i);
+  }
+  if (int const rest = static_cast<int>(n - i); rest > 0) {
+    batch<Arch> merged = load_first<Arch>(x[0] + i, rest);
+    for (int input = 1; input < count; ++input) merged = combine(merged, load_first<Arch>(x[input] + i, rest));
+    store_first(merged, y + i, rest);
+  }
+}
+
+/// dx = slope, or dx += slope, where slope is function(dy, load) and load(input) reads that input's batch.
+template <bool Accumulate, class Arch, class Slope>
+inline void merge_backward(float const* const* x, float const* dy, float* dx, std::int64_t n, Slope const& slope) {
+  std::int64_t i = 0;
+  for (; i + lanes<Arch> <= n; i += lanes<Arch>) {
+    batch<Arch> value = slope(batch<Arch>::load_unaligned(dy + i),
+                              [x, i](int input) { return batch<Arch>::load_unaligned(x[input] + i); });
+    if constexpr (Accumulate) value = value + batch<Arch>::load_unaligned(dx + i);
+    value.store_unaligned(dx + i);
+  }
+  if (int const rest = static_cast<int>(n - i); rest > 0) {
+    batch<Arch> value =
+        slope(load_first<Arch>(dy + i, rest), [x, i, rest](int input) { return load_first<Arch>(x[input] + i, rest); });
+    if constexpr (Accumulate) value = value + load_first<Arch>(dx + i, rest);
+    store_first(value, dx + i, rest);
+  }
+}
+
+/// dx = dy where input number `which` is the first that wins the comparison with all others, else 0.
+template <bool Accumulate, class Arch, class Wins>
+inline void extremum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n,
+                              Wins const& wins) {
+  using value = batch<Arch>;
+  merge_backward<Accumulate, Arch>(x, dy, dx, n, [&](value const& g, auto const& load) {
+    value const mine = load(which);
+    value result = g;
+    for (int input = 0; input < count; ++input)
+      if (input != which) {
+        value const other = load(input);
+        result = input < which ? xsimd::select(wins(other, mine), value(0.0F), result)
+                               : xsimd::select(wins(mine, other), result, value(0.0F));
+      }
+    return result;
+  });
+}
+
+}  // namespace detail
+
+/// y = x[0] + x[1] + ... for `count` >= 1 inputs of n values. y may be any input. Gradient: `scaled_add` with 1.
+template <class Arch = default_architecture>
+inline void add(float const* const* x, int count, float* y, std::int64_t n) {
+  detail::merge<Arch>(x, count, y, n, [](batch<Arch> const& a, batch<Arch> const& b) { return a + b; });
+}
+
+/// y = a - b. Gradient: `scaled_add` with 1 and -1.
+template <class Arch = default_architecture>
+inline void subtract(float const* a, float const* b, float* y, std::int64_t n) {
+  transform<Arch>(n, [](batch<Arch> const& u, batch<Arch> const& v) { return u - v; }, y, a, b);
+}
+
+/// y = x[0] * x[1] * ...
+template <class Arch = default_architecture>
+inline void multiply(float const* const* x, int count, float* y, std::int64_t n) {
+  detail::merge<Arch>(x, count, y, n, [](batch<Arch> const& a, batch<Arch> const& b) { return a * b; });
+}
+
+/// The gradient of `multiply` for input number `which`: dy times the product of the other inputs.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void multiply_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
+  detail::merge_backward<Accumulate, Arch>(x, dy, dx, n, [=](batch<Arch> const& g, auto const& load) {
+    batch<Arch> product = g;
+    for (int input = 0; input < count; ++input)
+      if (input != which) product = product * load(input);
+    return product;
+  });
+}
+
+/// y = (x[0] + x[1] + ...) / count. Gradient: `scaled_add` with 1 / count.
+template <class Arch = default_architecture>
+inline void average(float const* const* x, int count, float* y, std::int64_t n) {
+  add<Arch>(x, count, y, n);
+  scaled_add<false, Arch>(1.0F / static_cast<float>(count), y, y, n);
+}
+
+/// y = max(x[0], x[1], ...), NaN where any input is NaN.
+template <class Arch = default_architecture>
+inline void maximum(float const* const* x, int count, float* y, std::int64_t n) {
+  using value = batch<Arch>;
+  detail::merge<Arch>(x, count, y, n,
+                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_least(a, b)); });
+}
+
+/// The gradient of `maximum` for input number `which`: dy where it is the largest; of equal inputs the first gets all,
+/// as in TensorFlow.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void maximum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
+  detail::extremum_backward<Accumulate, Arch>(x, count, which, dy, dx, n,
+                                              [](batch<Arch> const& a, batch<Arch> const& b) { return a >= b; });
+}
+
+/// y = min(x[0], x[1], ...), NaN where any input is NaN.
+template <class Arch = default_architecture>
+inline void minimum(float const* const* x, int count, float* y, std::int64_t n) {
+  using value = batch<Arch>;
+  detail::merge<Arch>(x, count, y, n,
+                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_most(a, b)); });
+}
+
+/// The gradient of `minimum` for input number `which`: dy where it is the smallest; of equal inputs the first gets all.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void minimum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
+  detail::extremum_backward<Accumulate, Arch>(x, count, which, dy, dx, n,
+                                              [](batch<Arch> const& a, batch<Arch> const& b) { return a <= b; });
+}
+
+/// For each of `outer` blocks: copies (or adds, if Accumulate) `inner` values from `from` to `to`, then steps on by the
+/// strides. Concatenate along an axis writes each input so; its gradient reads so.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void copy_blocks(std::int64_t outer, std::int64_t inner, float const* from, std::int64_t from_stride, float* to,
+                        std::int64_t to_stride) {
+  for (std::int64_t block = 0; block < outer; ++block, from += from_stride, to += to_stride) {
+    if constexpr (Accumulate)
+      scaled_add<true, Arch>(1.0F, from, to, inner);
+    else
+      std::memcpy(to, from, static_cast<std::size_t>(inner) * sizeof(float));
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/reduce.hpp
+// Sums and maxima along any axes. The order of additions depends on the shape and the registers' width alone. Level 4.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// One number of a row of n.
+template <class Arch, class Combine, class Join>
+[[nodiscard]] inline float reduce_row(float const* x, std::int64_t n, float neutral, Combine const& combine,
+                                      Join const& join) {
+  using value = batch<Arch>;
+  constexpr int width = lanes<Arch>;
+  value sums[4]{value(neutral), value(neutral), value(neutral), value(neutral)};
+  std::int64_t i = 0;
+  for (; i + 4 * width <= n; i += 4 * width)
+    for (int k = 0; k < 4; ++k) sums[k] = combine(sums[k], value::load_unaligned(x + i + k * width));
+  for (; i + width <= n; i += width) sums[0] = combine(sums[0], value::load_unaligned(x + i));
+  float result = join(combine(combine(sums[0], sums[1]), combine(sums[2], sums[3])));
+  for (; i < n; ++i) {
+    value const one(x[i]), both(result);
+    result = combine(both, one).get(0);
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along what is reduced; array 1 is x. y has
+/// `results` elements.
+template <class Arch = default_architecture>
+inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& axes, float* y, std::int64_t results,
+                        float const* x) {
+  using value = batch<Arch>;
+  bool const adds = by == operations::reduction::sum;
+  float const neutral = adds ? 0.0F : -std::numeric_limits<float>::infinity();
+  fill<Arch>(y, neutral, results);
+  auto const run = [&](auto const& combine, auto const& join) {
+    auto const length = axes.row_length();
+    bool const into_one = axes.row_strides()[0] == 0;
+    axes.for_each_row([&](auto const& at) {
+      float* const to = y + at[0];
+      float const* const from = x + at[1];
+      if (into_one)
+        *to = combine(value(*to), value(detail::reduce_row<Arch>(from, length, neutral, combine, join))).get(0);
+      else
+        transform<Arch>(length, combine, to, static_cast<float const*>(to), from);
+    });
+  };
+  if (adds)
+    run([](value const& a, value const& b) { return a + b; }, [](value const& a) { return horizontal_sum<Arch>(a); });
+  else
+    run([](value const& a, value const& b) { return at_least(a, b); },
+        [](value const& a) { return horizontal_max<Arch>(a); });
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/windows.hpp
+// Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
+// registers: what a layer of one's own gets. The layers of the library have faster ones. Level 4.
+
+namespace stagecraft::kernels {
+
+/// Images (batch, places..., channels) and their windows (batch, windows..., channels).
+template <class Arch = default_architecture>
+struct window_walk {
+  operations::windows windows;
+  operations::extents image, output;
+
+  /// Calls `f(image offset, output offset, place of the window)` in pixels, for each place of each window that is not
+  /// padding. The offsets count pixels.
+  template <class F>
+  void for_each(F const& f) const {
+    // As three axes, of which the first may be 1 long.
+    int length[3]{1, 1, 1}, count[3]{1, 1, 1};
+    operations::window along[3]{};
+    for (int i = 0; i < windows.count; ++i) {
+      int const axis = 3 - windows.count + i;
+      along[axis] = windows[i];
+      length[axis] = image[i + 1];
+      count[axis] = output[i + 1];
+    }
+    std::int64_t out = 0;
+    for (int b = 0; b < image[0]; ++b)
+      for (int p = 0; p < count[0]; ++p)
+        for (int q = 0; q < count[1]; ++q)
+          for (int r = 0; r < count[2]; ++r, ++out) {
+            std::int64_t tap = 0;
+            for (int i = 0; i < along[0].size; ++i)
+              for (int j = 0; j < along[1].size; ++j)
+                for (int k = 0; k < along[2].size; ++k, ++tap) {
+                  int const at[3]{p * along[0].stride + i * along[0].dilation - along[0].before,
+                                  q * along[1].stride + j * along[1].dilation - along[1].before,
+                                  r * along[2].stride + k * along[2].dilation - along[2].before};
+                  if (at[0] < 0 || at[0] >= length[0] || at[1] < 0 || at[1] >= length[1] || at[2] < 0 ||
+                      at[2] >= length[2])
+                    continue;
+                  f(((static_cast<std::int64_t>(b) * length[0] + at[0]) * length[1] + at[1]) * length[2] + at[2], out,
+                    tap);
+                }
+          }
+  }
+};
+
+/// Which of a convolution's three tensors is computed from the two others.
+enum class convolution_part : unsigned char { output, input, filter };
+
+/// Adds to the tensor that is computed: x (batch, places..., channels), w (window..., channels / groups, filters),
+/// y (batch, windows..., filters).
+template <class Arch = default_architecture>
+inline void convolve_windows(convolution_part part, window_walk<Arch> const& walk, int groups, float* x, float* w,
+                             float* y) {
+  using value = batch<Arch>;
+  int const channels = walk.image[-1] / groups, all_filters = walk.output[-1], filters = all_filters / groups;
+  auto const add = [](float factor, float const* from, float* to, int n) {
+    transform<Arch>(
+        n, [factor](value const& a, value const& sum) { return fused_multiply_add(value(factor), a, sum); }, to, from,
+        static_cast<float const*>(to));
+  };
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t tap) {
+    for (int g = 0; g < groups; ++g) {
+      float* const row = y + output * all_filters + g * filters;
+      for (int c = 0; c < channels; ++c) {
+        float* const pixel = x + image * walk.image[-1] + g * channels + c;
+        float* const weights = w + (tap * channels + c) * all_filters + g * filters;
+        if (part == convolution_part::output) {
+          add(*pixel, weights, row, filters);
+        } else if (part == convolution_part::filter) {
+          add(*pixel, row, weights, filters);
+        } else {
+          float sum = 0;
+          for (int n = 0; n < filters; ++n) sum += weights[n] * row[n];
+          *pixel += sum;
+        }
+      }
+    }
+  });
+}
+
+/// y = the largest or the mean of each window, for each channel. Padding counts in neither.
+template <class Arch = default_architecture>
+inline void pool_windows(bool is_max, window_walk<Arch> const& walk, float const* x, float* y) {
+  int const channels = walk.output[-1];
+  std::int64_t const size = walk.output.size();
+  for (std::int64_t i = 0; i < size; ++i) y[i] = is_max ? -std::numeric_limits<float>::infinity() : 0.0F;
+  std::int64_t filled = -1;
+  int count = 0;
+  auto const finish = [&] {
+    if (filled >= 0 && !is_max)
+      for (int c = 0; c < channels; ++c) y[filled * channels + c] /= static_cast<float>(count);
+    count = 0;
+  };
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
+    if (output != filled) finish();
+    filled = output;
+    ++count;
+    for (int c = 0; c < channels; ++c) {
+      float const value = x[image * channels + c];
+      float& result = y[output * channels + c];
+      result = is_max ? (value > result || value != value ? value : result) : result + value;
+    }
+  });
+  finish();
+}
+
+/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
+/// many floats as y has.
+template <class Arch = default_architecture>
+inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, float const* x, float const* y,
+                                  float const* dy, float* dx, float* given) {
+  int const channels = walk.output[-1];
+  std::int64_t const size = walk.image.size(), outputs = walk.output.size();
+  for (std::int64_t i = 0; i < size; ++i) dx[i] = 0;
+  for (std::int64_t i = 0; i < outputs; ++i) given[i] = 0;
+  if (!is_max) walk.for_each([&](std::int64_t, std::int64_t output, std::int64_t) { given[output * channels] += 1; });
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
+    for (int c = 0; c < channels; ++c) {
+      auto const from = output * channels + c, to = image * channels + c;
+      if (!is_max) {
+        dx[to] += dy[from] / given[output * channels];
+      } else if (given[from] == 0 && x[to] == y[from]) {
+        dx[to] += dy[from];
+        given[from] = 1;
+      }
+    }
+  });
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/execution/traced/list_runner.hpp
+// Carries out a list of operations on floats in memory, one after the other. It is compiled once, whatever the lists
+// are: choosing an operation costs little beside its loop. Level 5.
+
+namespace stagecraft {
+
+/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies.
+template <class Arch>
+class list_runner {
+ public:
+  using node = operations::node;
+  using extents = operations::extents;
+
+  /// `workspace`: floats that no value uses, as `workspace_of` says. `seed` and `stream` are those of the call.
+  list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
+              float* workspace, std::uint64_t seed, std::uint64_t stream)
+      : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
+
+  void run(std::span<int const> order) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      id_ = order[i];
+      position_ = i;
+      jump_ = i;
+      here().what.visit([&](auto const& what) { step(what); });
+      i = jump_;
+    }
+  }
+
+  /// Floats of workspace for one operation.
+  [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
+    using namespace operations;
+    if (auto const* what = of.what.if_is<operations::product>()) {
+      kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
+                                         what->transpose_b};
+      return shape.workspace();
+    }
+    if (of.what.is<pooling_gradient>()) return first.size();  // more than the windows
+    return 0;
+  }
+
+ private:
+  [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
+  [[nodiscard]] extents const& shape() const { return here().shape; }
+  [[nodiscard]] float* y() const { return memory_[at(id_)]; }
+  [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
+  [[nodiscard]] float* x(int index) const { return memory_[at(read(index))]; }
+  [[nodiscard]] extents const& shape_of(int index) const { return nodes_[at(read(index))].shape; }
+  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  static std::int64_t size(extents const& shape) { return shape.size(); }
+
+  /// Floats from one place of an axis to the next.
+  static std::int64_t stride(extents const& shape, int axis) {
+    std::int64_t product = 1;
+    for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
+    return product;
+  }
+  /// The same in a wider result, where an operand that is 1 long repeats.
+  static std::int64_t repeating_stride(extents const& shape, int axis, int rank) {
+    int const own = axis - (rank - shape.rank);
+    return own < 0 || shape.lengths[own] == 1 ? 0 : stride(shape, own);
+  }
+  void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
+  static void copy(float const* from, float* to, std::int64_t floats) {
+    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
+  }
+
+  void step(operations::input const&) {}
+  void step(operations::weight const&) {}
+  void step(operations::composite const&) {}
+  void step(operations::reshape const&) {}
+  void step(operations::update const&) {}  // the layer's, when the step has ended
+  void step(operations::last const&) {}
+  void step(operations::constant const& what) { *y() = what.value; }
+  void step(operations::iota const& what) {
+    std::int64_t const inner = stride(shape(), what.axis), length = shape()[what.axis];
+    for (std::int64_t i = 0; i < size(shape()); ++i) y()[i] = static_cast<float>(i / inner % length);
+  }
+  void step(operations::random const& what) {
+    kernels::random_key const key(seed_, stream_);
+    auto const first = static_cast<std::uint64_t>(id_ + 1) << 36U;  // of this operation alone
+    if (what.distribution == operations::random_distribution::uniform)
+      return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, first);
+    for (std::int64_t i = 0; i < size(shape()); ++i) {  // Box and Muller's
+      auto const counter = first + 2 * static_cast<std::uint64_t>(i);
+      float const u = kernels::random_uniform(key, counter), v = kernels::random_uniform(key, counter + 1);
+      y()[i] = std::sqrt(-2.0F * std::log(1.0F - u)) * std::cos(6.28318531F * v);
+    }
+  }
+  void step(operations::map const& what) {
+    if (what.apply == operations::function::identity) return;
+    kernels::strided_axes<4, Arch> axes;
+    int const operands = here().operand_count, rank = shape().rank;
+    for (int axis = 0; axis < rank; ++axis) {
+      std::array<std::int64_t, 4> strides{stride(shape(), axis)};
+      for (int i = 0; i < 3; ++i) strides[at(i + 1)] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
+      axes.add(shape()[axis], strides);
+    }
+    kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
+  }
+  void step(operations::reduce const& what) {
+    kernels::strided_axes<2, Arch> axes;
+    for (int axis = 0; axis < shape().rank; ++axis)
+      axes.add(shape_of(0)[axis], {what.has(axis) ? 0 : stride(shape(), axis), stride(shape_of(0), axis)});
+    kernels::reduce_axes<Arch>(what.by, axes, y(), size(shape()), x(0));
+  }
+  void step(operations::product const& what) {
+    extents const &a = shape_of(0), &b = shape_of(1);
+    kernels::product_shape const one{shape()[-2], what.inner(a), shape()[-1], what.transpose_a, what.transpose_b};
+    kernels::strided_axes<3, Arch> places;
+    int const rank = shape().rank;
+    for (int axis = 0; axis + 2 < rank; ++axis)
+      places.add(shape()[axis],
+                 {stride(shape(), axis), repeating_stride(a, axis, rank), repeating_stride(b, axis, rank)});
+    auto const length = places.row_length();
+    auto const strides = places.row_strides();
+    places.for_each_row([&](auto const& begin) {
+      for (std::int64_t i = 0; i < length; ++i)
+        kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
+                               y() + begin[0] + i * strides[0], workspace_);
+    });
+  }
+  void step(operations::convolution const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::output, {what.windows, shape_of(0), shape()},
+                                    what.groups, x(0), x(1), y());
+  }
+  void step(operations::convolution_input_gradient const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::input, {what.windows, shape(), shape_of(0)}, what.groups,
+                                    y(), x(1), x(0));
+  }
+  void step(operations::convolution_filter_gradient const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::filter, {what.windows, shape_of(0), shape_of(1)},
+                                    what.groups, x(0), y(), x(1));
+  }
+  void step(operations::pooling const& what) {
+    kernels::pool_windows<Arch>(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0),
+                                y());
+  }
+  void step(operations::pooling_gradient const& what) {
+    kernels::pool_windows_gradient<Arch>(what.kind == operations::pooling_kind::max,
+                                         {what.windows, shape(), shape_of(1)}, x(0), x(1), x(2), y(), workspace_);
+  }
+
+  // Movement.
+  void step(operations::broadcast const&) {
+    kernels::strided_axes<2, Arch> axes;
+    int const rank = shape().rank;
+    for (int axis = 0; axis < rank; ++axis)
+      axes.add(shape()[axis], {stride(shape(), axis), repeating_stride(shape_of(0), axis, rank)});
+    kernels::copy_strided<Arch>(axes, y(), x(0));
+  }
+  void step(operations::transpose const& what) {
+    kernels::strided_axes<2, Arch> axes;
+    for (int axis = 0; axis < shape().rank; ++axis)
+      axes.add(shape()[axis], {stride(shape(), axis), stride(shape_of(0), what.order[axis])});
+    kernels::copy_strided<Arch>(axes, y(), x(0));
+  }
+  /// Copies between a tensor and every `step`-th place of a longer axis of another.
+  enum class direction : unsigned char { from_wide, to_wide };
+  void move_along(direction to, extents const& narrow, float* narrow_at, extents const& wide, float* wide_at, int axis,
+                  int begin, int step) {
+    bool const reads_wide = to == direction::from_wide;
+    kernels::strided_axes<2, Arch> axes;
+    for (int i = 0; i < narrow.rank; ++i) {
+      std::int64_t const own = stride(narrow, i), other = stride(wide, i) * (i == axis ? step : 1);
+      axes.add(narrow[i], {reads_wide ? own : other, reads_wide ? other : own});
+    }
+    wide_at += begin * stride(wide, axis);
+    kernels::copy_strided<Arch>(axes, reads_wide ? narrow_at : wide_at, reads_wide ? wide_at : narrow_at);
+  }
+  void step(operations::slice const& what) {
+    move_along(direction::from_wide, shape(), y(), shape_of(0), x(0), what.axis, what.begin, what.step);
+  }
+  void step(operations::pad const& what) {
+    clear();
+    move_along(direction::to_wide, shape_of(0), x(0), shape(), y(), what.axis, what.begin, what.step);
+  }
+  void step(operations::concatenate const& what) {
+    for (int i = 0, begin = 0; i < here().operand_count; begin += shape_of(i++)[what.axis])
+      move_along(direction::to_wide, shape_of(i), x(i), shape(), y(), what.axis, begin, 1);
+  }
+  void step(operations::gather const&) {
+    std::int64_t const width = stride(shape_of(0), 0);
+    clear();
+    for_each_index(1, shape_of(0)[0],
+                   [&](std::int64_t k, std::int64_t row) { copy(x(0) + row * width, y() + k * width, width); });
+  }
+  void step(operations::scatter_add const&) {
+    std::int64_t const width = stride(shape(), 0);
+    clear();
+    for_each_index(1, shape()[0], [&](std::int64_t k, std::int64_t row) {
+      kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
+    });
+  }
+  template <class F>
+  void for_each_index(int operand, int rows, F const& f) {
+    for (std::int64_t k = 0; k < size(shape_of(operand)); ++k)
+      if (float const index = x(operand)[k]; index >= 0 && index < static_cast<float>(rows))
+        f(k, static_cast<std::int64_t>(index));
+  }
+
+  // Loops. The trip of the innermost one that runs is at the top.
+  struct running {
+    int loop, trips, trip;
+    std::size_t begin;
+  };
+  running& top() { return loops_[depth_ - 1]; }
+  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
+  running const& loop_of(int index) const {
+    int i = depth_ - 1;
+    while (loops_[i].loop != read(index)) --i;
+    return loops_[i];
+  }
+  void step(operations::carry const&) {
+    if (loop_of(0).trip == 0) copy(x(1), y(), size(shape()));
+  }
+  void step(operations::next const&) { copy(x(2), y(), size(shape())); }
+  [[nodiscard]] int place_of(bool reversed) const {
+    auto const& loop = loop_of(0);
+    return reversed ? loop.trips - 1 - loop.trip : loop.trip;
+  }
+  /// The axes of one trip's values, beside those of all trips.
+  static extents with_one(extents one, int axis) {
+    one.insert(axis, 1);
+    return one;
+  }
+  void step(operations::at const& what) {
+    move_along(direction::from_wide, with_one(shape(), what.axis), y(), shape_of(1), x(1), what.axis,
+               place_of(what.reversed), 1);
+  }
+  void step(operations::stack const& what) {
+    move_along(direction::to_wide, with_one(shape_of(1), what.axis), x(1), shape(), y(), what.axis,
+               place_of(what.reversed), 1);
+  }
+  void step(operations::loop_end const&) {
+    // Every state has been read: now it may change.
+    for (int id = top().loop + 1; id < id_; ++id)
+      if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.is<operations::next>() &&
+          operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
+        int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
+        copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
+      }
+    if (++top().trip < top().trips)
+      jump_ = top().begin;
+    else
+      --depth_;
+  }
+
+  std::span<node const> nodes_;
+  std::span<int const> operands_;
+  std::span<float* const> memory_;
+  float* workspace_;
+  std::uint64_t seed_, stream_;
+  int id_ = 0;
+  std::size_t position_ = 0, jump_ = 0;
+  running loops_[operations::loop::most_nested]{};
+  int depth_ = 0;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/traced/traced_loss.hpp
+// How a loss that is written as a `call` is computed, row by row. Level 5.
+
+namespace stagecraft::detail {
+
+/// The plan of a row of a loss.
+template <auto Loss, int Columns>
+class plan_of_loss {
+  struct make {
+    constexpr operations::traced_plan operator()() const {
+      auto traced = trace_loss(Loss, Columns);
+      bool const wanted[]{false, true};
+      return operations::traced_plan(std::move(traced), true, wanted);
+    }
+  };
+
+ public:
+  static constexpr auto value = operations::freeze_plan(make{});
+  static constexpr std::int64_t kept_floats = make{}().kept_floats;
+};
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::kernels {
+
+template <auto Loss, int Columns, class Arch, class Type>
+  requires stagecraft::detail::HasLossCall<Type>
+struct loss_row<Loss, Columns, Arch, Type> {
+  static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
+    alignas(64) std::array<float, kept + 1> kept_values;
+    alignas(64) std::array<float, workspace + 1> values;
+    alignas(64) std::array<float, 16> loss{}, seed{scale};
+    auto const run = [&](auto const& order, auto const& places) {
+      std::array<float*, plan.nodes.size()> memory{};
+      for (std::size_t id = 0; id < memory.size(); ++id) {
+        auto const& [in, index, offset] = places[id];
+        switch (in) {
+          // Nothing writes to inputs through it.
+          case operations::storage::input: memory[id] = const_cast<float*>(index == 0 ? target : prediction); break;
+          case operations::storage::output: memory[id] = loss.data(); break;
+          case operations::storage::output_gradient: memory[id] = seed.data(); break;
+          case operations::storage::kept: memory[id] = kept_values.data() + offset; break;
+          case operations::storage::workspace: memory[id] = values.data() + offset; break;
+          default: break;
+        }
+      }
+      list_runner<Arch>(plan.nodes, plan.operands, memory, values.data() + workspace, 0, 0).run(order);
+      return memory;
+    };
+    auto const forward = run(plan.forward, plan.forward_places);
+    float const result = *forward[static_cast<std::size_t>(plan.output)];
+    if (gradient == nullptr) return result;
+    int const of_prediction = plan.gradients[1];
+    auto const backward = run(plan.backward, plan.backward_places);
+    for (int i = 0; i < Columns; ++i)
+      gradient[i] = of_prediction < 0 ? 0.0F : backward[static_cast<std::size_t>(of_prediction)][i];
+    return result;
+  }
+
+ private:
+  using traced = stagecraft::detail::plan_of_loss<Loss, Columns>;
+  static constexpr auto const& plan = traced::value;
+  static constexpr auto kept = static_cast<std::size_t>(traced::kept_floats);
+  static constexpr auto workspace = static_cast<std::size_t>(
+      plan.forward_workspace > plan.backward_workspace ? plan.forward_workspace : plan.backward_workspace);
+};
+
+}  // namespace stagecraft::kernels
+
 // ---- stagecraft/kernels/activation.hpp
 // Elementwise activation functions: value and gradient of a batch, and of a whole array. Softmax is in softmax.hpp.
 // Keras counterpart: tf.keras.activations. Level 4 of the house.
@@ -16393,173 +17562,6 @@ inline void activation_backward(float const* saved, float const* dy, float* dx, 
         dy, static_cast<float const*>(dx));
   } else {
     transform<Arch>(n, [](value const& s, value const& g) { return function::gradient(s, g); }, dx, saved, dy);
-  }
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/elementwise.hpp
-// Arithmetic over whole arrays: fill, scale, copy of blocks, and the merge layers (add, multiply, maximum...) for any
-// number of inputs, forward and backward.
-// Keras counterpart: tf.keras.layers.Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate. Level 4 of the
-// house.
-
-namespace stagecraft::kernels {
-
-/// y = value, n times.
-template <class Arch = default_architecture>
-inline void fill(float* y, float value, std::int64_t n) {
-  transform<Arch>(n, [value]() { return batch<Arch>(value); }, y);
-}
-
-/// y = factor * x, or y += factor * x if Accumulate. y may be x. This is also the gradient of add (factor 1), of
-/// subtract (1 and -1) and of average (1 / number of inputs) for each of their inputs.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void scaled_add(float factor, float const* x, float* y, std::int64_t n) {
-  using value = batch<Arch>;
-  value const f(factor);
-  if constexpr (Accumulate)
-    transform<Arch>(
-        n, [f](value const& a, value const& sum) { return fused_multiply_add(f, a, sum); }, y, x,
-        static_cast<float const*>(y));
-  else
-    transform<Arch>(n, [f](value const& a) { return f * a; }, y, x);
-}
-
-namespace detail {
-
-/// y[i] = combine(...combine(x[0][i], x[1][i])..., x[count - 1][i]).
-template <class Arch, class Combine>
-inline void merge(float const* const* x, int count, float* y, std::int64_t n, Combine const& combine) {
-  if (count == 2) return transform<Arch>(n, combine, y, x[0], x[1]);
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) {
-    batch<Arch> merged = batch<Arch>::load_unaligned(x[0] + i);
-    for (int input = 1; input < count; ++input) merged = combine(merged, batch<Arch>::load_unaligned(x[input] + i));
-    merged.store_unaligned(y + i);
-  }
-  if (int const rest = static_cast<int>(n - i); rest > 0) {
-    batch<Arch> merged = load_first<Arch>(x[0] + i, rest);
-    for (int input = 1; input < count; ++input) merged = combine(merged, load_first<Arch>(x[input] + i, rest));
-    store_first(merged, y + i, rest);
-  }
-}
-
-/// dx = slope, or dx += slope, where slope is function(dy, load) and load(input) reads that input's batch.
-template <bool Accumulate, class Arch, class Slope>
-inline void merge_backward(float const* const* x, float const* dy, float* dx, std::int64_t n, Slope const& slope) {
-  std::int64_t i = 0;
-  for (; i + lanes<Arch> <= n; i += lanes<Arch>) {
-    batch<Arch> value = slope(batch<Arch>::load_unaligned(dy + i),
-                              [x, i](int input) { return batch<Arch>::load_unaligned(x[input] + i); });
-    if constexpr (Accumulate) value = value + batch<Arch>::load_unaligned(dx + i);
-    value.store_unaligned(dx + i);
-  }
-  if (int const rest = static_cast<int>(n - i); rest > 0) {
-    batch<Arch> value =
-        slope(load_first<Arch>(dy + i, rest), [x, i, rest](int input) { return load_first<Arch>(x[input] + i, rest); });
-    if constexpr (Accumulate) value = value + load_first<Arch>(dx + i, rest);
-    store_first(value, dx + i, rest);
-  }
-}
-
-/// dx = dy where input number `which` is the first that wins the comparison with all others, else 0.
-template <bool Accumulate, class Arch, class Wins>
-inline void extremum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n,
-                              Wins const& wins) {
-  using value = batch<Arch>;
-  merge_backward<Accumulate, Arch>(x, dy, dx, n, [&](value const& g, auto const& load) {
-    value const mine = load(which);
-    value result = g;
-    for (int input = 0; input < count; ++input)
-      if (input != which) {
-        value const other = load(input);
-        result = input < which ? xsimd::select(wins(other, mine), value(0.0F), result)
-                               : xsimd::select(wins(mine, other), result, value(0.0F));
-      }
-    return result;
-  });
-}
-
-}  // namespace detail
-
-/// y = x[0] + x[1] + ... for `count` >= 1 inputs of n values. y may be any input. Gradient: `scaled_add` with 1.
-template <class Arch = default_architecture>
-inline void add(float const* const* x, int count, float* y, std::int64_t n) {
-  detail::merge<Arch>(x, count, y, n, [](batch<Arch> const& a, batch<Arch> const& b) { return a + b; });
-}
-
-/// y = a - b. Gradient: `scaled_add` with 1 and -1.
-template <class Arch = default_architecture>
-inline void subtract(float const* a, float const* b, float* y, std::int64_t n) {
-  transform<Arch>(n, [](batch<Arch> const& u, batch<Arch> const& v) { return u - v; }, y, a, b);
-}
-
-/// y = x[0] * x[1] * ...
-template <class Arch = default_architecture>
-inline void multiply(float const* const* x, int count, float* y, std::int64_t n) {
-  detail::merge<Arch>(x, count, y, n, [](batch<Arch> const& a, batch<Arch> const& b) { return a * b; });
-}
-
-/// The gradient of `multiply` for input number `which`: dy times the product of the other inputs.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void multiply_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
-  detail::merge_backward<Accumulate, Arch>(x, dy, dx, n, [=](batch<Arch> const& g, auto const& load) {
-    batch<Arch> product = g;
-    for (int input = 0; input < count; ++input)
-      if (input != which) product = product * load(input);
-    return product;
-  });
-}
-
-/// y = (x[0] + x[1] + ...) / count. Gradient: `scaled_add` with 1 / count.
-template <class Arch = default_architecture>
-inline void average(float const* const* x, int count, float* y, std::int64_t n) {
-  add<Arch>(x, count, y, n);
-  scaled_add<false, Arch>(1.0F / static_cast<float>(count), y, y, n);
-}
-
-/// y = max(x[0], x[1], ...), NaN where any input is NaN.
-template <class Arch = default_architecture>
-inline void maximum(float const* const* x, int count, float* y, std::int64_t n) {
-  using value = batch<Arch>;
-  detail::merge<Arch>(x, count, y, n,
-                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_least(a, b)); });
-}
-
-/// The gradient of `maximum` for input number `which`: dy where it is the largest; of equal inputs the first gets all,
-/// as in TensorFlow.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void maximum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
-  detail::extremum_backward<Accumulate, Arch>(x, count, which, dy, dx, n,
-                                              [](batch<Arch> const& a, batch<Arch> const& b) { return a >= b; });
-}
-
-/// y = min(x[0], x[1], ...), NaN where any input is NaN.
-template <class Arch = default_architecture>
-inline void minimum(float const* const* x, int count, float* y, std::int64_t n) {
-  using value = batch<Arch>;
-  detail::merge<Arch>(x, count, y, n,
-                      [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(b), b, at_most(a, b)); });
-}
-
-/// The gradient of `minimum` for input number `which`: dy where it is the smallest; of equal inputs the first gets all.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void minimum_backward(float const* const* x, int count, int which, float const* dy, float* dx, std::int64_t n) {
-  detail::extremum_backward<Accumulate, Arch>(x, count, which, dy, dx, n,
-                                              [](batch<Arch> const& a, batch<Arch> const& b) { return a <= b; });
-}
-
-/// For each of `outer` blocks: copies (or adds, if Accumulate) `inner` values from `from` to `to`, then steps on by the
-/// strides. Concatenate along an axis writes each input so; its gradient reads so.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void copy_blocks(std::int64_t outer, std::int64_t inner, float const* from, std::int64_t from_stride, float* to,
-                        std::int64_t to_stride) {
-  for (std::int64_t block = 0; block < outer; ++block, from += from_stride, to += to_stride) {
-    if constexpr (Accumulate)
-      scaled_add<true, Arch>(1.0F, from, to, inner);
-    else
-      std::memcpy(to, from, static_cast<std::size_t>(inner) * sizeof(float));
   }
 }
 
@@ -28739,864 +29741,6 @@ namespace stagecraft::detail {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/kernels/broadcast.hpp
-// Rows of elementwise results whose operands may be single numbers, and their gradients: what merging layers and
-// operators do where shapes differ. Keras counterpart: broadcasting in tf.keras.layers.Add and its like. Level 4.
-
-namespace stagecraft::kernels {
-
-/// What a row reads of an operand: elements beside each other, or one for all.
-struct row_operand {
-  float const* values = nullptr;
-  bool single = false;
-};
-
-namespace detail {
-
-/// The first `count` floats at p; the other lanes repeat the first, so that no operation on them raises a
-/// floating-point exception of its own, such as that of 0 / 0.
-template <class Arch>
-[[nodiscard]] inline batch<Arch> load_repeating(float const* p, int count) {
-  alignas(64) float values[lanes<Arch>];
-  for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = p[lane < count ? lane : 0];
-  return batch<Arch>::load_aligned(values);
-}
-
-/// each(i, count, load) for all batches of a row, where load(operand) reads the operand's batch from i on.
-template <class Arch, class Each>
-inline void for_each_batch(row_operand const* operands, std::int64_t n, Each const& each) {
-  for (std::int64_t i = 0; i < n; i += lanes<Arch>) {
-    int const count = n - i < lanes<Arch> ? static_cast<int>(n - i) : lanes<Arch>;
-    each(i, count, [=](int operand) {
-      auto const& from = operands[operand];
-      if (from.single) return batch<Arch>(*from.values);
-      return count == lanes<Arch> ? batch<Arch>::load_unaligned(from.values + i)
-                                  : load_repeating<Arch>(from.values + i, count);
-    });
-  }
-}
-
-}  // namespace detail
-
-/// y = Rule of the operands.
-template <class Rule, class Arch>
-inline void broadcast_row(row_operand const* operands, int count, float* y, std::int64_t n) {
-  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    store_first<Arch>(Rule::template value<batch<Arch>>(count, load), y + i, valid);
-  });
-}
-
-/// The gradient of operand number `which`, element by element: dx = or dx += it.
-template <class Rule, class Arch>
-inline void broadcast_gradient_row(row_operand const* operands, int count, int which, float const* dy, float* dx,
-                                   bool adds, std::int64_t n) {
-  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    auto slope = Rule::template gradient<batch<Arch>>(count, which, detail::load_repeating<Arch>(dy + i, valid), load);
-    if (adds) slope = slope + load_first<Arch>(dx + i, valid);
-    store_first<Arch>(slope, dx + i, valid);
-  });
-}
-
-/// The sum of these gradients over a row, for an operand that is one for all.
-template <class Rule, class Arch>
-[[nodiscard]] inline float broadcast_gradient_sum(row_operand const* operands, int count, int which, float const* dy,
-                                                  std::int64_t n) {
-  batch<Arch> sum(0.0F);
-  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    auto const given = detail::load_repeating<Arch>(dy + i, valid);
-    auto const slope = Rule::template gradient<batch<Arch>>(count, which, given, load);
-    // What fills the last batch is no part of the sum.
-    alignas(64) float parts[lanes<Arch>];
-    store_first<Arch>(slope, parts, valid);
-    sum = sum + load_first<Arch>(parts, valid);
-  });
-  return horizontal_sum<Arch>(sum);
-}
-
-/// How results and gradients follow from the operands, for `broadcast_row` and its like; V is a batch of numbers.
-struct broadcast_add {
-  template <class V>
-  static V value(int count, auto const& load) {
-    V sum = load(0);
-    for (int i = 1; i < count; ++i) sum = sum + load(i);
-    return sum;
-  }
-  template <class V>
-  static V gradient(int, int, V const& dy, auto const&) {
-    return dy;
-  }
-};
-
-struct broadcast_subtract {
-  template <class V>
-  static V value(int, auto const& load) {
-    return load(0) - load(1);
-  }
-  template <class V>
-  static V gradient(int, int which, V const& dy, auto const&) {
-    return which == 0 ? dy : -dy;
-  }
-};
-
-struct broadcast_average {
-  template <class V>
-  static V value(int count, auto const& load) {
-    return broadcast_add::value<V>(count, load) * V(1.0F / static_cast<float>(count));
-  }
-  template <class V>
-  static V gradient(int count, int, V const& dy, auto const&) {
-    return dy * V(1.0F / static_cast<float>(count));
-  }
-};
-
-struct broadcast_multiply {
-  template <class V>
-  static V value(int count, auto const& load) {
-    V product = load(0);
-    for (int i = 1; i < count; ++i) product = product * load(i);
-    return product;
-  }
-  template <class V>
-  static V gradient(int count, int which, V const& dy, auto const& load) {
-    V product = dy;
-    for (int i = 0; i < count; ++i)
-      if (i != which) product = product * load(i);
-    return product;
-  }
-};
-
-struct broadcast_divide {
-  template <class V>
-  static V value(int, auto const& load) {
-    return load(0) / load(1);
-  }
-  /// TensorFlow's: dy / b, and dy * (-a / b / b).
-  template <class V>
-  static V gradient(int, int which, V const& dy, auto const& load) {
-    if (which == 0) return dy / load(1);
-    return dy * (-load(0) / load(1) / load(1));
-  }
-};
-
-/// The largest, not a number if one is not; of equal ones, the first gets the gradient.
-struct broadcast_maximum {
-  template <class V>
-  static V value(int count, auto const& load) {
-    V largest = load(0);
-    for (int i = 1; i < count; ++i) {
-      V const next = load(i);
-      largest = xsimd::select(xsimd::isnan(next), next, at_least(largest, next));
-    }
-    return largest;
-  }
-  template <class V>
-  static V gradient(int count, int which, V const& dy, auto const& load) {
-    V const own = load(which);
-    V result = dy;
-    for (int i = 0; i < count; ++i) {
-      if (i == which) continue;
-      V const other = load(i);
-      result = i < which ? xsimd::select(other >= own, V(0.0F), result) : xsimd::select(own >= other, result, V(0.0F));
-    }
-    return result;
-  }
-};
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/operations/strided.hpp
-// Walks through several arrays of up to eight axes at once, row by row, where each array has strides of its own.
-// Level 4.
-
-namespace stagecraft::kernels {
-
-/// Lengths of axes, and for each of `Arrays` arrays the floats from one place of an axis to the next; 0 repeats.
-template <int Arrays>
-class strided_axes {
- public:
-  static constexpr int most_axes = 8;
-  using offsets = std::array<std::int64_t, Arrays>;
-
-  /// A further axis, inside the ones before. Axes that all arrays run through as if they were one become one.
-  constexpr void add(std::int64_t length, offsets const& strides) {
-    if (length == 1) return;
-    if (count_ > 0) {
-      bool is_one = true;
-      for (std::size_t i = 0; i < Arrays; ++i) is_one = is_one && strides_[top()][i] == strides[i] * length;
-      if (is_one) {
-        lengths_[top()] *= length;
-        strides_[top()] = strides;
-        return;
-      }
-    }
-    lengths_[static_cast<std::size_t>(count_)] = length;
-    strides_[static_cast<std::size_t>(count_++)] = strides;
-  }
-
-  /// Of the innermost axis, which is a row: its length, and its strides.
-  [[nodiscard]] std::int64_t row_length() const { return count_ > 0 ? lengths_[top()] : 1; }
-  [[nodiscard]] offsets row_strides() const { return count_ > 0 ? strides_[top()] : offsets{}; }
-
-  /// Calls `f(offsets)` with where each row begins in each array, in order.
-  template <class F>
-  void for_each_row(F const& f) const {
-    std::array<std::int64_t, most_axes> index{};
-    offsets place{};
-    while (true) {
-      f(place);
-      int axis = count_ - 2;
-      for (; axis >= 0; --axis) {
-        auto const a = static_cast<std::size_t>(axis);
-        for (std::size_t i = 0; i < Arrays; ++i) place[i] += strides_[a][i];
-        if (++index[a] < lengths_[a]) break;
-        for (std::size_t i = 0; i < Arrays; ++i) place[i] -= strides_[a][i] * lengths_[a];
-        index[a] = 0;
-      }
-      if (axis < 0) return;
-    }
-  }
-
- private:
-  [[nodiscard]] constexpr std::size_t top() const { return static_cast<std::size_t>(count_ - 1); }
-
-  std::array<std::int64_t, most_axes> lengths_{};
-  std::array<offsets, most_axes> strides_{};
-  int count_ = 0;
-};
-
-/// Copies rows: array 0 is written, array 1 read.
-inline void copy_strided(strided_axes<2> const& axes, float* y, float const* x) {
-  auto const length = axes.row_length();
-  auto const strides = axes.row_strides();
-  axes.for_each_row([&](auto const& at) {
-    float* const to = y + at[0];
-    float const* const from = x + at[1];
-    if (strides[0] == 1 && strides[1] == 1)
-      for (std::int64_t i = 0; i < length; ++i) to[i] = from[i];
-    else
-      for (std::int64_t i = 0; i < length; ++i) to[i * strides[0]] = from[i * strides[1]];
-  });
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/operations/map.hpp
-// Functions of one, two or three numbers over whole arrays, with broadcasting. Level 4.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-/// y = f(load) for all rows; array 0 is y.
-template <class Arch, class F>
-inline void map_rows(strided_axes<4> const& axes, float* y, std::array<float const*, 3> const& x, F const& f) {
-  auto const length = axes.row_length();
-  auto const strides = axes.row_strides();
-  axes.for_each_row([&](auto const& at) {
-    row_operand const operands[3]{
-        {x[0] + at[1], strides[1] == 0}, {x[1] + at[2], strides[2] == 0}, {x[2] + at[3], strides[3] == 0}};
-    float* const to = y + at[0];
-    for_each_batch<Arch>(operands, length, [&](std::int64_t i, int valid, auto const& load) {
-      store_first<Arch>(f(load), to + i, valid);
-    });
-  });
-}
-
-/// A function of the C library, lane by lane.
-template <class Arch, class F>
-[[nodiscard]] inline batch<Arch> each_lane(batch<Arch> const& a, batch<Arch> const& b, F const& f) {
-  alignas(64) float x[lanes<Arch>], y[lanes<Arch>];
-  a.store_aligned(x);
-  b.store_aligned(y);
-  for (int lane = 0; lane < lanes<Arch>; ++lane) x[lane] = f(x[lane], y[lane]);
-  return batch<Arch>::load_aligned(x);
-}
-
-}  // namespace detail
-
-/// y = apply(x...) at each place. Array 0 of `axes` is y, the others are the operands; those that the function does not
-/// have may be anything that can be read.
-template <class Arch = default_architecture>
-inline void map_function(operations::function apply, strided_axes<4> const& axes, float* y,
-                         std::array<float const*, 3> const& x) {
-  using operations::function;
-  using value = batch<Arch>;
-  auto const rows = [&](auto const& f) { detail::map_rows<Arch>(axes, y, x, f); };
-  auto const indicator = [](auto const& condition) { return xsimd::select(condition, value(1.0F), value(0.0F)); };
-  switch (apply) {
-    case function::identity: return rows([](auto const& in) { return in(0); });
-    case function::negative: return rows([](auto const& in) { return -in(0); });
-    case function::absolute: return rows([](auto const& in) { return xsimd::abs(in(0)); });
-    case function::sign:
-      return rows([&](auto const& in) {
-        value const a = in(0), zero(0.0F);
-        return indicator(a > zero) - indicator(a < zero);
-      });
-    case function::floor: return rows([](auto const& in) { return xsimd::floor(in(0)); });
-    case function::exp: return rows([](auto const& in) { return exp<Arch>(in(0)); });
-    case function::log: return rows([](auto const& in) { return log<Arch>(in(0)); });
-    case function::sqrt: return rows([](auto const& in) { return xsimd::sqrt(in(0)); });
-    case function::rsqrt: return rows([](auto const& in) { return value(1.0F) / xsimd::sqrt(in(0)); });
-    case function::sin:
-      return rows([](auto const& in) {
-        value const a = in(0);
-        return detail::each_lane<Arch>(a, a, [](float x0, float) { return std::sin(x0); });
-      });
-    case function::cos:
-      return rows([](auto const& in) {
-        value const a = in(0);
-        return detail::each_lane<Arch>(a, a, [](float x0, float) { return std::cos(x0); });
-      });
-    case function::tanh: return rows([](auto const& in) { return tanh<Arch>(in(0)); });
-    case function::sigmoid: return rows([](auto const& in) { return sigmoid<Arch>(in(0)); });
-    case function::erf: return rows([](auto const& in) { return erf<Arch>(in(0)); });
-    case function::add: return rows([](auto const& in) { return in(0) + in(1); });
-    case function::subtract: return rows([](auto const& in) { return in(0) - in(1); });
-    case function::multiply: return rows([](auto const& in) { return in(0) * in(1); });
-    case function::divide: return rows([](auto const& in) { return in(0) / in(1); });
-    case function::power:
-      return rows([](auto const& in) {
-        return detail::each_lane<Arch>(in(0), in(1), [](float x0, float x1) { return std::pow(x0, x1); });
-      });
-    case function::maximum: return rows([](auto const& in) { return at_least(in(0), in(1)); });
-    case function::minimum: return rows([](auto const& in) { return at_most(in(0), in(1)); });
-    case function::less: return rows([&](auto const& in) { return indicator(in(0) < in(1)); });
-    case function::less_equal: return rows([&](auto const& in) { return indicator(in(0) <= in(1)); });
-    case function::equal: return rows([&](auto const& in) { return indicator(in(0) == in(1)); });
-    case function::select:
-      return rows([](auto const& in) { return xsimd::select(in(0) != value(0.0F), in(1), in(2)); });
-  }
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/operations/product.hpp
-// Products of row-major matrices whose sizes are known at run time only. Level 4.
-
-namespace stagecraft::kernels {
-
-/// Sizes of a product, and how its operands lie: y (rows x columns) = a (rows x inner) b (inner x columns).
-struct product_shape {
-  int rows = 0, inner = 0, columns = 0;
-  bool transpose_a = false;  ///< a lies as inner x rows
-  bool transpose_b = false;  ///< b lies as columns x inner
-
-  /// Floats of workspace.
-  [[nodiscard]] constexpr std::int64_t workspace() const {
-    return transpose_b ? static_cast<std::int64_t>(inner) * columns : 0;
-  }
-};
-
-namespace detail {
-
-/// Rows x Vectors registers of y, from its column `column` on.
-template <int Rows, int Vectors, class Arch>
-inline void product_tile(product_shape const& shape, float const* a, float const* b, float* y, int column) {
-  using value = batch<Arch>;
-  constexpr int width = lanes<Arch>;
-  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner, inner_step = shape.transpose_a ? shape.rows : 1;
-  int const rest = shape.columns - column - (Vectors - 1) * width;
-  value sums[Rows][Vectors];
-  for (auto& row : sums)
-    for (auto& sum : row) sum = value(0.0F);
-  for (int k = 0; k < shape.inner; ++k) {
-    float const* const from = b + static_cast<std::int64_t>(k) * shape.columns + column;
-    value right[Vectors];
-    for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
-    right[Vectors - 1] = rest >= width ? value::load_unaligned(from + (Vectors - 1) * width)
-                                       : load_first<Arch>(from + (Vectors - 1) * width, rest);
-    for (int r = 0; r < Rows; ++r) {
-      value const left(a[r * row_step + k * inner_step]);
-      for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
-    }
-  }
-  for (int r = 0; r < Rows; ++r) {
-    float* const to = y + static_cast<std::int64_t>(r) * shape.columns + column;
-    for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(to + v * width);
-    store_first<Arch>(sums[r][Vectors - 1], to + (Vectors - 1) * width, rest < width ? rest : width);
-  }
-}
-
-template <int Rows, class Arch>
-inline void product_rows(product_shape const& shape, float const* a, float const* b, float* y) {
-  constexpr int width = lanes<Arch>;
-  int column = 0;
-  for (; column + width < shape.columns; column += 2 * width) product_tile<Rows, 2, Arch>(shape, a, b, y, column);
-  if (column < shape.columns) product_tile<Rows, 1, Arch>(shape, a, b, y, column);
-}
-
-}  // namespace detail
-
-/// y = a b. `workspace` holds `shape.workspace()` floats. The sums of an element are one after the other.
-template <class Arch = default_architecture>
-inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace) {
-  if (shape.transpose_b) {
-    for (int k = 0; k < shape.inner; ++k)
-      for (int n = 0; n < shape.columns; ++n)
-        workspace[static_cast<std::int64_t>(k) * shape.columns + n] = b[static_cast<std::int64_t>(n) * shape.inner + k];
-    b = workspace;
-  }
-  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner;
-  int row = 0;
-  for (; row + 6 <= shape.rows; row += 6)
-    detail::product_rows<6, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
-  for (; row + 2 <= shape.rows; row += 2)
-    detail::product_rows<2, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
-  if (row < shape.rows)
-    detail::product_rows<1, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/operations/reduce.hpp
-// Sums and maxima along any axes. The order of additions depends on the shape and the registers' width alone. Level 4.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-/// One number of a row of n.
-template <class Arch, class Combine, class Join>
-[[nodiscard]] inline float reduce_row(float const* x, std::int64_t n, float neutral, Combine const& combine,
-                                      Join const& join) {
-  using value = batch<Arch>;
-  constexpr int width = lanes<Arch>;
-  value sums[4]{value(neutral), value(neutral), value(neutral), value(neutral)};
-  std::int64_t i = 0;
-  for (; i + 4 * width <= n; i += 4 * width)
-    for (int k = 0; k < 4; ++k) sums[k] = combine(sums[k], value::load_unaligned(x + i + k * width));
-  for (; i + width <= n; i += width) sums[0] = combine(sums[0], value::load_unaligned(x + i));
-  float result = join(combine(combine(sums[0], sums[1]), combine(sums[2], sums[3])));
-  for (; i < n; ++i) {
-    value const one(x[i]), both(result);
-    result = combine(both, one).get(0);
-  }
-  return result;
-}
-
-}  // namespace detail
-
-/// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along what is reduced; array 1 is x. y has
-/// `results` elements.
-template <class Arch = default_architecture>
-inline void reduce_axes(operations::reduction by, strided_axes<2> const& axes, float* y, std::int64_t results,
-                        float const* x) {
-  using value = batch<Arch>;
-  bool const adds = by == operations::reduction::sum;
-  float const neutral = adds ? 0.0F : -std::numeric_limits<float>::infinity();
-  fill<Arch>(y, neutral, results);
-  auto const run = [&](auto const& combine, auto const& join) {
-    auto const length = axes.row_length();
-    bool const into_one = axes.row_strides()[0] == 0;
-    axes.for_each_row([&](auto const& at) {
-      float* const to = y + at[0];
-      float const* const from = x + at[1];
-      if (into_one)
-        *to = combine(value(*to), value(detail::reduce_row<Arch>(from, length, neutral, combine, join))).get(0);
-      else
-        transform<Arch>(length, combine, to, static_cast<float const*>(to), from);
-    });
-  };
-  if (adds)
-    run([](value const& a, value const& b) { return a + b; }, [](value const& a) { return horizontal_sum<Arch>(a); });
-  else
-    run([](value const& a, value const& b) { return at_least(a, b); },
-        [](value const& a) { return horizontal_max<Arch>(a); });
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/operations/windows.hpp
-// Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
-// registers: what a layer of one's own gets. The layers of the library have faster ones. Level 4.
-
-namespace stagecraft::kernels {
-
-/// Images (batch, places..., channels) and their windows (batch, windows..., channels).
-struct window_walk {
-  operations::windows windows;
-  operations::extents image, output;
-
-  /// Calls `f(image offset, output offset, place of the window)` in pixels, for each place of each window that is not
-  /// padding. The offsets count pixels.
-  template <class F>
-  void for_each(F const& f) const {
-    // As three axes, of which the first may be 1 long.
-    int length[3]{1, 1, 1}, count[3]{1, 1, 1};
-    operations::window along[3]{};
-    for (int i = 0; i < windows.count; ++i) {
-      int const axis = 3 - windows.count + i;
-      along[axis] = windows[i];
-      length[axis] = image[i + 1];
-      count[axis] = output[i + 1];
-    }
-    std::int64_t out = 0;
-    for (int b = 0; b < image[0]; ++b)
-      for (int p = 0; p < count[0]; ++p)
-        for (int q = 0; q < count[1]; ++q)
-          for (int r = 0; r < count[2]; ++r, ++out) {
-            std::int64_t tap = 0;
-            for (int i = 0; i < along[0].size; ++i)
-              for (int j = 0; j < along[1].size; ++j)
-                for (int k = 0; k < along[2].size; ++k, ++tap) {
-                  int const at[3]{p * along[0].stride + i * along[0].dilation - along[0].before,
-                                  q * along[1].stride + j * along[1].dilation - along[1].before,
-                                  r * along[2].stride + k * along[2].dilation - along[2].before};
-                  if (at[0] < 0 || at[0] >= length[0] || at[1] < 0 || at[1] >= length[1] || at[2] < 0 ||
-                      at[2] >= length[2])
-                    continue;
-                  f(((static_cast<std::int64_t>(b) * length[0] + at[0]) * length[1] + at[1]) * length[2] + at[2], out,
-                    tap);
-                }
-          }
-  }
-};
-
-/// Which of a convolution's three tensors is computed from the two others.
-enum class convolution_part : unsigned char { output, input, filter };
-
-/// Adds to the tensor that is computed: x (batch, places..., channels), w (window..., channels / groups, filters),
-/// y (batch, windows..., filters).
-template <class Arch = default_architecture>
-inline void convolve_windows(convolution_part part, window_walk const& walk, int groups, float* x, float* w, float* y) {
-  using value = batch<Arch>;
-  int const channels = walk.image[-1] / groups, all_filters = walk.output[-1], filters = all_filters / groups;
-  auto const add = [](float factor, float const* from, float* to, int n) {
-    transform<Arch>(
-        n, [factor](value const& a, value const& sum) { return fused_multiply_add(value(factor), a, sum); }, to, from,
-        static_cast<float const*>(to));
-  };
-  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t tap) {
-    for (int g = 0; g < groups; ++g) {
-      float* const row = y + output * all_filters + g * filters;
-      for (int c = 0; c < channels; ++c) {
-        float* const pixel = x + image * walk.image[-1] + g * channels + c;
-        float* const weights = w + (tap * channels + c) * all_filters + g * filters;
-        if (part == convolution_part::output) {
-          add(*pixel, weights, row, filters);
-        } else if (part == convolution_part::filter) {
-          add(*pixel, row, weights, filters);
-        } else {
-          float sum = 0;
-          for (int n = 0; n < filters; ++n) sum += weights[n] * row[n];
-          *pixel += sum;
-        }
-      }
-    }
-  });
-}
-
-/// y = the largest or the mean of each window, for each channel. Padding counts in neither.
-inline void pool_windows(bool is_max, window_walk const& walk, float const* x, float* y) {
-  int const channels = walk.output[-1];
-  std::int64_t const size = walk.output.size();
-  for (std::int64_t i = 0; i < size; ++i) y[i] = is_max ? -std::numeric_limits<float>::infinity() : 0.0F;
-  std::int64_t filled = -1;
-  int count = 0;
-  auto const finish = [&] {
-    if (filled >= 0 && !is_max)
-      for (int c = 0; c < channels; ++c) y[filled * channels + c] /= static_cast<float>(count);
-    count = 0;
-  };
-  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
-    if (output != filled) finish();
-    filled = output;
-    ++count;
-    for (int c = 0; c < channels; ++c) {
-      float const value = x[image * channels + c];
-      float& result = y[output * channels + c];
-      result = is_max ? (value > result || value != value ? value : result) : result + value;
-    }
-  });
-  finish();
-}
-
-/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
-/// many floats as y has.
-inline void pool_windows_gradient(bool is_max, window_walk const& walk, float const* x, float const* y, float const* dy,
-                                  float* dx, float* given) {
-  int const channels = walk.output[-1];
-  std::int64_t const size = walk.image.size(), outputs = walk.output.size();
-  for (std::int64_t i = 0; i < size; ++i) dx[i] = 0;
-  for (std::int64_t i = 0; i < outputs; ++i) given[i] = 0;
-  if (!is_max) walk.for_each([&](std::int64_t, std::int64_t output, std::int64_t) { given[output * channels] += 1; });
-  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
-    for (int c = 0; c < channels; ++c) {
-      auto const from = output * channels + c, to = image * channels + c;
-      if (!is_max) {
-        dx[to] += dy[from] / given[output * channels];
-      } else if (given[from] == 0 && x[to] == y[from]) {
-        dx[to] += dy[from];
-        given[from] = 1;
-      }
-    }
-  });
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/execution/traced/list_runner.hpp
-// Carries out a list of operations on floats in memory, one after the other. It is compiled once, whatever the lists
-// are: choosing an operation costs little beside its loop. Level 5.
-
-namespace stagecraft {
-
-/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies.
-template <class Arch>
-class list_runner {
- public:
-  using node = operations::node;
-  using extents = operations::extents;
-
-  /// `workspace`: floats that no value uses, as `workspace_of` says. `seed` and `stream` are those of the call.
-  list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
-              float* workspace, std::uint64_t seed, std::uint64_t stream)
-      : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
-
-  void run(std::span<int const> order) {
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      id_ = order[i];
-      position_ = i;
-      jump_ = i;
-      here().what.visit([&](auto const& what) { step(what); });
-      i = jump_;
-    }
-  }
-
-  /// Floats of workspace for one operation.
-  [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
-    using namespace operations;
-    if (auto const* what = of.what.if_is<operations::product>()) {
-      kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
-                                         what->transpose_b};
-      return shape.workspace();
-    }
-    if (of.what.is<pooling_gradient>()) return first.size();  // more than the windows
-    return 0;
-  }
-
- private:
-  [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
-  [[nodiscard]] extents const& shape() const { return here().shape; }
-  [[nodiscard]] float* y() const { return memory_[at(id_)]; }
-  [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
-  [[nodiscard]] float* x(int index) const { return memory_[at(read(index))]; }
-  [[nodiscard]] extents const& shape_of(int index) const { return nodes_[at(read(index))].shape; }
-  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  static std::int64_t size(extents const& shape) { return shape.size(); }
-
-  /// Floats from one place of an axis to the next.
-  static std::int64_t stride(extents const& shape, int axis) {
-    std::int64_t product = 1;
-    for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
-    return product;
-  }
-  /// The same in a wider result, where an operand that is 1 long repeats.
-  static std::int64_t repeating_stride(extents const& shape, int axis, int rank) {
-    int const own = axis - (rank - shape.rank);
-    return own < 0 || shape.lengths[own] == 1 ? 0 : stride(shape, own);
-  }
-  void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
-  static void copy(float const* from, float* to, std::int64_t floats) {
-    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
-  }
-
-  void step(operations::input const&) {}
-  void step(operations::weight const&) {}
-  void step(operations::composite const&) {}
-  void step(operations::reshape const&) {}
-  void step(operations::update const&) {}  // the layer's, when the step has ended
-  void step(operations::last const&) {}
-  void step(operations::constant const& what) { *y() = what.value; }
-  void step(operations::iota const& what) {
-    std::int64_t const inner = stride(shape(), what.axis), length = shape()[what.axis];
-    for (std::int64_t i = 0; i < size(shape()); ++i) y()[i] = static_cast<float>(i / inner % length);
-  }
-  void step(operations::random const& what) {
-    kernels::random_key const key(seed_, stream_);
-    auto const first = static_cast<std::uint64_t>(id_ + 1) << 36U;  // of this operation alone
-    if (what.distribution == operations::random_distribution::uniform)
-      return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, first);
-    for (std::int64_t i = 0; i < size(shape()); ++i) {  // Box and Muller's
-      auto const counter = first + 2 * static_cast<std::uint64_t>(i);
-      float const u = kernels::random_uniform(key, counter), v = kernels::random_uniform(key, counter + 1);
-      y()[i] = std::sqrt(-2.0F * std::log(1.0F - u)) * std::cos(6.28318531F * v);
-    }
-  }
-  void step(operations::map const& what) {
-    if (what.apply == operations::function::identity) return;
-    kernels::strided_axes<4> axes;
-    int const operands = here().operand_count, rank = shape().rank;
-    for (int axis = 0; axis < rank; ++axis) {
-      std::array<std::int64_t, 4> strides{stride(shape(), axis)};
-      for (int i = 0; i < 3; ++i) strides[at(i + 1)] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
-      axes.add(shape()[axis], strides);
-    }
-    kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
-  }
-  void step(operations::reduce const& what) {
-    kernels::strided_axes<2> axes;
-    for (int axis = 0; axis < shape().rank; ++axis)
-      axes.add(shape_of(0)[axis], {what.has(axis) ? 0 : stride(shape(), axis), stride(shape_of(0), axis)});
-    kernels::reduce_axes<Arch>(what.by, axes, y(), size(shape()), x(0));
-  }
-  void step(operations::product const& what) {
-    extents const &a = shape_of(0), &b = shape_of(1);
-    kernels::product_shape const one{shape()[-2], what.inner(a), shape()[-1], what.transpose_a, what.transpose_b};
-    kernels::strided_axes<3> places;
-    int const rank = shape().rank;
-    for (int axis = 0; axis + 2 < rank; ++axis)
-      places.add(shape()[axis],
-                 {stride(shape(), axis), repeating_stride(a, axis, rank), repeating_stride(b, axis, rank)});
-    auto const length = places.row_length();
-    auto const strides = places.row_strides();
-    places.for_each_row([&](auto const& begin) {
-      for (std::int64_t i = 0; i < length; ++i)
-        kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
-                               y() + begin[0] + i * strides[0], workspace_);
-    });
-  }
-  void step(operations::convolution const& what) {
-    clear();
-    kernels::convolve_windows<Arch>(kernels::convolution_part::output, {what.windows, shape_of(0), shape()},
-                                    what.groups, x(0), x(1), y());
-  }
-  void step(operations::convolution_input_gradient const& what) {
-    clear();
-    kernels::convolve_windows<Arch>(kernels::convolution_part::input, {what.windows, shape(), shape_of(0)}, what.groups,
-                                    y(), x(1), x(0));
-  }
-  void step(operations::convolution_filter_gradient const& what) {
-    clear();
-    kernels::convolve_windows<Arch>(kernels::convolution_part::filter, {what.windows, shape_of(0), shape_of(1)},
-                                    what.groups, x(0), y(), x(1));
-  }
-  void step(operations::pooling const& what) {
-    kernels::pool_windows(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0), y());
-  }
-  void step(operations::pooling_gradient const& what) {
-    kernels::pool_windows_gradient(what.kind == operations::pooling_kind::max, {what.windows, shape(), shape_of(1)},
-                                   x(0), x(1), x(2), y(), workspace_);
-  }
-
-  // Movement.
-  void step(operations::broadcast const&) {
-    kernels::strided_axes<2> axes;
-    int const rank = shape().rank;
-    for (int axis = 0; axis < rank; ++axis)
-      axes.add(shape()[axis], {stride(shape(), axis), repeating_stride(shape_of(0), axis, rank)});
-    kernels::copy_strided(axes, y(), x(0));
-  }
-  void step(operations::transpose const& what) {
-    kernels::strided_axes<2> axes;
-    for (int axis = 0; axis < shape().rank; ++axis)
-      axes.add(shape()[axis], {stride(shape(), axis), stride(shape_of(0), what.order[axis])});
-    kernels::copy_strided(axes, y(), x(0));
-  }
-  /// Copies between a tensor and every `step`-th place of a longer axis of another.
-  enum class direction : unsigned char { from_wide, to_wide };
-  void move_along(direction to, extents const& narrow, float* narrow_at, extents const& wide, float* wide_at, int axis,
-                  int begin, int step) {
-    bool const reads_wide = to == direction::from_wide;
-    kernels::strided_axes<2> axes;
-    for (int i = 0; i < narrow.rank; ++i) {
-      std::int64_t const own = stride(narrow, i), other = stride(wide, i) * (i == axis ? step : 1);
-      axes.add(narrow[i], {reads_wide ? own : other, reads_wide ? other : own});
-    }
-    wide_at += begin * stride(wide, axis);
-    kernels::copy_strided(axes, reads_wide ? narrow_at : wide_at, reads_wide ? wide_at : narrow_at);
-  }
-  void step(operations::slice const& what) {
-    move_along(direction::from_wide, shape(), y(), shape_of(0), x(0), what.axis, what.begin, what.step);
-  }
-  void step(operations::pad const& what) {
-    clear();
-    move_along(direction::to_wide, shape_of(0), x(0), shape(), y(), what.axis, what.begin, what.step);
-  }
-  void step(operations::concatenate const& what) {
-    for (int i = 0, begin = 0; i < here().operand_count; begin += shape_of(i++)[what.axis])
-      move_along(direction::to_wide, shape_of(i), x(i), shape(), y(), what.axis, begin, 1);
-  }
-  void step(operations::gather const&) {
-    std::int64_t const width = stride(shape_of(0), 0);
-    clear();
-    for_each_index(1, shape_of(0)[0],
-                   [&](std::int64_t k, std::int64_t row) { copy(x(0) + row * width, y() + k * width, width); });
-  }
-  void step(operations::scatter_add const&) {
-    std::int64_t const width = stride(shape(), 0);
-    clear();
-    for_each_index(1, shape()[0], [&](std::int64_t k, std::int64_t row) {
-      kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
-    });
-  }
-  template <class F>
-  void for_each_index(int operand, int rows, F const& f) {
-    for (std::int64_t k = 0; k < size(shape_of(operand)); ++k)
-      if (float const index = x(operand)[k]; index >= 0 && index < static_cast<float>(rows))
-        f(k, static_cast<std::int64_t>(index));
-  }
-
-  // Loops. The trip of the innermost one that runs is at the top.
-  struct running {
-    int loop, trips, trip;
-    std::size_t begin;
-  };
-  running& top() { return loops_[depth_ - 1]; }
-  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
-  running const& loop_of(int index) const {
-    int i = depth_ - 1;
-    while (loops_[i].loop != read(index)) --i;
-    return loops_[i];
-  }
-  void step(operations::carry const&) {
-    if (loop_of(0).trip == 0) copy(x(1), y(), size(shape()));
-  }
-  void step(operations::next const&) { copy(x(2), y(), size(shape())); }
-  [[nodiscard]] int place_of(bool reversed) const {
-    auto const& loop = loop_of(0);
-    return reversed ? loop.trips - 1 - loop.trip : loop.trip;
-  }
-  /// The axes of one trip's values, beside those of all trips.
-  static extents with_one(extents one, int axis) {
-    one.insert(axis, 1);
-    return one;
-  }
-  void step(operations::at const& what) {
-    move_along(direction::from_wide, with_one(shape(), what.axis), y(), shape_of(1), x(1), what.axis,
-               place_of(what.reversed), 1);
-  }
-  void step(operations::stack const& what) {
-    move_along(direction::to_wide, with_one(shape_of(1), what.axis), x(1), shape(), y(), what.axis,
-               place_of(what.reversed), 1);
-  }
-  void step(operations::loop_end const&) {
-    // Every state has been read: now it may change.
-    for (int id = top().loop + 1; id < id_; ++id)
-      if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.is<operations::next>() &&
-          operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
-        int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
-        copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
-      }
-    if (++top().trip < top().trips)
-      jump_ = top().begin;
-    else
-      --depth_;
-  }
-
-  std::span<node const> nodes_;
-  std::span<int const> operands_;
-  std::span<float* const> memory_;
-  float* workspace_;
-  std::uint64_t seed_, stream_;
-  int id_ = 0;
-  std::size_t position_ = 0, jump_ = 0;
-  running loops_[operations::loop::most_nested]{};
-  int depth_ = 0;
-};
-
-}  // namespace stagecraft
-
 // ---- stagecraft/execution/traced/traced_layer.hpp
 // The steps of a layer that is written as a `call`: its operations, one after the other. Level 5.
 
@@ -30089,7 +30233,8 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
 }
 
 /// All but `unit_forget_bias`.
-inline void fill(initializer const& how, std::span<int const> shape, random_key const& key, float* w, std::int64_t n) {
+inline void fill_by_kind(initializer const& how, std::span<int const> shape, random_key const& key, float* w,
+                         std::int64_t n) {
   switch (how.kind) {
     case initializer_kind::zeros:
     case initializer_kind::ones:
@@ -30132,7 +30277,7 @@ inline void initialize(initializer const& how, std::span<int const> shape, std::
                        float* w) {
   std::int64_t n = 1;
   for (int const extent : shape) n *= extent;
-  detail::fill(how, shape, how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream), w, n);
+  detail::fill_by_kind(how, shape, how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream), w, n);
   if (how.unit_forget_bias)
     for (std::int64_t i = n / 4; i < n / 2; ++i) w[i] = 1.0F;
 }
@@ -38051,6 +38196,16 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
                      "; choose the metric with or without sparse_, or metrics::accuracy");
 }
 
+/// E1070: a loss that is written as a `call` and does not fit the output.
+template <class M, auto Training, std::size_t Output>
+constexpr void check_loss_of_output(diagnostic& problem) {
+  constexpr auto loss = losses::loss_of_output<Output>(Training.loss);
+  if constexpr (HasLossCall<decltype(loss)>)
+    if (auto const found = trace_loss(loss, graph_of<M>.call(outputs_of<M>[Output]).shape.back()).list.problem;
+        found.failed() && !problem.failed())
+      problem = found;
+}
+
 /// E4028: two metrics that logs would not tell apart.
 template <class M, auto Training>
 constexpr void check_names_of_metrics(diagnostic& problem) {
@@ -38112,6 +38267,7 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   check_metrics_per_output<M>(Training.metrics, "metrics", problem);
   check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
+  if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
   if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
   return problem;
 }

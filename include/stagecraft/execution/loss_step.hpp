@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/session_shape.hpp>
+#include <stagecraft/execution/traced/traced_loss.hpp>
 #include <stagecraft/kernels/activation.hpp>
 #include <stagecraft/kernels/elementwise.hpp>
 #include <stagecraft/kernels/loss.hpp>

@@ -126,7 +126,8 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
 }
 
 /// All but `unit_forget_bias`.
-inline void fill(initializer const& how, std::span<int const> shape, random_key const& key, float* w, std::int64_t n) {
+inline void fill_by_kind(initializer const& how, std::span<int const> shape, random_key const& key, float* w,
+                         std::int64_t n) {
   switch (how.kind) {
     case initializer_kind::zeros:
     case initializer_kind::ones:
@@ -169,7 +170,7 @@ inline void initialize(initializer const& how, std::span<int const> shape, std::
                        float* w) {
   std::int64_t n = 1;
   for (int const extent : shape) n *= extent;
-  detail::fill(how, shape, how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream), w, n);
+  detail::fill_by_kind(how, shape, how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream), w, n);
   if (how.unit_forget_bias)
     for (std::int64_t i = n / 4; i < n / 2; ++i) w[i] = 1.0F;
 }

@@ -6,6 +6,7 @@
 #include <stagecraft/losses/binary_crossentropy.hpp>
 #include <stagecraft/losses/categorical_crossentropy.hpp>
 #include <stagecraft/losses/huber.hpp>
+#include <stagecraft/losses/loss.hpp>
 #include <stagecraft/losses/mean_absolute_error.hpp>
 #include <stagecraft/losses/mean_squared_error.hpp>
 #include <stagecraft/losses/sparse_categorical_crossentropy.hpp>

@@ -43,7 +43,7 @@ class operation_list {
     if (layer_name.empty())
       problem.report(1070, parts...);
     else
-      problem.report(1070, "layer '", layer_name, "': ", parts...);
+      problem.report(1070, kind, " '", layer_name, "': ", parts...);
   }
   /// Records what a layer says of its options: "layer 'name' has ...".
   template <class... Parts>
@@ -54,8 +54,9 @@ class operation_list {
   std::vector<node> nodes;
   std::vector<int> operands;
   diagnostic problem;
-  std::string_view layer_name;  ///< for errors
-  int open_loops = 0;           ///< how many loops are open at the end of the list
+  std::string_view kind = "layer";  ///< of what is traced, for errors
+  std::string_view layer_name;      ///< and its name
+  int open_loops = 0;               ///< how many loops are open at the end of the list
 
  private:
   /// Inputs and weights are what gradients are of; constants and random numbers have none.

@@ -6,6 +6,7 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/ipu_devices.hpp>
 #include <stagecraft/ipu/operations/known_functions.hpp>
+#include <stagecraft/losses/loss.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/program/dtype_policy.hpp>
@@ -59,6 +60,16 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
       problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", graph_of<M>.layer_of(call).name,
                      "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
                      "; choose the metric with or without sparse_, or metrics::accuracy");
+}
+
+/// E1070: a loss that is written as a `call` and does not fit the output.
+template <class M, auto Training, std::size_t Output>
+constexpr void check_loss_of_output(diagnostic& problem) {
+  constexpr auto loss = losses::loss_of_output<Output>(Training.loss);
+  if constexpr (HasLossCall<decltype(loss)>)
+    if (auto const found = trace_loss(loss, graph_of<M>.call(outputs_of<M>[Output]).shape.back()).list.problem;
+        found.failed() && !problem.failed())
+      problem = found;
 }
 
 /// E4028: two metrics that logs would not tell apart.
@@ -122,6 +133,7 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   check_metrics_per_output<M>(Training.metrics, "metrics", problem);
   check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
+  if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
   if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
   return problem;
 }

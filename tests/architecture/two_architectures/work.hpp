@@ -16,7 +16,7 @@ struct network : sc::functional<network> {
     auto const x = model.input(28, 28);
     auto const c = batch_normalization()(conv2d(6, 5, sc::relu, {.strides = 3})(reshape(28, 28, 1)(x)));
     auto const a = dense(37, sc::gelu)(flatten()(conv2d(9, 3)(c)));
-    return dense(10)(dropout(0.25F)(concatenate()(a, dense(13, sc::tanh)(a))));
+    return dense(10)(dropout(0.25F)(concatenate()(a, dense(13, sc::tanh)(a), lstm(7)(group_normalization(7)(x)))));
   }
 };
 

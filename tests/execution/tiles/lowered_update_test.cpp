@@ -122,10 +122,10 @@ TEST_CASE("the second loss of an output adds to its gradient") {
   CHECK(count(second, tensor_role::temporary) == 1);
   std::vector<std::vector<float>> const values{
       {1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 0}, {0.5F, 0.5F}, {}, std::vector<float>(6, 10)};
-  auto const alone = run(first, values, {}).tensors;
+  auto const alone = run(first, values, {.valid_samples = 2}).tensors;
   CHECK(alone[3][0] == doctest::Approx(91.0 / 6));
   for (std::size_t i = 0; i < 6; ++i) CHECK(alone[4][i] == doctest::Approx(values[0][i] / 3));
-  auto const added = run(second, values, {}).tensors;
+  auto const added = run(second, values, {.valid_samples = 2}).tensors;
   CHECK(added[3][0] == alone[3][0]);
   for (std::size_t i = 0; i < 6; ++i) CHECK(added[4][i] == doctest::Approx(10 + values[0][i]));  // weight 3
 }
@@ -140,6 +140,6 @@ TEST_CASE("without training there is no gradient, and a running mean takes its s
   }();
   constexpr auto of_running_mean = sc::lower_loss<shared_layer, running, training, machine, 0>();
   std::vector<std::vector<float>> const values{{1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 0}, {0.5F, 0.5F}, {}, {}};
-  auto const third = run(of_running_mean, values, {.accumulated = 2}).tensors;
+  auto const third = run(of_running_mean, values, {.valid_samples = 2, .accumulated = 2}).tensors;
   for (std::size_t i = 0; i < 6; ++i) CHECK(third[4][i] == doctest::Approx(values[0][i] / 9));
 }

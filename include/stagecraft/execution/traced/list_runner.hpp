@@ -100,7 +100,7 @@ class list_runner {
   }
   void step(operations::map const& what) {
     if (what.apply == operations::function::identity) return;
-    kernels::strided_axes<4> axes;
+    kernels::strided_axes<4, Arch> axes;
     int const operands = here().operand_count, rank = shape().rank;
     for (int axis = 0; axis < rank; ++axis) {
       std::array<std::int64_t, 4> strides{stride(shape(), axis)};
@@ -110,7 +110,7 @@ class list_runner {
     kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
   }
   void step(operations::reduce const& what) {
-    kernels::strided_axes<2> axes;
+    kernels::strided_axes<2, Arch> axes;
     for (int axis = 0; axis < shape().rank; ++axis)
       axes.add(shape_of(0)[axis], {what.has(axis) ? 0 : stride(shape(), axis), stride(shape_of(0), axis)});
     kernels::reduce_axes<Arch>(what.by, axes, y(), size(shape()), x(0));
@@ -118,7 +118,7 @@ class list_runner {
   void step(operations::product const& what) {
     extents const &a = shape_of(0), &b = shape_of(1);
     kernels::product_shape const one{shape()[-2], what.inner(a), shape()[-1], what.transpose_a, what.transpose_b};
-    kernels::strided_axes<3> places;
+    kernels::strided_axes<3, Arch> places;
     int const rank = shape().rank;
     for (int axis = 0; axis + 2 < rank; ++axis)
       places.add(shape()[axis],
@@ -147,39 +147,40 @@ class list_runner {
                                     what.groups, x(0), y(), x(1));
   }
   void step(operations::pooling const& what) {
-    kernels::pool_windows(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0), y());
+    kernels::pool_windows<Arch>(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0),
+                                y());
   }
   void step(operations::pooling_gradient const& what) {
-    kernels::pool_windows_gradient(what.kind == operations::pooling_kind::max, {what.windows, shape(), shape_of(1)},
-                                   x(0), x(1), x(2), y(), workspace_);
+    kernels::pool_windows_gradient<Arch>(what.kind == operations::pooling_kind::max,
+                                         {what.windows, shape(), shape_of(1)}, x(0), x(1), x(2), y(), workspace_);
   }
 
   // Movement.
   void step(operations::broadcast const&) {
-    kernels::strided_axes<2> axes;
+    kernels::strided_axes<2, Arch> axes;
     int const rank = shape().rank;
     for (int axis = 0; axis < rank; ++axis)
       axes.add(shape()[axis], {stride(shape(), axis), repeating_stride(shape_of(0), axis, rank)});
-    kernels::copy_strided(axes, y(), x(0));
+    kernels::copy_strided<Arch>(axes, y(), x(0));
   }
   void step(operations::transpose const& what) {
-    kernels::strided_axes<2> axes;
+    kernels::strided_axes<2, Arch> axes;
     for (int axis = 0; axis < shape().rank; ++axis)
       axes.add(shape()[axis], {stride(shape(), axis), stride(shape_of(0), what.order[axis])});
-    kernels::copy_strided(axes, y(), x(0));
+    kernels::copy_strided<Arch>(axes, y(), x(0));
   }
   /// Copies between a tensor and every `step`-th place of a longer axis of another.
   enum class direction : unsigned char { from_wide, to_wide };
   void move_along(direction to, extents const& narrow, float* narrow_at, extents const& wide, float* wide_at, int axis,
                   int begin, int step) {
     bool const reads_wide = to == direction::from_wide;
-    kernels::strided_axes<2> axes;
+    kernels::strided_axes<2, Arch> axes;
     for (int i = 0; i < narrow.rank; ++i) {
       std::int64_t const own = stride(narrow, i), other = stride(wide, i) * (i == axis ? step : 1);
       axes.add(narrow[i], {reads_wide ? own : other, reads_wide ? other : own});
     }
     wide_at += begin * stride(wide, axis);
-    kernels::copy_strided(axes, reads_wide ? narrow_at : wide_at, reads_wide ? wide_at : narrow_at);
+    kernels::copy_strided<Arch>(axes, reads_wide ? narrow_at : wide_at, reads_wide ? wide_at : narrow_at);
   }
   void step(operations::slice const& what) {
     move_along(direction::from_wide, shape(), y(), shape_of(0), x(0), what.axis, what.begin, what.step);

@@ -14,7 +14,7 @@ namespace detail {
 
 /// y = f(load) for all rows; array 0 is y.
 template <class Arch, class F>
-inline void map_rows(strided_axes<4> const& axes, float* y, std::array<float const*, 3> const& x, F const& f) {
+inline void map_rows(strided_axes<4, Arch> const& axes, float* y, std::array<float const*, 3> const& x, F const& f) {
   auto const length = axes.row_length();
   auto const strides = axes.row_strides();
   axes.for_each_row([&](auto const& at) {
@@ -42,7 +42,7 @@ template <class Arch, class F>
 /// y = apply(x...) at each place. Array 0 of `axes` is y, the others are the operands; those that the function does not
 /// have may be anything that can be read.
 template <class Arch = default_architecture>
-inline void map_function(operations::function apply, strided_axes<4> const& axes, float* y,
+inline void map_function(operations::function apply, strided_axes<4, Arch> const& axes, float* y,
                          std::array<float const*, 3> const& x) {
   using operations::function;
   using value = batch<Arch>;

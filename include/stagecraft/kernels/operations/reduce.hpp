@@ -35,7 +35,7 @@ template <class Arch, class Combine, class Join>
 /// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along what is reduced; array 1 is x. y has
 /// `results` elements.
 template <class Arch = default_architecture>
-inline void reduce_axes(operations::reduction by, strided_axes<2> const& axes, float* y, std::int64_t results,
+inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& axes, float* y, std::int64_t results,
                         float const* x) {
   using value = batch<Arch>;
   bool const adds = by == operations::reduction::sum;

@@ -3,6 +3,8 @@
 // Level 4.
 #pragma once
 
+#include <stagecraft/kernels/simd.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +12,7 @@
 namespace stagecraft::kernels {
 
 /// Lengths of axes, and for each of `Arrays` arrays the floats from one place of an axis to the next; 0 repeats.
-template <int Arrays>
+template <int Arrays, class Arch = default_architecture>
 class strided_axes {
  public:
   static constexpr int most_axes = 8;
@@ -64,7 +66,8 @@ class strided_axes {
 };
 
 /// Copies rows: array 0 is written, array 1 read.
-inline void copy_strided(strided_axes<2> const& axes, float* y, float const* x) {
+template <class Arch = default_architecture>
+inline void copy_strided(strided_axes<2, Arch> const& axes, float* y, float const* x) {
   auto const length = axes.row_length();
   auto const strides = axes.row_strides();
   axes.for_each_row([&](auto const& at) {

@@ -10,6 +10,7 @@
 namespace stagecraft::kernels {
 
 /// Images (batch, places..., channels) and their windows (batch, windows..., channels).
+template <class Arch = default_architecture>
 struct window_walk {
   operations::windows windows;
   operations::extents image, output;
@@ -55,7 +56,8 @@ enum class convolution_part : unsigned char { output, input, filter };
 /// Adds to the tensor that is computed: x (batch, places..., channels), w (window..., channels / groups, filters),
 /// y (batch, windows..., filters).
 template <class Arch = default_architecture>
-inline void convolve_windows(convolution_part part, window_walk const& walk, int groups, float* x, float* w, float* y) {
+inline void convolve_windows(convolution_part part, window_walk<Arch> const& walk, int groups, float* x, float* w,
+                             float* y) {
   using value = batch<Arch>;
   int const channels = walk.image[-1] / groups, all_filters = walk.output[-1], filters = all_filters / groups;
   auto const add = [](float factor, float const* from, float* to, int n) {
@@ -84,7 +86,8 @@ inline void convolve_windows(convolution_part part, window_walk const& walk, int
 }
 
 /// y = the largest or the mean of each window, for each channel. Padding counts in neither.
-inline void pool_windows(bool is_max, window_walk const& walk, float const* x, float* y) {
+template <class Arch = default_architecture>
+inline void pool_windows(bool is_max, window_walk<Arch> const& walk, float const* x, float* y) {
   int const channels = walk.output[-1];
   std::int64_t const size = walk.output.size();
   for (std::int64_t i = 0; i < size; ++i) y[i] = is_max ? -std::numeric_limits<float>::infinity() : 0.0F;
@@ -110,8 +113,9 @@ inline void pool_windows(bool is_max, window_walk const& walk, float const* x, f
 
 /// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
 /// many floats as y has.
-inline void pool_windows_gradient(bool is_max, window_walk const& walk, float const* x, float const* y, float const* dy,
-                                  float* dx, float* given) {
+template <class Arch = default_architecture>
+inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, float const* x, float const* y,
+                                  float const* dy, float* dx, float* given) {
   int const channels = walk.output[-1];
   std::int64_t const size = walk.image.size(), outputs = walk.output.size();
   for (std::int64_t i = 0; i < size; ++i) dx[i] = 0;

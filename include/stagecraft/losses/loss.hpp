@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The base of losses of one's own: tf.keras.losses.Loss. Level 2.
+#pragma once
+
+#include <stagecraft/operations/trace.hpp>
+#include <concepts>
+#include <string_view>
+
+namespace stagecraft {
+
+/// Base of a loss of your own, which says what it computes, in the words of a layer's `call`; its gradient follows:
+///
+///     struct quantile : sc::loss<quantile> {
+///       float q = 0.5F;
+///       constexpr auto call(auto target, auto output) const {
+///         auto const error = target - output;
+///         return maximum(error * q, error * (q - 1));
+///       }
+///     };
+///
+/// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is the loss of a row.
+/// What needs sums of a row is `call(auto& ops, auto target, auto output)`, which may give one column. Options are
+/// public members, so that a loss can stand in `sc::training`. It runs on the host (E2062 on emulated IPUs). Errors:
+/// E1070 for tensors that do not fit. Definition: Keras API, losses, "Creating custom losses".
+template <class Derived>
+struct loss {
+  static constexpr std::string_view name = "loss";
+  static constexpr bool sparse_targets = false;  ///< targets are a float for each output
+
+  friend constexpr bool operator==(loss const&, loss const&) = default;
+};
+
+namespace detail {
+
+template <class L>
+concept HasPlainLossCall = requires(L const& loss, operations::tensor x) {
+  { loss.call(x, x) } -> std::convertible_to<operations::tensor>;
+};
+template <class L>
+concept HasLossCall = HasPlainLossCall<L> || requires(L const& loss, operations::tracer& ops, operations::tensor x) {
+  { loss.call(ops, x, x) } -> std::convertible_to<operations::tensor>;
+};
+
+template <HasLossCall L>
+constexpr operations::tensor call_loss(L const& loss, operations::tracer& ops, operations::tensor target,
+                                       operations::tensor output) {
+  if constexpr (HasPlainLossCall<L>)
+    return loss.call(target, output);
+  else
+    return loss.call(ops, target, output);
+}
+
+/// A row of `columns` outputs, and its loss. E1070.
+template <HasLossCall L>
+constexpr operations::trace trace_loss(L const& loss, int columns) {
+  operations::extents const row{1, columns}, inputs[]{row, row};
+  return operations::trace_call(
+      [&](operations::tracer& ops, std::span<operations::tensor const> in) {
+        ops.list().kind = "loss";
+        auto const each = call_loss(loss, ops, in[0], in[1]);
+        if (each.shape() != row && each.shape() != operations::extents(1, 1))
+          ops.list().fail("it gives a tensor of shape ", each.shape(), " for outputs of shape ", row);
+        return ops.mean(each, -1);
+      },
+      inputs, true, std::string_view(loss.name));
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
