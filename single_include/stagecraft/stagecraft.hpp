@@ -12782,6 +12782,11 @@ class value_places {
     int id, first, last;
     std::int64_t floats;
   };
+  /// Memory that values use one after the other, and when the last of them ends.
+  struct block {
+    std::int64_t offset, floats;
+    int last;
+  };
   struct region {
     int first, last;
   };
@@ -12821,36 +12826,24 @@ class value_places {
       }
     for (std::size_t i = 1; i < lives.size(); ++i)  // nearly sorted
       for (std::size_t k = i; k > 0 && lives[k].first < lives[k - 1].first; --k) std::swap(lives[k], lives[k - 1]);
-    std::vector<lifetime const*> alive;
+    std::vector<block> blocks;
     for (auto const& life : lives) {
-      std::erase_if(alive, [&](auto const* other) { return other->last < life.first; });
-      auto const offset = lowest_free(alive, life);
-      alive.push_back(&life);
-      places[at(life.id)] = {storage::workspace, 0, offset};
-      if (offset + life.floats > workspace) workspace = offset + life.floats;
+      // The first block that is free by then; few steps count more here than few floats, since compilers limit them.
+      std::size_t chosen = 0;
+      while (chosen < blocks.size() && (blocks[chosen].last >= life.first || blocks[chosen].floats < life.floats))
+        ++chosen;
+      if (chosen == blocks.size()) {
+        blocks.push_back({workspace, life.floats, 0});
+        workspace += life.floats;
+      }
+      blocks[chosen].last = life.last;
+      places[at(life.id)] = {storage::workspace, 0, blocks[chosen].offset};
     }
   }
   [[nodiscard]] constexpr bool stays(int id) const {
     auto const& what = list_->node_of(id).what;
     return what.is<carry>() || what.is<next>() || what.is<stack>();
   }
-  /// First fit among the values that are there.
-  [[nodiscard]] constexpr std::int64_t lowest_free(std::vector<lifetime const*> const& alive,
-                                                   lifetime const& mine) const {
-    std::int64_t offset = 0;
-    bool moved = true;
-    while (moved) {
-      moved = false;
-      for (auto const* other : alive) {
-        std::int64_t const begin = places[at(other->id)].offset, end = begin + other->floats;
-        if (begin >= offset + mine.floats || end <= offset) continue;
-        offset = end;
-        moved = true;
-      }
-    }
-    return offset;
-  }
-
   operation_list const* list_;
   std::vector<int> const* order_;
   std::vector<int> positions_;
@@ -12885,10 +12878,18 @@ struct traced_plan {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     if (trains) differentiate(traced);
     steps const whole(traced, trains);
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      if (!wanted[i] && i < traced.gradients.size()) traced.gradients[i] = -1;
-    steps const smaller(traced, trains);
-    backward = smaller.backward;
+    bool are_all_wanted = true;
+    for (std::size_t i = 0; i < wanted.size() && i < traced.gradients.size(); ++i)
+      if (!wanted[i] && traced.gradients[i] >= 0) {
+        traced.gradients[i] = -1;
+        are_all_wanted = false;
+      }
+    if (are_all_wanted) {
+      backward = whole.backward;
+    } else {
+      steps const smaller(traced, trains);
+      backward = smaller.backward;
+    }
     forward = whole.forward;
     kept_floats = value_places::kept_floats(traced.list, whole.kept);
     for (int const id : traced.inputs) backward_reads_input = backward_reads_input || whole.backward_reads(id);
@@ -12918,48 +12919,66 @@ struct plan_sizes {
   std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, updates = 0, gradients = 0;
 };
 
+namespace detail {
+
+/// All at once: an assignment for each element would take Clang many of the steps that it allows.
+template <std::size_t Size, class T>
+constexpr std::array<T, Size> array_of(std::vector<T> const& source) {
+  return [from = source.data()]<std::size_t... Index>(std::index_sequence<Index...>) {
+    static_cast<void>(from);
+    return std::array<T, Size>{from[Index]...};
+  }(std::make_index_sequence<Size>{});
+}
+
+}  // namespace detail
+
 /// What `traced_plan` is, without memory of its own to manage: usable as a constexpr variable.
 template <plan_sizes Sizes>
 struct frozen_plan {
-  std::array<node, Sizes.nodes> nodes{};
-  std::array<int, Sizes.operands> operands{};
-  std::array<int, Sizes.forward> forward{};
-  std::array<int, Sizes.backward> backward{};
-  std::array<place, Sizes.nodes> forward_places{};
-  std::array<place, Sizes.backward == 0 ? 0 : Sizes.nodes> backward_places{};
-  std::array<weight_update, Sizes.updates> updates{};
-  std::array<int, Sizes.gradients> gradients{};
-  int output = 0;
-  std::int64_t forward_workspace = 0, backward_workspace = 0;
+  static constexpr std::size_t backward_values = Sizes.backward == 0 ? 0 : Sizes.nodes;
+
+  std::array<node, Sizes.nodes> nodes;
+  std::array<int, Sizes.operands> operands;
+  std::array<int, Sizes.forward> forward;
+  std::array<int, Sizes.backward> backward;
+  std::array<place, Sizes.nodes> forward_places;
+  std::array<place, backward_values> backward_places;
+  std::array<weight_update, Sizes.updates> updates;
+  std::array<int, Sizes.gradients> gradients;
+  int output;
+  std::int64_t forward_workspace, backward_workspace;
 
   constexpr explicit frozen_plan(traced_plan const& from)
-      : output(from.traced.outputs[0]),
+      : nodes(detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
+        operands(detail::array_of<Sizes.operands>(from.traced.list.operands)),
+        forward(detail::array_of<Sizes.forward>(from.forward)),
+        backward(detail::array_of<Sizes.backward>(from.backward)),
+        forward_places(detail::array_of<Sizes.nodes>(from.forward_places)),
+        backward_places(detail::array_of<backward_values>(from.backward_places)),
+        updates(detail::array_of<Sizes.updates>(from.updates)),
+        gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
+        output(from.traced.outputs[0]),
         forward_workspace(from.forward_workspace),
-        backward_workspace(from.backward_workspace) {
-    auto const copy = [](auto const& source, auto& target) {
-      for (std::size_t i = 0; i < target.size(); ++i) target[i] = source[i];
-    };
-    copy(from.traced.list.nodes, nodes);
-    copy(from.traced.list.operands, operands);
-    copy(from.forward, forward);
-    copy(from.backward, backward);
-    copy(from.forward_places, forward_places);
-    copy(from.backward_places, backward_places);
-    copy(from.updates, updates);
-    copy(from.traced.gradients, gradients);
-  }
+        backward_workspace(from.backward_workspace) {}
 };
+
+namespace detail {
+
+// A variable of its own: one inside of freeze_plan would be evaluated again with each call of it.
+template <class Make>
+inline constexpr plan_sizes sizes_of_plan = [] {
+  traced_plan const made = Make{}();
+  return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(),
+                    made.forward.size(),           made.backward.size(),
+                    made.updates.size(),           made.traced.gradients.size()};
+}();
+
+}  // namespace detail
 
 /// Plans and freezes: `make()` gives a traced_plan in constant evaluation, and is called twice.
 template <class Make>
-constexpr auto freeze_plan(Make) {
-  constexpr plan_sizes sizes = [] {
-    traced_plan const made = Make{}();
-    return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(),
-                      made.forward.size(),           made.backward.size(),
-                      made.updates.size(),           made.traced.gradients.size()};
-  }();
-  return frozen_plan<sizes>(Make{}());
+constexpr auto freeze_plan(Make make) {
+  return frozen_plan<detail::sizes_of_plan<Make>>(make());
 }
 
 }  // namespace stagecraft::operations

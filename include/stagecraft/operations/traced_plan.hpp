@@ -29,10 +29,18 @@ struct traced_plan {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     if (trains) differentiate(traced);
     steps const whole(traced, trains);
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      if (!wanted[i] && i < traced.gradients.size()) traced.gradients[i] = -1;
-    steps const smaller(traced, trains);
-    backward = smaller.backward;
+    bool are_all_wanted = true;
+    for (std::size_t i = 0; i < wanted.size() && i < traced.gradients.size(); ++i)
+      if (!wanted[i] && traced.gradients[i] >= 0) {
+        traced.gradients[i] = -1;
+        are_all_wanted = false;
+      }
+    if (are_all_wanted) {
+      backward = whole.backward;
+    } else {
+      steps const smaller(traced, trains);
+      backward = smaller.backward;
+    }
     forward = whole.forward;
     kept_floats = value_places::kept_floats(traced.list, whole.kept);
     for (int const id : traced.inputs) backward_reads_input = backward_reads_input || whole.backward_reads(id);
@@ -62,48 +70,66 @@ struct plan_sizes {
   std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, updates = 0, gradients = 0;
 };
 
+namespace detail {
+
+/// All at once: an assignment for each element would take Clang many of the steps that it allows.
+template <std::size_t Size, class T>
+constexpr std::array<T, Size> array_of(std::vector<T> const& source) {
+  return [from = source.data()]<std::size_t... Index>(std::index_sequence<Index...>) {
+    static_cast<void>(from);
+    return std::array<T, Size>{from[Index]...};
+  }(std::make_index_sequence<Size>{});
+}
+
+}  // namespace detail
+
 /// What `traced_plan` is, without memory of its own to manage: usable as a constexpr variable.
 template <plan_sizes Sizes>
 struct frozen_plan {
-  std::array<node, Sizes.nodes> nodes{};
-  std::array<int, Sizes.operands> operands{};
-  std::array<int, Sizes.forward> forward{};
-  std::array<int, Sizes.backward> backward{};
-  std::array<place, Sizes.nodes> forward_places{};
-  std::array<place, Sizes.backward == 0 ? 0 : Sizes.nodes> backward_places{};
-  std::array<weight_update, Sizes.updates> updates{};
-  std::array<int, Sizes.gradients> gradients{};
-  int output = 0;
-  std::int64_t forward_workspace = 0, backward_workspace = 0;
+  static constexpr std::size_t backward_values = Sizes.backward == 0 ? 0 : Sizes.nodes;
+
+  std::array<node, Sizes.nodes> nodes;
+  std::array<int, Sizes.operands> operands;
+  std::array<int, Sizes.forward> forward;
+  std::array<int, Sizes.backward> backward;
+  std::array<place, Sizes.nodes> forward_places;
+  std::array<place, backward_values> backward_places;
+  std::array<weight_update, Sizes.updates> updates;
+  std::array<int, Sizes.gradients> gradients;
+  int output;
+  std::int64_t forward_workspace, backward_workspace;
 
   constexpr explicit frozen_plan(traced_plan const& from)
-      : output(from.traced.outputs[0]),
+      : nodes(detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
+        operands(detail::array_of<Sizes.operands>(from.traced.list.operands)),
+        forward(detail::array_of<Sizes.forward>(from.forward)),
+        backward(detail::array_of<Sizes.backward>(from.backward)),
+        forward_places(detail::array_of<Sizes.nodes>(from.forward_places)),
+        backward_places(detail::array_of<backward_values>(from.backward_places)),
+        updates(detail::array_of<Sizes.updates>(from.updates)),
+        gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
+        output(from.traced.outputs[0]),
         forward_workspace(from.forward_workspace),
-        backward_workspace(from.backward_workspace) {
-    auto const copy = [](auto const& source, auto& target) {
-      for (std::size_t i = 0; i < target.size(); ++i) target[i] = source[i];
-    };
-    copy(from.traced.list.nodes, nodes);
-    copy(from.traced.list.operands, operands);
-    copy(from.forward, forward);
-    copy(from.backward, backward);
-    copy(from.forward_places, forward_places);
-    copy(from.backward_places, backward_places);
-    copy(from.updates, updates);
-    copy(from.traced.gradients, gradients);
-  }
+        backward_workspace(from.backward_workspace) {}
 };
+
+namespace detail {
+
+// A variable of its own: one inside of freeze_plan would be evaluated again with each call of it.
+template <class Make>
+inline constexpr plan_sizes sizes_of_plan = [] {
+  traced_plan const made = Make{}();
+  return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(),
+                    made.forward.size(),           made.backward.size(),
+                    made.updates.size(),           made.traced.gradients.size()};
+}();
+
+}  // namespace detail
 
 /// Plans and freezes: `make()` gives a traced_plan in constant evaluation, and is called twice.
 template <class Make>
-constexpr auto freeze_plan(Make) {
-  constexpr plan_sizes sizes = [] {
-    traced_plan const made = Make{}();
-    return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(),
-                      made.forward.size(),           made.backward.size(),
-                      made.updates.size(),           made.traced.gradients.size()};
-  }();
-  return frozen_plan<sizes>(Make{}());
+constexpr auto freeze_plan(Make make) {
+  return frozen_plan<detail::sizes_of_plan<Make>>(make());
 }
 
 }  // namespace stagecraft::operations

@@ -96,6 +96,11 @@ class value_places {
     int id, first, last;
     std::int64_t floats;
   };
+  /// Memory that values use one after the other, and when the last of them ends.
+  struct block {
+    std::int64_t offset, floats;
+    int last;
+  };
   struct region {
     int first, last;
   };
@@ -135,36 +140,24 @@ class value_places {
       }
     for (std::size_t i = 1; i < lives.size(); ++i)  // nearly sorted
       for (std::size_t k = i; k > 0 && lives[k].first < lives[k - 1].first; --k) std::swap(lives[k], lives[k - 1]);
-    std::vector<lifetime const*> alive;
+    std::vector<block> blocks;
     for (auto const& life : lives) {
-      std::erase_if(alive, [&](auto const* other) { return other->last < life.first; });
-      auto const offset = lowest_free(alive, life);
-      alive.push_back(&life);
-      places[at(life.id)] = {storage::workspace, 0, offset};
-      if (offset + life.floats > workspace) workspace = offset + life.floats;
+      // The first block that is free by then; few steps count more here than few floats, since compilers limit them.
+      std::size_t chosen = 0;
+      while (chosen < blocks.size() && (blocks[chosen].last >= life.first || blocks[chosen].floats < life.floats))
+        ++chosen;
+      if (chosen == blocks.size()) {
+        blocks.push_back({workspace, life.floats, 0});
+        workspace += life.floats;
+      }
+      blocks[chosen].last = life.last;
+      places[at(life.id)] = {storage::workspace, 0, blocks[chosen].offset};
     }
   }
   [[nodiscard]] constexpr bool stays(int id) const {
     auto const& what = list_->node_of(id).what;
     return what.is<carry>() || what.is<next>() || what.is<stack>();
   }
-  /// First fit among the values that are there.
-  [[nodiscard]] constexpr std::int64_t lowest_free(std::vector<lifetime const*> const& alive,
-                                                   lifetime const& mine) const {
-    std::int64_t offset = 0;
-    bool moved = true;
-    while (moved) {
-      moved = false;
-      for (auto const* other : alive) {
-        std::int64_t const begin = places[at(other->id)].offset, end = begin + other->floats;
-        if (begin >= offset + mine.floats || end <= offset) continue;
-        offset = end;
-        moved = true;
-      }
-    }
-    return offset;
-  }
-
   operation_list const* list_;
   std::vector<int> const* order_;
   std::vector<int> positions_;
