@@ -5737,13 +5737,13 @@ struct extents {
   constexpr explicit(false) extents(Lengths... length)
       : lengths{static_cast<int>(length)...}, rank(sizeof...(Lengths)) {}
 
-  /// Those of `batch` samples.
+  /// The extents of `batch` samples, behind each other along axis 0.
   [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {
     extents result(batch);
     for (int const length : sample) result.push_back(length);
     return result;
   }
-  /// Those of a weight, which has no batch.
+  /// The extents of a weight, which has no batch.
   [[nodiscard]] static constexpr extents of(shape const& whole) {
     extents result;
     for (int const length : whole) result.push_back(length);
@@ -6195,7 +6195,7 @@ struct stack {
 /// Of the loop and a carry: its value after the last trip. Stands behind the loop's end.
 struct last {};
 
-/// Of the loop: it ends.
+/// The end of a loop, which it names: the next trip begins, or what stands behind it.
 struct loop_end {};
 
 }  // namespace stagecraft::operations
@@ -6205,8 +6205,8 @@ struct loop_end {};
 
 namespace stagecraft::operations {
 
-/// Of a weight and a value: the weight has this value when the step has ended. Reads of the weight, before and after,
-/// see the old one.
+/// Of a weight, a value and a copy of the weight: the weight has the value when the forward step has ended. All reads
+/// see the old one: a backward step, which comes later, those of the copy.
 struct update {};
 
 }  // namespace stagecraft::operations
@@ -6320,7 +6320,7 @@ template <class List>
 
 namespace stagecraft::operations {
 
-/// Grows in constant evaluation; `frozen_trace` is what is kept of it.
+/// Grows in constant evaluation; `frozen_plan` is what is kept of it.
 class operation_list {
  public:
   constexpr operation_list() {
@@ -6647,7 +6647,7 @@ class tracer {
     long long const count = x.shape().size() / total.shape().size();
     return count == 1 ? total : total * (1.0F / static_cast<float>(count));
   }
-  /// Of the whole population, as Keras's `var`.
+  /// The variance, divided by the number of elements: Keras's `var`.
   constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
 
   // Products and windows.
@@ -6705,7 +6705,8 @@ class tracer {
     else if (written.shape() != value.shape())
       failed(written, "cannot be updated to a value of shape ", value.shape());
     else
-      append(operations::update{}, value.shape(), {written.id, value.id});
+      append(operations::update{}, value.shape(),
+             {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }
 
   // Loops.
@@ -12606,6 +12607,11 @@ class steps {
  public:
   std::vector<int> forward, backward;  ///< operations in their order
   std::vector<int> kept;               ///< operations of the forward step whose results the backward step reads
+  /// A weight that the forward step changes, and the copy of it that the backward step reads.
+  struct old_weight {
+    int weight, copy;
+  };
+  std::vector<old_weight> old_weights;
 
   /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
   constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
@@ -12647,7 +12653,15 @@ class steps {
            what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
            what.is<last>();
   }
-  /// Marks what `id` needs. Operands stand before it, so that recursion ends; it is as deep as the longest chain.
+  /// The copy of a weight that the forward step changes, or -1.
+  [[nodiscard]] constexpr int copy_of(int id) const {
+    if (!traced_->list.node_of(id).what.is<weight>()) return -1;
+    for (int other = id; other < traced_->forward_count; ++other)
+      if (traced_->list.node_of(other).what.is<update>() && traced_->list.operand(other, 0) == id)
+        return traced_->list.operand(other, 2);
+    return -1;
+  }
+  /// Marks what `id` needs, whose operands stand before it.
   constexpr void need(int id, std::vector<char>& live, bool is_backward) {
     std::vector<int> open{id};
     while (!open.empty()) {
@@ -12660,9 +12674,15 @@ class steps {
         kept.push_back(next);
         continue;
       }
+      if (int const copy = is_backward ? copy_of(next) : -1; copy >= 0) {
+        old_weights.push_back({next, copy});
+        kept.push_back(copy);
+        continue;
+      }
       auto const& node = traced_->list.node_of(next);
-      // A group is its result; the tensors that it is a function of are those of what is inside.
-      int const reads = node.what.is<composite>() ? 1 : node.operand_count;
+      // A group is its result; the tensors that it is a function of are those of what is inside. An update reads the
+      // copy for the backward step alone.
+      int const reads = node.what.is<composite>() ? 1 : node.what.is<update>() ? 2 : node.operand_count;
       for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
@@ -12711,20 +12731,21 @@ class value_places {
   std::vector<place> places;   ///< of each operation; `nowhere` if the step does not compute it
   std::int64_t workspace = 0;  ///< floats
 
-  /// `order`: the operations of the step; `results`: what is read when it has ended; `kept`: with their order in
-  /// memory.
+  /// `order`: the operations of the step; `results`: what is read when it has ended; `carried_out`: both steps.
   constexpr value_places(trace const& traced, std::vector<int> const& order, std::vector<int> const& results,
-                         std::vector<int> const& kept, bool writes_output)
+                         steps const& carried_out, bool is_forward)
       : places(traced.list.nodes.size()), list_(&traced.list), order_(&order) {
     positions_.assign(places.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) positions_[at(order[i])] = static_cast<int>(i);
     std::int64_t offset = 0;
-    for (int const id : kept) {
+    for (int const id : carried_out.kept) {
       places[at(id)] = {storage::kept, 0, offset};
       offset += floats_of(id);
     }
     place_leaves(traced);
-    if (writes_output) {
+    if (!is_forward)
+      for (auto const& [weight, copy] : carried_out.old_weights) places[at(weight)] = places[at(copy)];
+    if (is_forward) {
       auto& output = places[at(root(traced.outputs[0]))];
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
     }
@@ -12901,14 +12922,14 @@ struct traced_plan {
         updates.push_back({traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index, value});
         results.push_back(value);
       }
-    value_places const in_forward(traced, forward, results, whole.kept, true);
+    value_places const in_forward(traced, forward, results, whole, true);
     forward_places = in_forward.places;
     forward_workspace = in_forward.workspace;
     if (!trains) return;
     results.clear();
     for (int const id : traced.gradients)
       if (id >= 0) results.push_back(id);
-    value_places const in_backward(traced, backward, results, whole.kept, false);
+    value_places const in_backward(traced, backward, results, whole, false);
     backward_places = in_backward.places;
     backward_workspace = in_backward.workspace;
   }
@@ -17077,7 +17098,7 @@ class list_runner {
   using node = operations::node;
   using extents = operations::extents;
 
-  /// `workspace`: floats that no value uses, as `workspace_of` says. `seed` and `stream` are those of the call.
+  /// `workspace`: floats that no value uses, as many as `workspace_of` says. `seed` and `stream` are those of the call.
   list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
               float* workspace, std::uint64_t seed, std::uint64_t stream)
       : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
@@ -17092,26 +17113,45 @@ class list_runner {
     }
   }
 
-  /// Floats of workspace for one operation.
+  /// Floats of workspace for the operations of a step, one at a time.
+  [[nodiscard]] static constexpr std::int64_t workspace_of(std::span<node const> nodes, std::span<int const> operands,
+                                                           std::span<int const> order) {
+    std::int64_t largest = 0;
+    for (int const id : order) {
+      node const& of = nodes[at(id)];
+      if (of.operand_count == 0) continue;
+      auto const floats = workspace_of(of, nodes[at(operands[at(of.first_operand)])].shape);
+      if (floats > largest) largest = floats;
+    }
+    return largest;
+  }
+
+  /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
+  template <class Plan>
+  [[nodiscard]] static constexpr std::int64_t workspace_of_steps(Plan const& plan) {
+    auto const forward = plan.forward_workspace + workspace_of(plan.nodes, plan.operands, plan.forward),
+               backward = plan.backward_workspace + workspace_of(plan.nodes, plan.operands, plan.backward);
+    return forward > backward ? forward : backward;
+  }
+
+ private:
+  /// `first`: the extents of the first operand.
   [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
-    using namespace operations;
     if (auto const* what = of.what.if_is<operations::product>()) {
       kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
                                          what->transpose_b};
       return shape.workspace();
     }
-    if (of.what.is<pooling_gradient>()) return first.size();  // more than the windows
+    if (of.what.is<operations::pooling_gradient>()) return first.size();  // more than the windows
     return 0;
   }
-
- private:
   [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
   [[nodiscard]] extents const& shape() const { return here().shape; }
   [[nodiscard]] float* y() const { return memory_[at(id_)]; }
   [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
   [[nodiscard]] float* x(int index) const { return memory_[at(read(index))]; }
   [[nodiscard]] extents const& shape_of(int index) const { return nodes_[at(read(index))].shape; }
-  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   static std::int64_t size(extents const& shape) { return shape.size(); }
 
   /// Floats from one place of an axis to the next.
@@ -17359,7 +17399,7 @@ struct loss_row<Loss, Columns, Arch, Type> {
     alignas(64) std::array<float, kept + 1> kept_values;
     alignas(64) std::array<float, workspace + 1> values;
     alignas(64) std::array<float, 16> loss{}, seed{scale};
-    auto const run = [&](auto const& order, auto const& places) {
+    auto const run = [&](auto const& order, auto const& places, std::int64_t of_values) {
       std::array<float*, plan.nodes.size()> memory{};
       for (std::size_t id = 0; id < memory.size(); ++id) {
         auto const& [in, index, offset] = places[id];
@@ -17373,14 +17413,14 @@ struct loss_row<Loss, Columns, Arch, Type> {
           default: break;
         }
       }
-      list_runner<Arch>(plan.nodes, plan.operands, memory, values.data() + workspace, 0, 0).run(order);
+      list_runner<Arch>(plan.nodes, plan.operands, memory, values.data() + of_values, 0, 0).run(order);
       return memory;
     };
-    auto const forward = run(plan.forward, plan.forward_places);
+    auto const forward = run(plan.forward, plan.forward_places, plan.forward_workspace);
     float const result = *forward[static_cast<std::size_t>(plan.output)];
     if (gradient == nullptr) return result;
     int const of_prediction = plan.gradients[1];
-    auto const backward = run(plan.backward, plan.backward_places);
+    auto const backward = run(plan.backward, plan.backward_places, plan.backward_workspace);
     for (int i = 0; i < Columns; ++i)
       gradient[i] = of_prediction < 0 ? 0.0F : backward[static_cast<std::size_t>(of_prediction)][i];
     return result;
@@ -17390,8 +17430,7 @@ struct loss_row<Loss, Columns, Arch, Type> {
   using traced = stagecraft::detail::plan_of_loss<Loss, Columns>;
   static constexpr auto const& plan = traced::value;
   static constexpr auto kept = static_cast<std::size_t>(traced::kept_floats);
-  static constexpr auto workspace = static_cast<std::size_t>(
-      plan.forward_workspace > plan.backward_workspace ? plan.forward_workspace : plan.backward_workspace);
+  static constexpr auto workspace = static_cast<std::size_t>(list_runner<Arch>::workspace_of_steps(plan));
 };
 
 }  // namespace stagecraft::kernels
@@ -29797,25 +29836,8 @@ class traced_layer {
   static constexpr auto const& plan = plan_of_call<Call>::value;
   using runner = list_runner<typename Call::architecture>;
 
-  template <std::size_t Count>
-  static constexpr std::int64_t largest_operation(std::array<int, Count> const& order) {
-    std::int64_t largest = 0;
-    for (int const id : order) {
-      auto const& node = plan.nodes[static_cast<std::size_t>(id)];
-      auto const first = node.operand_count > 0
-                             ? plan.nodes[static_cast<std::size_t>(operations::operand_of(plan, id, 0))].shape
-                             : node.shape;
-      if (auto const floats = runner::workspace_of(node, first); floats > largest) largest = floats;
-    }
-    return largest;
-  }
-
  public:
-  static constexpr long long workspace() {
-    auto const forward = plan.forward_workspace + largest_operation(plan.forward),
-               backward = plan.backward_workspace + largest_operation(plan.backward);
-    return forward > backward ? forward : backward;
-  }
+  static constexpr long long workspace() { return runner::workspace_of_steps(plan); }
 
   static void forward(Call const& call) {
     auto const memory = run(call, plan.forward, plan.forward_places, plan.forward_workspace);

@@ -27,7 +27,6 @@ class interpreter {
       here().what.visit([&](auto const& what) { step(what, values_[static_cast<std::size_t>(id)]); });
       if (jump_ >= 0) id = jump_;
     }
-    for (auto const& [weight, value] : updates_) values_[static_cast<std::size_t>(weight)] = value;
   }
 
  private:
@@ -290,7 +289,7 @@ class interpreter {
     for (std::size_t k = 0; k < indices.size(); ++k)
       if (indices[k] >= 0 && indices[k] < table[0]) f(static_cast<std::size_t>(indices[k]), width, k);
   }
-  void step(update const&, values&) { updates_.emplace_back(read(0), in(1)); }
+  void step(update const&, values& y) { y = in(1); }  // the weight keeps the value that is read
 
   int trips_of(int index) const { return nodes_[static_cast<std::size_t>(read(index))].what.as<loop>().trips; }
   double& trip_of(int index) { return values_[static_cast<std::size_t>(read(index))][0]; }
@@ -324,7 +323,6 @@ class interpreter {
   std::span<node const> nodes_;
   std::span<int const> operands_;
   std::vector<values> values_, pending_;
-  std::vector<std::pair<int, values>> updates_;
   int current_ = 0;
   int jump_ = -1;
 };

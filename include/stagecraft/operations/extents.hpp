@@ -20,13 +20,13 @@ struct extents {
   constexpr explicit(false) extents(Lengths... length)
       : lengths{static_cast<int>(length)...}, rank(sizeof...(Lengths)) {}
 
-  /// Those of `batch` samples.
+  /// The extents of `batch` samples, behind each other along axis 0.
   [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {
     extents result(batch);
     for (int const length : sample) result.push_back(length);
     return result;
   }
-  /// Those of a weight, which has no batch.
+  /// The extents of a weight, which has no batch.
   [[nodiscard]] static constexpr extents of(shape const& whole) {
     extents result;
     for (int const length : whole) result.push_back(length);

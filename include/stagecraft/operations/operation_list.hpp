@@ -11,7 +11,7 @@
 
 namespace stagecraft::operations {
 
-/// Grows in constant evaluation; `frozen_trace` is what is kept of it.
+/// Grows in constant evaluation; `frozen_plan` is what is kept of it.
 class operation_list {
  public:
   constexpr operation_list() {

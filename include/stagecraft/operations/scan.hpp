@@ -33,7 +33,7 @@ struct stack {
 /// Of the loop and a carry: its value after the last trip. Stands behind the loop's end.
 struct last {};
 
-/// Of the loop: it ends.
+/// The end of a loop, which it names: the next trip begins, or what stands behind it.
 struct loop_end {};
 
 }  // namespace stagecraft::operations

@@ -12,6 +12,11 @@ class steps {
  public:
   std::vector<int> forward, backward;  ///< operations in their order
   std::vector<int> kept;               ///< operations of the forward step whose results the backward step reads
+  /// A weight that the forward step changes, and the copy of it that the backward step reads.
+  struct old_weight {
+    int weight, copy;
+  };
+  std::vector<old_weight> old_weights;
 
   /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
   constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
@@ -53,7 +58,15 @@ class steps {
            what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
            what.is<last>();
   }
-  /// Marks what `id` needs. Operands stand before it, so that recursion ends; it is as deep as the longest chain.
+  /// The copy of a weight that the forward step changes, or -1.
+  [[nodiscard]] constexpr int copy_of(int id) const {
+    if (!traced_->list.node_of(id).what.is<weight>()) return -1;
+    for (int other = id; other < traced_->forward_count; ++other)
+      if (traced_->list.node_of(other).what.is<update>() && traced_->list.operand(other, 0) == id)
+        return traced_->list.operand(other, 2);
+    return -1;
+  }
+  /// Marks what `id` needs, whose operands stand before it.
   constexpr void need(int id, std::vector<char>& live, bool is_backward) {
     std::vector<int> open{id};
     while (!open.empty()) {
@@ -66,9 +79,15 @@ class steps {
         kept.push_back(next);
         continue;
       }
+      if (int const copy = is_backward ? copy_of(next) : -1; copy >= 0) {
+        old_weights.push_back({next, copy});
+        kept.push_back(copy);
+        continue;
+      }
       auto const& node = traced_->list.node_of(next);
-      // A group is its result; the tensors that it is a function of are those of what is inside.
-      int const reads = node.what.is<composite>() ? 1 : node.operand_count;
+      // A group is its result; the tensors that it is a function of are those of what is inside. An update reads the
+      // copy for the backward step alone.
+      int const reads = node.what.is<composite>() ? 1 : node.what.is<update>() ? 2 : node.operand_count;
       for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }

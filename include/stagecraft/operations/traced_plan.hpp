@@ -52,14 +52,14 @@ struct traced_plan {
         updates.push_back({traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index, value});
         results.push_back(value);
       }
-    value_places const in_forward(traced, forward, results, whole.kept, true);
+    value_places const in_forward(traced, forward, results, whole, true);
     forward_places = in_forward.places;
     forward_workspace = in_forward.workspace;
     if (!trains) return;
     results.clear();
     for (int const id : traced.gradients)
       if (id >= 0) results.push_back(id);
-    value_places const in_backward(traced, backward, results, whole.kept, false);
+    value_places const in_backward(traced, backward, results, whole, false);
     backward_places = in_backward.places;
     backward_workspace = in_backward.workspace;
   }

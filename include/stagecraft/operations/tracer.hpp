@@ -164,7 +164,7 @@ class tracer {
     long long const count = x.shape().size() / total.shape().size();
     return count == 1 ? total : total * (1.0F / static_cast<float>(count));
   }
-  /// Of the whole population, as Keras's `var`.
+  /// The variance, divided by the number of elements: Keras's `var`.
   constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
 
   // Products and windows.
@@ -222,7 +222,8 @@ class tracer {
     else if (written.shape() != value.shape())
       failed(written, "cannot be updated to a value of shape ", value.shape());
     else
-      append(operations::update{}, value.shape(), {written.id, value.id});
+      append(operations::update{}, value.shape(),
+             {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }
 
   // Loops.

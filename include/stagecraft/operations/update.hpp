@@ -4,8 +4,8 @@
 
 namespace stagecraft::operations {
 
-/// Of a weight and a value: the weight has this value when the step has ended. Reads of the weight, before and after,
-/// see the old one.
+/// Of a weight, a value and a copy of the weight: the weight has the value when the forward step has ended. All reads
+/// see the old one: a backward step, which comes later, those of the copy.
 struct update {};
 
 }  // namespace stagecraft::operations

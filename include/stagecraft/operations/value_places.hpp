@@ -25,20 +25,21 @@ class value_places {
   std::vector<place> places;   ///< of each operation; `nowhere` if the step does not compute it
   std::int64_t workspace = 0;  ///< floats
 
-  /// `order`: the operations of the step; `results`: what is read when it has ended; `kept`: with their order in
-  /// memory.
+  /// `order`: the operations of the step; `results`: what is read when it has ended; `carried_out`: both steps.
   constexpr value_places(trace const& traced, std::vector<int> const& order, std::vector<int> const& results,
-                         std::vector<int> const& kept, bool writes_output)
+                         steps const& carried_out, bool is_forward)
       : places(traced.list.nodes.size()), list_(&traced.list), order_(&order) {
     positions_.assign(places.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) positions_[at(order[i])] = static_cast<int>(i);
     std::int64_t offset = 0;
-    for (int const id : kept) {
+    for (int const id : carried_out.kept) {
       places[at(id)] = {storage::kept, 0, offset};
       offset += floats_of(id);
     }
     place_leaves(traced);
-    if (writes_output) {
+    if (!is_forward)
+      for (auto const& [weight, copy] : carried_out.old_weights) places[at(weight)] = places[at(copy)];
+    if (is_forward) {
       auto& output = places[at(root(traced.outputs[0]))];
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
     }

@@ -44,6 +44,14 @@ struct distance : sc::loss<distance> {
   }
 };
 
+/// Of the row's Gram matrix: a product with a transposed operand, which needs a workspace of its own.
+struct gram : sc::loss<gram> {
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const error = ops.reshape(target - output, {target.length(-1), 1});
+    return ops.reshape(ops.sum(ops.matmul(error, error, {.transpose_b = true}), {0, 1}), {1, 1});
+  }
+};
+
 constexpr int rows = 3, columns = 5;
 struct batch {
   std::array<float, rows * columns> target{}, output{};
@@ -106,6 +114,21 @@ TEST_CASE("the distance of a row") {
       CHECK(gradient[i] == doctest::Approx(static_cast<double>(of.scale[row]) *
                                            static_cast<double>(of.output[i] - of.target[i]) / std::sqrt(sum))
                                .epsilon(1e-5));
+  }
+  CHECK(value == doctest::Approx(expected).epsilon(1e-6));
+}
+
+TEST_CASE("the Gram matrix of a row") {
+  auto const of = numbers();
+  auto const [value, gradient] = computed<gram{}>(of);
+  double expected = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (std::size_t i = row * columns; i < (row + 1) * columns; ++i)
+      sum += static_cast<double>(of.target[i]) - static_cast<double>(of.output[i]);
+    expected += static_cast<double>(of.scale[row]) * sum * sum;
+    for (std::size_t i = row * columns; i < (row + 1) * columns; ++i)
+      CHECK(gradient[i] == doctest::Approx(-2 * static_cast<double>(of.scale[row]) * sum).epsilon(1e-5));
   }
   CHECK(value == doctest::Approx(expected).epsilon(1e-6));
 }

@@ -25,6 +25,10 @@ class random_program {
       tensor const x = values[static_cast<std::size_t>(draw(static_cast<int>(values.size())))];
       if (tensor const y = apply_one(ops, x, values); y.shape().size() <= 200) values.push_back(y);
     }
+    if (draw(3) == 0) {  // gradients are those of the step that has read the old weight
+      tensor const old = values[inputs.size() + static_cast<std::size_t>(draw(2))];
+      ops.update(old, cos(old) * 0.5F);
+    }
     return values.back();
   }
 
@@ -108,6 +112,7 @@ TEST_CASE("random compositions") {
     check_close(on_floats.output, expected.output);
     for (std::size_t i = 0; i < expected.gradients.size(); ++i)
       check_close(on_floats.gradients[i], expected.gradients[i]);
+    for (std::size_t i = 0; i < expected.weights.size(); ++i) check_close(on_floats.weights[i], expected.weights[i]);
   }
   CHECK(checked > 1500);
 }

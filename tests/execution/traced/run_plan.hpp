@@ -12,7 +12,8 @@
 namespace stagecraft::operations::runs {
 using floats = std::vector<float>;
 
-/// Inputs, weights and the gradient of the output; then the output, and the gradients of inputs and weights.
+/// Inputs, weights and the gradient of the output; then the output, the gradients of inputs and weights, and the
+/// weights as updated.
 struct numbers {
   std::vector<floats> inputs, weights;
   floats output_gradient;
@@ -33,6 +34,8 @@ class float_run {
     run(plan.forward, plan.forward_places, plan.forward_workspace);
     if (auto const* result = memory_[index(plan.traced.outputs[0])]; result != with.output.data())
       std::copy_n(result, with.output.size(), with.output.data());
+    for (auto const& [weight, value] : plan.updates)
+      std::copy_n(memory_[index(value)], size_of(plan, value), with.weights[index(weight)].data());
     run(plan.backward, plan.backward_places, plan.backward_workspace);
     with.gradients.clear();
     for (int const id : plan.traced.gradients) {
@@ -48,16 +51,10 @@ class float_run {
 
   void run(std::vector<int> const& order, std::vector<place> const& places, std::int64_t workspace) {
     auto const& nodes = plan_.traced.list.nodes;
-    std::int64_t largest = 0;
-    for (auto const& node : nodes)
-      largest = std::max(largest, runner::workspace_of(node, node.operand_count == 0 ? node.shape : first(node)));
-    workspace_ = garbage(workspace + largest);
+    workspace_ = garbage(workspace + runner::workspace_of(nodes, plan_.traced.list.operands, order));
     memory_.assign(nodes.size(), nullptr);
     for (std::size_t id = 0; id < nodes.size(); ++id) memory_[id] = address(places[id]);
     runner(nodes, plan_.traced.list.operands, memory_, workspace_.data() + workspace, 1, 2).run(order);
-  }
-  extents const& first(node const& of) const {
-    return plan_.traced.list.node_of(plan_.traced.list.operands[index(of.first_operand)]).shape;
   }
   float* address(place const& where) {
     switch (where.in) {
@@ -91,6 +88,7 @@ inline void reference_run(traced_plan const& plan, numbers& with) {
   with.output = take(plan.traced.outputs[0]);
   with.gradients.clear();
   for (int const id : plan.traced.gradients) with.gradients.push_back(take(id));
+  for (auto const& [weight, value] : plan.updates) with.weights[static_cast<std::size_t>(weight)] = take(value);
 }
 
 }  // namespace stagecraft::operations::runs

@@ -23,7 +23,7 @@ class list_runner {
   using node = operations::node;
   using extents = operations::extents;
 
-  /// `workspace`: floats that no value uses, as `workspace_of` says. `seed` and `stream` are those of the call.
+  /// `workspace`: floats that no value uses, as many as `workspace_of` says. `seed` and `stream` are those of the call.
   list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
               float* workspace, std::uint64_t seed, std::uint64_t stream)
       : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
@@ -38,26 +38,45 @@ class list_runner {
     }
   }
 
-  /// Floats of workspace for one operation.
+  /// Floats of workspace for the operations of a step, one at a time.
+  [[nodiscard]] static constexpr std::int64_t workspace_of(std::span<node const> nodes, std::span<int const> operands,
+                                                           std::span<int const> order) {
+    std::int64_t largest = 0;
+    for (int const id : order) {
+      node const& of = nodes[at(id)];
+      if (of.operand_count == 0) continue;
+      auto const floats = workspace_of(of, nodes[at(operands[at(of.first_operand)])].shape);
+      if (floats > largest) largest = floats;
+    }
+    return largest;
+  }
+
+  /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
+  template <class Plan>
+  [[nodiscard]] static constexpr std::int64_t workspace_of_steps(Plan const& plan) {
+    auto const forward = plan.forward_workspace + workspace_of(plan.nodes, plan.operands, plan.forward),
+               backward = plan.backward_workspace + workspace_of(plan.nodes, plan.operands, plan.backward);
+    return forward > backward ? forward : backward;
+  }
+
+ private:
+  /// `first`: the extents of the first operand.
   [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
-    using namespace operations;
     if (auto const* what = of.what.if_is<operations::product>()) {
       kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
                                          what->transpose_b};
       return shape.workspace();
     }
-    if (of.what.is<pooling_gradient>()) return first.size();  // more than the windows
+    if (of.what.is<operations::pooling_gradient>()) return first.size();  // more than the windows
     return 0;
   }
-
- private:
   [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
   [[nodiscard]] extents const& shape() const { return here().shape; }
   [[nodiscard]] float* y() const { return memory_[at(id_)]; }
   [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
   [[nodiscard]] float* x(int index) const { return memory_[at(read(index))]; }
   [[nodiscard]] extents const& shape_of(int index) const { return nodes_[at(read(index))].shape; }
-  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   static std::int64_t size(extents const& shape) { return shape.size(); }
 
   /// Floats from one place of an axis to the next.

@@ -40,25 +40,8 @@ class traced_layer {
   static constexpr auto const& plan = plan_of_call<Call>::value;
   using runner = list_runner<typename Call::architecture>;
 
-  template <std::size_t Count>
-  static constexpr std::int64_t largest_operation(std::array<int, Count> const& order) {
-    std::int64_t largest = 0;
-    for (int const id : order) {
-      auto const& node = plan.nodes[static_cast<std::size_t>(id)];
-      auto const first = node.operand_count > 0
-                             ? plan.nodes[static_cast<std::size_t>(operations::operand_of(plan, id, 0))].shape
-                             : node.shape;
-      if (auto const floats = runner::workspace_of(node, first); floats > largest) largest = floats;
-    }
-    return largest;
-  }
-
  public:
-  static constexpr long long workspace() {
-    auto const forward = plan.forward_workspace + largest_operation(plan.forward),
-               backward = plan.backward_workspace + largest_operation(plan.backward);
-    return forward > backward ? forward : backward;
-  }
+  static constexpr long long workspace() { return runner::workspace_of_steps(plan); }
 
   static void forward(Call const& call) {
     auto const memory = run(call, plan.forward, plan.forward_places, plan.forward_workspace);

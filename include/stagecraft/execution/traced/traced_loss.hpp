@@ -37,7 +37,7 @@ struct loss_row<Loss, Columns, Arch, Type> {
     alignas(64) std::array<float, kept + 1> kept_values;
     alignas(64) std::array<float, workspace + 1> values;
     alignas(64) std::array<float, 16> loss{}, seed{scale};
-    auto const run = [&](auto const& order, auto const& places) {
+    auto const run = [&](auto const& order, auto const& places, std::int64_t of_values) {
       std::array<float*, plan.nodes.size()> memory{};
       for (std::size_t id = 0; id < memory.size(); ++id) {
         auto const& [in, index, offset] = places[id];
@@ -51,14 +51,14 @@ struct loss_row<Loss, Columns, Arch, Type> {
           default: break;
         }
       }
-      list_runner<Arch>(plan.nodes, plan.operands, memory, values.data() + workspace, 0, 0).run(order);
+      list_runner<Arch>(plan.nodes, plan.operands, memory, values.data() + of_values, 0, 0).run(order);
       return memory;
     };
-    auto const forward = run(plan.forward, plan.forward_places);
+    auto const forward = run(plan.forward, plan.forward_places, plan.forward_workspace);
     float const result = *forward[static_cast<std::size_t>(plan.output)];
     if (gradient == nullptr) return result;
     int const of_prediction = plan.gradients[1];
-    auto const backward = run(plan.backward, plan.backward_places);
+    auto const backward = run(plan.backward, plan.backward_places, plan.backward_workspace);
     for (int i = 0; i < Columns; ++i)
       gradient[i] = of_prediction < 0 ? 0.0F : backward[static_cast<std::size_t>(of_prediction)][i];
     return result;
@@ -68,8 +68,7 @@ struct loss_row<Loss, Columns, Arch, Type> {
   using traced = stagecraft::detail::plan_of_loss<Loss, Columns>;
   static constexpr auto const& plan = traced::value;
   static constexpr auto kept = static_cast<std::size_t>(traced::kept_floats);
-  static constexpr auto workspace = static_cast<std::size_t>(
-      plan.forward_workspace > plan.backward_workspace ? plan.forward_workspace : plan.backward_workspace);
+  static constexpr auto workspace = static_cast<std::size_t>(list_runner<Arch>::workspace_of_steps(plan));
 };
 
 }  // namespace stagecraft::kernels
