@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer that the library does not know: what it computes, in the words of keras.ops. Its shape, its weights, its
-// cost, its gradient and its steps on each machine follow from that; it works like a built-in one, in all kinds of
-// model.
-#include <stagecraft/stagecraft.hpp>
+// A layer, a loss and an optimizer that the library does not know, in the words of keras.ops: shapes, weights, costs,
+// gradients, and the steps on each machine follow from what they say. They work like built-in ones: here on the host,
+// and tile by tile on an emulated IPU.
+#include <stagecraft/ipu.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <string_view>
 
 #include "command_line/command_line.hpp"
 
@@ -21,21 +24,53 @@ struct rms_normalization : sc::layer<rms_normalization> {
   }
 };
 
+/// Cross-entropy of logits that counts the less the surer the model is: Lin et al., "Focal Loss for Dense Object
+/// Detection".
+struct focal_loss : sc::loss<focal_loss> {
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const probability = ops.softmax(output);
+    return ops.sum(-target * square(1 - probability) * log(probability + 1e-7F), -1);
+  }
+};
+
+/// Steps of one length, in the direction of a mean of gradients: Chen et al., "Symbolic Discovery of Optimization
+/// Algorithms".
+struct lion : sc::optimizer<lion> {
+  float learning_rate = 1e-3F;
+  float beta_1 = 0.9F, beta_2 = 0.99F;
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const m = ops.slot("m");
+    ops.update(weight, weight - ops.learning_rate() * sign(m * beta_1 + gradient * (1 - beta_1)));
+    ops.update(m, m * beta_2 + gradient * (1 - beta_2));
+  }
+};
+
 using mlp = sc::sequential<input{28, 28}, flatten{}, rms_normalization{}, dense{128, sc::relu},
                            rms_normalization{}.named("second_normalization"), dense{10}>;
 
-inline constexpr auto training =
-    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F, .nesterov = true},
-                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .metrics = sc::metrics::accuracy{},
-                 .batch_size = 64};
+inline constexpr auto training = sc::training{
+    .optimizer = lion{}, .loss = focal_loss{}, .metrics = sc::metrics::categorical_accuracy{}, .batch_size = 64};
+
+/// The loss takes a number for each output.
+static xt::xtensor<float, 2> one_hot(xt::xtensor<std::int32_t, 1> const& labels) {
+  xt::xtensor<float, 2> result = xt::zeros<float>({labels.size(), std::size_t{10}});
+  for (std::size_t i = 0; i < labels.size(); ++i) result(i, static_cast<std::size_t>(labels(i))) = 1;
+  return result;
+}
 
 int main(int argc, char** argv) {
-  auto const given = read_arguments(argc, argv, "Trains a perceptron with a layer of the user's own.", 3);
+  auto const given = read_arguments(argc, argv, "Trains with a layer, a loss and an optimizer of the user's own.", 3);
   auto const [train, test] = load_data(given);
+  auto const targets = one_hot(train.y), test_targets = one_hot(test.y);
   sc::summary<mlp>();
+
   sc::trainer<mlp, training> model;
-  model.fit(train.x, train.y, {.epochs = given.epochs, .validation_data = test});
+  model.fit(train.x, targets, {.epochs = given.epochs, .validation_data = {test.x, test_targets}});
   auto const weights = model.weight<"second_normalization/scale">();
   std::printf("the first column is scaled by %.4f, the last by %.4f\n", weights(0), weights(127));
+
+  std::printf("\nthe same on an emulated IPU, three steps:\n");
+  sc::trainer<mlp, training, sc::ipu<>> on_ipu;
+  on_ipu.fit(train.x, targets, {.epochs = 1, .steps_per_epoch = 3});
 }

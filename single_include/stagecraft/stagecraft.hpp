@@ -1425,9 +1425,11 @@ namespace stagecraft {
 /// work has come to nothing.
 class first_failure {
  public:
-  /// True if this is the first one. Who waits for the work has to be woken afterwards.
+  /// True if this is the first one. Who waits for the work has to be woken afterwards. `failed` holds when it returns,
+  /// whoever was first.
   bool fail(std::exception_ptr error = nullptr) noexcept {
-    if (claimed_.exchange(true, std::memory_order_acq_rel)) return false;
+    std::scoped_lock const lock(mutex_);
+    if (failed()) return false;
     error_ = std::move(error);
     failed_.store(true, std::memory_order_seq_cst);
     return true;
@@ -1441,13 +1443,12 @@ class first_failure {
 
   /// Makes it new, while no other thread uses it; gives what was kept.
   std::exception_ptr clear() noexcept {
-    claimed_.store(false, std::memory_order_relaxed);
     failed_.store(false, std::memory_order_relaxed);
     return std::exchange(error_, nullptr);
   }
 
  private:
-  std::atomic<bool> claimed_ = false;
+  std::mutex mutex_;  // of those who fail
   std::atomic<bool> failed_ = false;
   std::exception_ptr error_;
 };
@@ -5991,8 +5992,14 @@ enum class function : unsigned char {
   less_equal,
   equal,
   // of three
-  select,  ///< the second where the first is not 0, else the third
+  select,                 ///< the second where the first is not 0, else the third
+  multiply_add,           ///< a b + c, rounded once; so are the two below
+  multiply_subtract,      ///< a b - c
+  negative_multiply_add,  ///< c - a b
 };
+
+/// How many there are.
+inline constexpr int function_count = static_cast<int>(function::negative_multiply_add) + 1;
 
 [[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
 
@@ -6010,10 +6017,34 @@ enum class function : unsigned char {
 
 /// As the profile and errors name it, in Keras's words.
 [[nodiscard]] constexpr std::string_view name(function f) noexcept {
-  constexpr std::string_view names[]{"identity", "negative",   "abs",      "sign",   "floor", "exp",     "log",
-                                     "sqrt",     "rsqrt",      "sin",      "cos",    "tanh",  "sigmoid", "erf",
-                                     "add",      "subtract",   "multiply", "divide", "power", "maximum", "minimum",
-                                     "less",     "less_equal", "equal",    "where"};
+  constexpr std::string_view names[]{"identity",
+                                     "negative",
+                                     "abs",
+                                     "sign",
+                                     "floor",
+                                     "exp",
+                                     "log",
+                                     "sqrt",
+                                     "rsqrt",
+                                     "sin",
+                                     "cos",
+                                     "tanh",
+                                     "sigmoid",
+                                     "erf",
+                                     "add",
+                                     "subtract",
+                                     "multiply",
+                                     "divide",
+                                     "power",
+                                     "maximum",
+                                     "minimum",
+                                     "less",
+                                     "less_equal",
+                                     "equal",
+                                     "where",
+                                     "multiply_add",
+                                     "multiply_subtract",
+                                     "negative_multiply_add"};
   return names[static_cast<int>(f)];
 }
 
@@ -6487,6 +6518,14 @@ constexpr tensor stop_gradient(tensor a) {
 
 }  // namespace stagecraft::operations
 
+namespace stagecraft {
+
+// Layers have these names, too, and `using namespace stagecraft::layers` hides the functions from unqualified calls.
+using operations::maximum;
+using operations::minimum;
+
+}  // namespace stagecraft
+
 // ---- stagecraft/operations/tracer.hpp
 // What a layer's `call` is given beside its tensors: weights, and the operations that need more than operands. Level 1.
 
@@ -6934,12 +6973,12 @@ struct flop_count {
 
 }  // namespace detail
 
-/// Multiplications, additions and functions of the operations [first, end) of a list or a frozen trace: one for each
-/// place of a map, two for each term of a product. What stands in a loop counts once for each trip.
-template <class List>
-[[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
+/// Multiplications, additions and functions of operations of a list or a frozen plan, `ids` in their order: one for
+/// each place of a map, two for each term of a product. What stands in a loop counts once for each trip.
+template <class List, class Ids>
+[[nodiscard]] constexpr long long flops(List const& list, Ids const& ids) {
   long long total = 0, trips = 1;
-  for (int id = first; id < end; ++id) {
+  for (int const id : ids) {
     operation const& what = list.nodes[static_cast<std::size_t>(id)].what;
     if (auto const* begins = what.if_is<loop>()) trips *= begins->trips;
     total += trips * what.visit(detail::flop_count<List>{list, id});
@@ -6948,6 +6987,14 @@ template <class List>
     trips /= begin.what.as<loop>().trips;
   }
   return total;
+}
+/// Of the operations [first, end).
+template <class List>
+[[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
+  std::vector<int> ids;
+  ids.reserve(static_cast<std::size_t>(end - first));
+  for (int id = first; id < end; ++id) ids.push_back(id);
+  return flops(list, ids);
 }
 
 }  // namespace stagecraft::operations
@@ -7108,8 +7155,12 @@ class differentiation {
       case function::maximum: return choose(a, b, b <= a, dy);
       case function::minimum: return choose(a, b, a <= b, dy);
       case function::select: return choose(b, operand(id, 2), a, dy);
-      default: return;
+      default: break;
     }
+    if (tensor const c = operand(id, 2); wanted(c)) add(c.id, apply == function::multiply_subtract ? -dy : dy);
+    tensor const of_product = apply == function::negative_multiply_add ? -dy : dy;
+    if (of_a) add(a.id, of_product * b);
+    if (of_b) add(b.id, of_product * a);
   }
   /// The result is a where `condition` holds, else b.
   constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
@@ -12967,7 +13018,7 @@ struct frozen_plan {
   std::array<weight_update, Sizes.updates> updates;
   std::array<int, Sizes.gradients> gradients;
   int output;
-  std::int64_t forward_workspace, backward_workspace;
+  std::int64_t kept_floats, forward_workspace, backward_workspace;
 
   constexpr explicit frozen_plan(traced_plan const& from)
       : nodes(detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
@@ -12979,8 +13030,34 @@ struct frozen_plan {
         updates(detail::array_of<Sizes.updates>(from.updates)),
         gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
         output(from.traced.outputs[0]),
+        kept_floats(from.kept_floats),
         forward_workspace(from.forward_workspace),
         backward_workspace(from.backward_workspace) {}
+};
+
+/// The same without its lengths in its type.
+struct plan_view {
+  std::span<node const> nodes;
+  std::span<int const> operands;
+  std::span<int const> forward, backward;
+  std::span<place const> forward_places, backward_places;
+  std::span<int const> gradients;
+  int output = 0;
+  std::int64_t kept_floats = 0, forward_workspace = 0, backward_workspace = 0;
+
+  template <plan_sizes Sizes>
+  constexpr explicit(false) plan_view(frozen_plan<Sizes> const& of)
+      : nodes(of.nodes),
+        operands(of.operands),
+        forward(of.forward),
+        backward(of.backward),
+        forward_places(of.forward_places),
+        backward_places(of.backward_places),
+        gradients(of.gradients),
+        output(of.output),
+        kept_floats(of.kept_floats),
+        forward_workspace(of.forward_workspace),
+        backward_workspace(of.backward_workspace) {}
 };
 
 namespace detail {
@@ -13326,14 +13403,14 @@ namespace stagecraft {
 ///       float q = 0.5F;
 ///       constexpr auto call(auto target, auto output) const {
 ///         auto const error = target - output;
-///         return maximum(error * q, error * (q - 1));
+///         return sc::maximum(error * q, error * (q - 1));
 ///       }
 ///     };
 ///
 /// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is the loss of a row.
 /// What needs sums of a row is `call(auto& ops, auto target, auto output)`, which may give one column. Options are
-/// public members, so that a loss can stand in `sc::training`. It runs on the host (E2062 on emulated IPUs). Errors:
-/// E1070 for tensors that do not fit. Definition: Keras API, losses, "Creating custom losses".
+/// public members, so that a loss can stand in `sc::training`. Errors: E1070 for tensors that do not fit. Definition:
+/// Keras API, losses, "Creating custom losses".
 template <class Derived>
 struct loss {
   static constexpr std::string_view name = "loss";
@@ -15970,10 +16047,299 @@ struct top_k_categorical_accuracy {
 // All metrics.
 // Keras counterpart: tf.keras.metrics. Level 2 of the house.
 
+// ---- stagecraft/operations/formula.hpp
+// What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
+// Level 1.
+
+namespace stagecraft::operations {
+
+/// Where a number of a formula comes from.
+enum class formula_source : unsigned char {
+  place,       ///< given, another one at each place
+  everywhere,  ///< given, one for all places
+  constant,
+  function  ///< of numbers before it
+};
+
+/// A number of a formula.
+struct formula_step {
+  formula_source from = formula_source::constant;
+  function apply = function::identity;
+  bool is_uniform = true;  ///< the same at all places
+  int operands[3]{};       ///< numbers before it
+  int index = 0;           ///< of what is given
+  float value = 0;         ///< of a constant
+};
+
+/// A formula while the compiler writes it down; `formula_of` gives what is kept of it.
+///
+/// It is traced as a list of maps of numbers: an `input` is given at each place, a `weight` once for all of them. Only
+/// what results need stays, and a product that is used once, by a sum or difference, becomes one step with it, which
+/// rounds once: so that all compilers and machines compute the same.
+class formula {
+ public:
+  std::vector<formula_step> steps;
+  std::vector<int> results;
+  diagnostic problem;
+
+  constexpr formula(operation_list const& list, std::vector<int> const& wanted) : problem(list.problem) {
+    std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    for (int const id : wanted) ++uses[at(id)];
+    for (int id = list.size(); id-- > 0;)
+      if (uses[at(id)] > 0)
+        for (int i = 0; i < list.node_of(id).operand_count; ++i) ++uses[at(list.operand(id, i))];
+
+    std::vector<char> is_uniform(list.nodes.size(), 0);
+    for (int id = 0; id < list.size(); ++id) {
+      bool same = !list.node_of(id).what.is<input>();
+      for (int i = 0; i < list.node_of(id).operand_count; ++i) same = same && is_uniform[at(list.operand(id, i))];
+      is_uniform[at(id)] = same;
+    }
+    // The operand of a sum or difference that is computed together with it, or -1.
+    std::vector<char> is_part(list.nodes.size(), 0);
+    std::vector<int> product_of(list.nodes.size(), -1);
+    for (int id = 0; id < list.size(); ++id) {
+      auto const* what = list.node_of(id).what.if_is<map>();
+      if (uses[at(id)] == 0 || is_uniform[at(id)] || what == nullptr ||
+          (what->apply != function::add && what->apply != function::subtract))
+        continue;
+      for (int const side : {1, 0}) {
+        int const operand = list.operand(id, side);
+        auto const* product = list.node_of(operand).what.if_is<map>();
+        if (product == nullptr || product->apply != function::multiply || uses[at(operand)] != 1 ||
+            is_uniform[at(operand)])
+          continue;
+        product_of[at(id)] = side;
+        is_part[at(operand)] = 1;
+        break;
+      }
+    }
+    for (int id = 0; id < list.size(); ++id) {
+      if (uses[at(id)] == 0 || is_part[at(id)]) continue;
+      formula_step step{.is_uniform = is_uniform[at(id)] != 0};
+      node const& here = list.node_of(id);
+      if (auto const* given = here.what.if_is<input>()) {
+        step.from = formula_source::place;
+        step.index = given->index;
+      } else if (auto const* same = here.what.if_is<weight>()) {
+        step.from = formula_source::everywhere;
+        step.index = same->index;
+      } else if (auto const* value = here.what.if_is<constant>()) {
+        step.value = value->value;
+      } else {
+        step.from = formula_source::function;
+        step.apply = here.what.as<map>().apply;
+        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[at(list.operand(id, i))];
+        if (int const side = product_of[at(id)]; side >= 0) {
+          int const product = list.operand(id, side), other = list.operand(id, 1 - side);
+          step.apply = step.apply == function::add ? function::multiply_add
+                       : side == 1                 ? function::negative_multiply_add
+                                                   : function::multiply_subtract;
+          step.operands[0] = numbers[at(list.operand(product, 0))];
+          step.operands[1] = numbers[at(list.operand(product, 1))];
+          step.operands[2] = numbers[at(other)];
+        }
+      }
+      numbers[at(id)] = static_cast<int>(steps.size());
+      steps.push_back(step);
+    }
+    for (int const id : wanted) results.push_back(numbers[at(id)]);
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+};
+
+/// A formula as a constant of the program.
+template <std::size_t Steps, std::size_t Results>
+struct frozen_formula {
+  std::array<formula_step, Steps> steps{};
+  std::array<int, Results> results{};
+
+  constexpr explicit frozen_formula(formula const& from) {
+    for (std::size_t i = 0; i < Steps; ++i) steps[i] = from.steps[i];
+    for (std::size_t i = 0; i < Results; ++i) results[i] = from.results[i];
+  }
+};
+
+/// The same without its lengths in its type.
+struct formula_view {
+  static constexpr std::size_t most_steps = 64;
+
+  std::span<formula_step const> steps;
+  std::span<int const> results;
+};
+
+namespace detail {
+
+template <class Make>
+inline constexpr std::pair<std::size_t, std::size_t> sizes_of_formula = [] {
+  formula const made = Make{}();
+  return std::pair(made.steps.size(), made.results.size());
+}();
+
+}  // namespace detail
+
+/// Freezes a formula: `Make{}()` gives it in constant evaluation, and is called twice.
+template <class Make>
+inline constexpr auto formula_of =
+    frozen_formula<detail::sizes_of_formula<Make>.first, detail::sizes_of_formula<Make>.second>(Make{}());
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/optimizers/optimizer.hpp
+// What makes a struct an optimizer: its step, in operations on one weight. Keras counterpart:
+// tf.keras.optimizers.Optimizer and its `_resource_apply_dense`. Level 2.
+
+namespace stagecraft {
+
+/// What an optimizer's `update` is given beside the weight and its gradient. Each number stands for one weight; numbers
+/// that are the same for all weights (the learning rate, the step, constants, and what is computed of these) are
+/// computed once per update, in double.
+class update_tracer {
+ public:
+  using tensor = operations::tensor;
+
+  constexpr update_tracer(operations::operation_list& list, int* slots) : list_(&list), slots_(slots) {}
+
+  /// A number that is kept with each weight from update to update, and begins with 0: Keras's `add_slot`. `name` is for
+  /// readers; slots are told apart by the order of the calls.
+  constexpr tensor slot([[maybe_unused]] std::string_view name) {
+    return {list_, list_->append(operations::input{first_slot + (*slots_)++}, {}, {})};
+  }
+  /// The trainer's learning rate, which begins with the optimizer's.
+  constexpr tensor learning_rate() { return {list_, list_->append(operations::weight{0}, {}, {})}; }
+  /// The number of this update, from 1 on: Keras's `iterations` + 1.
+  constexpr tensor step() { return {list_, list_->append(operations::weight{1}, {}, {})}; }
+
+  /// The weight or a slot has this value when the update has ended; until then all reads give the old one. E4089 for
+  /// anything else.
+  constexpr void update(tensor variable, tensor value) {
+    auto const* given = variable.node().what.if_is<operations::input>();
+    if (given == nullptr || given->index == gradient)
+      list_->problem.report(4089, "the training's optimizer updates something that is neither the weight nor a slot");
+    else
+      new_values.push_back({given->index, value.id});
+  }
+
+  /// What is given at each place, as `input`s of a formula: the weight, its gradient, and the slots from here on.
+  static constexpr int weight = 0, gradient = 1, first_slot = 2;
+  struct new_value {
+    int variable, value;
+  };
+  std::vector<new_value> new_values;
+
+ private:
+  operations::operation_list* list_;
+  int* slots_;
+};
+
+/// An optimizer has a learning rate, and says what becomes of a weight:
+///
+///     struct lion : sc::optimizer<lion> {
+///       float learning_rate = 1e-4F, beta_1 = 0.9F, beta_2 = 0.99F;
+///       constexpr void update(auto& ops, auto weight, auto gradient) const {
+///         auto const m = ops.slot("m");
+///         ops.update(weight, weight - ops.learning_rate() * sign(m * beta_1 + gradient * (1 - beta_1)));
+///         ops.update(m, m * beta_2 + gradient * (1 - beta_2));
+///       }
+///     };
+///
+/// Operators and functions are those of a layer's `call`, on single numbers. The host's step in registers, the state on
+/// the devices, the vertices on tiles and their cycles follow.
+template <class O>
+concept Optimizer = requires(O const& optimizer, update_tracer& ops, operations::tensor x) {
+  { optimizer.learning_rate } -> std::convertible_to<float>;
+  optimizer.update(ops, x, x);
+};
+
+/// A base for optimizers of your own: a name for reports. An optimizer needs it for nothing else.
+template <class Derived>
+struct optimizer {
+  static constexpr std::string_view name = "optimizer";
+
+  friend constexpr bool operator==(optimizer const&, optimizer const&) = default;
+};
+
+namespace detail {
+
+/// The step of an optimizer: results are the weight, then its slots.
+template <auto Optimizer>
+struct optimizer_step {
+  struct traced {
+    operations::operation_list list;
+    std::vector<int> results;
+    int slots = 0;
+
+    constexpr traced() {
+      operations::tensor const weight{&list, list.append(operations::input{update_tracer::weight}, {}, {})};
+      operations::tensor const gradient{&list, list.append(operations::input{update_tracer::gradient}, {}, {})};
+      update_tracer ops(list, &slots);
+      Optimizer.update(ops, weight, gradient);
+      for (int variable = update_tracer::weight; variable < update_tracer::first_slot + slots; ++variable)
+        if (variable != update_tracer::gradient) results.push_back(value_of(ops, variable));
+    }
+
+   private:
+    /// The last value that it gets; what is not updated keeps its own.
+    constexpr int value_of(update_tracer const& ops, int variable) {
+      int value = -1;
+      for (auto const& [updated, id] : ops.new_values)
+        if (updated == variable) value = id;
+      return value >= 0 ? value : list.append(operations::input{variable}, {}, {});
+    }
+  };
+  constexpr operations::formula operator()() const {
+    traced const update;
+    return {update.list, update.results};
+  }
+};
+
+/// E4089: what is wrong with an optimizer's step.
+template <auto Optimizer>
+inline constexpr diagnostic optimizer_problem = [] {
+  auto const step = optimizer_step<Optimizer>{}();
+  diagnostic problem = step.problem;
+  if (auto const count = step.steps.size(); count > operations::formula_view::most_steps)
+    problem.report(4089, "the training's optimizer takes ", static_cast<int>(count), " operations; there are at most ",
+                   static_cast<int>(operations::formula_view::most_steps));
+  return problem;
+}();
+
+/// Numbers that an optimizer keeps with each weight.
+template <auto Optimizer>
+inline constexpr int slots_of = typename optimizer_step<Optimizer>::traced{}.slots;
+
+/// An optimizer's step as a formula: given at each place are the weight, its gradient and its slots; everywhere the
+/// learning rate and the number of the update. Results are the weight and its slots.
+template <auto Optimizer>
+inline constexpr auto const& formula_of_optimizer = operations::formula_of<optimizer_step<Optimizer>>;
+template <auto Optimizer>
+inline constexpr operations::formula_view view_of_optimizer{formula_of_optimizer<Optimizer>.steps,
+                                                            formula_of_optimizer<Optimizer>.results};
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/optimizers/decay.hpp
+// The learning rate that falls with each weight update. Keras counterpart: the argument `decay` of the optimizers of
+// Keras 2.6. Level 2.
+
+namespace stagecraft::optimizers {
+
+/// What is left of the learning rate in an update: learning_rate / (1 + decay (step - 1)).
+/// Definition: OptimizerV2._decayed_lr.
+[[nodiscard]] constexpr auto decayed_rate(auto& ops, float decay) {
+  auto const rate = ops.learning_rate();
+  return decay == 0 ? rate : rate / ((ops.step() - 1) * decay + 1);
+}
+
+}  // namespace stagecraft::optimizers
+
 // ---- stagecraft/optimizers/adam.hpp
 // Adaptive moment estimation.
-// Keras counterpart: tf.keras.optimizers.legacy.Adam (the optimizer of Keras 2.6). Level 2 of the house: options only,
-// the loops are in kernels/update.hpp.
+// Keras counterpart: tf.keras.optimizers.legacy.Adam (the optimizer of Keras 2.6). Level 2.
 
 namespace stagecraft::optimizers {
 
@@ -15997,8 +16363,22 @@ struct adam {
 
   static constexpr std::string_view name = "adam";
 
-  /// State values per weight, in this order: m, v, largest v (only if amsgrad).
-  [[nodiscard]] constexpr int slots() const { return amsgrad ? 3 : 2; }
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const m = ops.slot("m"), v = ops.slot("v");
+    auto const m_now = m * beta_1 + gradient * (1 - beta_1);
+    auto const v_now = v * beta_2 + square(gradient) * (1 - beta_2);
+    ops.update(m, m_now);
+    ops.update(v, v_now);
+    auto largest = v_now;
+    if (amsgrad) {
+      auto const vhat = ops.slot("vhat");
+      largest = maximum(vhat, v_now);
+      ops.update(vhat, largest);
+    }
+    auto const step = ops.step();
+    auto const rate = decayed_rate(ops, decay) * sqrt(1 - pow(beta_2, step)) / (1 - pow(beta_1, step));
+    ops.update(weight, weight - rate * (m_now / (sqrt(largest) + epsilon)));
+  }
 
   friend constexpr bool operator==(adam const&, adam const&) = default;
 };
@@ -16007,8 +16387,7 @@ struct adam {
 
 // ---- stagecraft/optimizers/rmsprop.hpp
 // Gradient descent divided by a moving root mean square of the gradient.
-// Keras counterpart: tf.keras.optimizers.legacy.RMSprop (the optimizer of Keras 2.6). Level 2 of the house: options
-// only, the loops are in kernels/update.hpp.
+// Keras counterpart: tf.keras.optimizers.legacy.RMSprop (the optimizer of Keras 2.6). Level 2.
 
 namespace stagecraft::optimizers {
 
@@ -16033,9 +16412,27 @@ struct rmsprop {
 
   static constexpr std::string_view name = "rmsprop";
 
-  /// State values per weight, in this order: mean square, momentum (only if it is not 0), mean gradient (only if
-  /// centered).
-  [[nodiscard]] constexpr int slots() const { return 1 + (momentum != 0 ? 1 : 0) + (centered ? 1 : 0); }
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const rate = decayed_rate(ops, decay);
+    auto const mean_square = ops.slot("rms");
+    auto square_now = mean_square * rho + square(gradient) * (1 - rho);
+    ops.update(mean_square, square_now);
+    auto const movement = momentum != 0 ? ops.slot("momentum") : weight;
+    if (centered) {
+      auto const mean = ops.slot("mg");
+      auto const mean_now = mean * rho + gradient * (1 - rho);
+      ops.update(mean, mean_now);
+      // The variance; rounding may leave it a little below 0, where Keras would go on with NaN.
+      square_now = maximum(square_now - mean_now * mean_now, 0.0F);
+    }
+    if (momentum == 0) {
+      ops.update(weight, weight - rate * (gradient / (sqrt(square_now) + epsilon)));
+      return;
+    }
+    auto const next = movement * momentum + rate * (gradient * rsqrt(square_now + epsilon));
+    ops.update(movement, next);
+    ops.update(weight, weight - next);
+  }
 
   friend constexpr bool operator==(rmsprop const&, rmsprop const&) = default;
 };
@@ -16044,8 +16441,7 @@ struct rmsprop {
 
 // ---- stagecraft/optimizers/sgd.hpp
 // Gradient descent with optional (Nesterov) momentum.
-// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6). Level 2 of the house: options only,
-// the loops are in kernels/update.hpp.
+// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6). Level 2.
 
 namespace stagecraft::optimizers {
 
@@ -16064,8 +16460,17 @@ struct sgd {
 
   static constexpr std::string_view name = "sgd";
 
-  /// State values per weight, in this order: momentum (only if it is not 0).
-  [[nodiscard]] constexpr int slots() const { return momentum != 0 ? 1 : 0; }
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const rate = decayed_rate(ops, decay);
+    if (momentum == 0) {
+      ops.update(weight, weight - rate * gradient);
+      return;
+    }
+    auto const movement = ops.slot("momentum");
+    auto const next = movement * momentum - rate * gradient;
+    ops.update(movement, next);
+    ops.update(weight, nesterov ? weight + next * momentum - rate * gradient : weight + next);
+  }
 
   friend constexpr bool operator==(sgd const&, sgd const&) = default;
 };
@@ -16210,7 +16615,7 @@ struct training {
 
 namespace detail {
 
-/// E4081, E4082: a text or a number as loss or optimizer.
+/// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
 template <class Loss, class Optimizer>
 inline constexpr diagnostic training_parts_problem = [] {
   diagnostic problem;
@@ -16220,6 +16625,10 @@ inline constexpr diagnostic training_parts_problem = [] {
   if (!std::is_class_v<Optimizer>)
     problem.report(4082, "the training's optimizer is ", std::is_pointer_v<Optimizer> ? "a text" : "a number",
                    "; optimizers are values of a class, such as sc::optimizers::adam{}");
+  else if (!stagecraft::Optimizer<Optimizer>)
+    problem.report(4082, "the training's optimizer '", type_name<Optimizer>(),
+                   "' does not say what it does; give it `float learning_rate` and `constexpr void update(auto& ops, "
+                   "auto weight, auto gradient) const`");
   return problem;
 }();
 
@@ -16227,7 +16636,7 @@ inline constexpr diagnostic training_parts_problem = [] {
 
 /// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
-  requires(!std::is_class_v<Loss> || !std::is_class_v<Optimizer>)
+  requires(!std::is_class_v<Loss> || !stagecraft::Optimizer<Optimizer>)
 struct training<Loss, Optimizer> {
   static_assert(detail::report<detail::training_parts_problem<Loss, Optimizer>>());
   static constexpr bool is_refused = true;
@@ -16482,6 +16891,142 @@ struct broadcast_maximum {
 
 }  // namespace stagecraft::kernels
 
+// ---- stagecraft/kernels/operations/function.hpp
+// Functions of one, two or three numbers, on batches of them. Level 4.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// A function of the C library, lane by lane.
+template <class Arch, class F>
+[[nodiscard]] inline batch<Arch> each_lane(batch<Arch> const& a, batch<Arch> const& b, F const& f) {
+  alignas(64) float x[lanes<Arch>], y[lanes<Arch>];
+  a.store_aligned(x);
+  b.store_aligned(y);
+  for (int lane = 0; lane < lanes<Arch>; ++lane) x[lane] = f(x[lane], y[lane]);
+  return batch<Arch>::load_aligned(x);
+}
+/// 1 or 0.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> indicator(batch_mask<Arch> const& condition) {
+  return xsimd::select(condition, batch<Arch>(1.0F), batch<Arch>(0.0F));
+}
+
+}  // namespace detail
+
+/// f(a, b, c) in each lane; operands that f does not have are not read.
+template <operations::function F, class Arch>
+[[nodiscard]] inline batch<Arch> function_value(batch<Arch> const& a, [[maybe_unused]] batch<Arch> const& b,
+                                                [[maybe_unused]] batch<Arch> const& c) {
+  using enum operations::function;
+  using value = batch<Arch>;
+  if constexpr (F == identity)
+    return a;
+  else if constexpr (F == negative)
+    return -a;
+  else if constexpr (F == absolute)
+    return xsimd::abs(a);
+  else if constexpr (F == sign)
+    return detail::indicator<Arch>(a > value(0.0F)) - detail::indicator<Arch>(a < value(0.0F));
+  else if constexpr (F == floor)
+    return xsimd::floor(a);
+  else if constexpr (F == exp)
+    return kernels::exp<Arch>(a);
+  else if constexpr (F == log)
+    return kernels::log<Arch>(a);
+  else if constexpr (F == sqrt)
+    return xsimd::sqrt(a);
+  else if constexpr (F == rsqrt)
+    return value(1.0F) / xsimd::sqrt(a);
+  else if constexpr (F == sin)
+    return detail::each_lane<Arch>(a, a, [](float x, float) { return std::sin(x); });
+  else if constexpr (F == cos)
+    return detail::each_lane<Arch>(a, a, [](float x, float) { return std::cos(x); });
+  else if constexpr (F == tanh)
+    return kernels::tanh<Arch>(a);
+  else if constexpr (F == sigmoid)
+    return kernels::sigmoid<Arch>(a);
+  else if constexpr (F == erf)
+    return kernels::erf<Arch>(a);
+  else if constexpr (F == add)
+    return a + b;
+  else if constexpr (F == subtract)
+    return a - b;
+  else if constexpr (F == multiply)
+    return a * b;
+  else if constexpr (F == divide)
+    return a / b;
+  else if constexpr (F == power)
+    return detail::each_lane<Arch>(a, b, [](float x, float y) { return std::pow(x, y); });
+  else if constexpr (F == maximum)
+    return at_least(a, b);
+  else if constexpr (F == minimum)
+    return at_most(a, b);
+  else if constexpr (F == less)
+    return detail::indicator<Arch>(a < b);
+  else if constexpr (F == less_equal)
+    return detail::indicator<Arch>(a <= b);
+  else if constexpr (F == equal)
+    return detail::indicator<Arch>(a == b);
+  else if constexpr (F == select)
+    return xsimd::select(a != value(0.0F), b, c);
+  else if constexpr (F == multiply_add)
+    return fused_multiply_add(a, b, c);
+  else if constexpr (F == multiply_subtract)
+    return fused_multiply_add(a, b, -c);
+  else
+    return fused_negative_multiply_add(a, b, c);
+}
+
+/// The same in double, whatever the function is.
+[[nodiscard]] inline double function_value(operations::function f, double a, double b, double c) {
+  using enum operations::function;
+  switch (f) {
+    case identity: return a;
+    case negative: return -a;
+    case absolute: return std::fabs(a);
+    case sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
+    case floor: return std::floor(a);
+    case exp: return std::exp(a);
+    case log: return std::log(a);
+    case sqrt: return std::sqrt(a);
+    case rsqrt: return 1 / std::sqrt(a);
+    case sin: return std::sin(a);
+    case cos: return std::cos(a);
+    case tanh: return std::tanh(a);
+    case sigmoid: return 1 / (1 + std::exp(-a));
+    case erf: return std::erf(a);
+    case add: return a + b;
+    case subtract: return a - b;
+    case multiply: return a * b;
+    case divide: return a / b;
+    case power: return std::pow(a, b);
+    case maximum: return a > b ? a : b;
+    case minimum: return a < b ? a : b;
+    case less: return a < b ? 1 : 0;
+    case less_equal: return a <= b ? 1 : 0;
+    case equal: return a == b ? 1 : 0;
+    case select: return a != 0 ? b : c;
+    case multiply_add: return a * b + c;
+    case multiply_subtract: return a * b - c;
+    case negative_multiply_add: return c - a * b;
+  }
+  return 0;
+}
+
+/// each(f) with the function as a constant: a std::integral_constant.
+template <class Each>
+inline void with_function(operations::function apply, Each const& each) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    static_cast<void>(((static_cast<std::size_t>(apply) == I &&
+                        (each(std::integral_constant<operations::function, operations::function{I}>{}), true)) ||
+                       ...));
+  }(std::make_index_sequence<operations::function_count>{});
+}
+
+}  // namespace stagecraft::kernels
+
 // ---- stagecraft/kernels/operations/strided.hpp
 // Walks through several arrays of up to eight axes at once, row by row, where each array has strides of its own.
 // Level 4.
@@ -16581,16 +17126,6 @@ inline void map_rows(strided_axes<4, Arch> const& axes, float* y, std::array<flo
   });
 }
 
-/// A function of the C library, lane by lane.
-template <class Arch, class F>
-[[nodiscard]] inline batch<Arch> each_lane(batch<Arch> const& a, batch<Arch> const& b, F const& f) {
-  alignas(64) float x[lanes<Arch>], y[lanes<Arch>];
-  a.store_aligned(x);
-  b.store_aligned(y);
-  for (int lane = 0; lane < lanes<Arch>; ++lane) x[lane] = f(x[lane], y[lane]);
-  return batch<Arch>::load_aligned(x);
-}
-
 }  // namespace detail
 
 /// y = apply(x...) at each place. Array 0 of `axes` is y, the others are the operands; those that the function does not
@@ -16598,53 +17133,13 @@ template <class Arch, class F>
 template <class Arch = default_architecture>
 inline void map_function(operations::function apply, strided_axes<4, Arch> const& axes, float* y,
                          std::array<float const*, 3> const& x) {
-  using operations::function;
-  using value = batch<Arch>;
-  auto const rows = [&](auto const& f) { detail::map_rows<Arch>(axes, y, x, f); };
-  auto const indicator = [](auto const& condition) { return xsimd::select(condition, value(1.0F), value(0.0F)); };
-  switch (apply) {
-    case function::identity: return rows([](auto const& in) { return in(0); });
-    case function::negative: return rows([](auto const& in) { return -in(0); });
-    case function::absolute: return rows([](auto const& in) { return xsimd::abs(in(0)); });
-    case function::sign:
-      return rows([&](auto const& in) {
-        value const a = in(0), zero(0.0F);
-        return indicator(a > zero) - indicator(a < zero);
-      });
-    case function::floor: return rows([](auto const& in) { return xsimd::floor(in(0)); });
-    case function::exp: return rows([](auto const& in) { return exp<Arch>(in(0)); });
-    case function::log: return rows([](auto const& in) { return log<Arch>(in(0)); });
-    case function::sqrt: return rows([](auto const& in) { return xsimd::sqrt(in(0)); });
-    case function::rsqrt: return rows([](auto const& in) { return value(1.0F) / xsimd::sqrt(in(0)); });
-    case function::sin:
-      return rows([](auto const& in) {
-        value const a = in(0);
-        return detail::each_lane<Arch>(a, a, [](float x0, float) { return std::sin(x0); });
-      });
-    case function::cos:
-      return rows([](auto const& in) {
-        value const a = in(0);
-        return detail::each_lane<Arch>(a, a, [](float x0, float) { return std::cos(x0); });
-      });
-    case function::tanh: return rows([](auto const& in) { return tanh<Arch>(in(0)); });
-    case function::sigmoid: return rows([](auto const& in) { return sigmoid<Arch>(in(0)); });
-    case function::erf: return rows([](auto const& in) { return erf<Arch>(in(0)); });
-    case function::add: return rows([](auto const& in) { return in(0) + in(1); });
-    case function::subtract: return rows([](auto const& in) { return in(0) - in(1); });
-    case function::multiply: return rows([](auto const& in) { return in(0) * in(1); });
-    case function::divide: return rows([](auto const& in) { return in(0) / in(1); });
-    case function::power:
-      return rows([](auto const& in) {
-        return detail::each_lane<Arch>(in(0), in(1), [](float x0, float x1) { return std::pow(x0, x1); });
-      });
-    case function::maximum: return rows([](auto const& in) { return at_least(in(0), in(1)); });
-    case function::minimum: return rows([](auto const& in) { return at_most(in(0), in(1)); });
-    case function::less: return rows([&](auto const& in) { return indicator(in(0) < in(1)); });
-    case function::less_equal: return rows([&](auto const& in) { return indicator(in(0) <= in(1)); });
-    case function::equal: return rows([&](auto const& in) { return indicator(in(0) == in(1)); });
-    case function::select:
-      return rows([](auto const& in) { return xsimd::select(in(0) != value(0.0F), in(1), in(2)); });
-  }
+  with_function(apply, [&]<operations::function F>(std::integral_constant<operations::function, F>) {
+    constexpr int count = operations::arity(F);
+    detail::map_rows<Arch>(axes, y, x, [](auto const& in) {
+      batch<Arch> const a = in(0);
+      return function_value<F, Arch>(a, count > 1 ? in(1) : a, count > 2 ? in(2) : a);
+    });
+  });
 }
 
 }  // namespace stagecraft::kernels
@@ -17367,12 +17862,12 @@ class list_runner {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/execution/traced/traced_loss.hpp
-// How a loss that is written as a `call` is computed, row by row. Level 5.
+// ---- stagecraft/losses/loss_plan.hpp
+// A loss that is written as a `call`, as operations on one row. Level 2.
 
 namespace stagecraft::detail {
 
-/// The plan of a row of a loss.
+/// Inputs are the row's targets and outputs; wanted is the gradient of the latter.
 template <auto Loss, int Columns>
 class plan_of_loss {
   struct make {
@@ -17382,13 +17877,79 @@ class plan_of_loss {
       return operations::traced_plan(std::move(traced), true, wanted);
     }
   };
+  static constexpr auto frozen = operations::freeze_plan(make{});
 
  public:
-  static constexpr auto value = operations::freeze_plan(make{});
-  static constexpr std::int64_t kept_floats = make{}().kept_floats;
+  static constexpr operations::plan_view value = frozen;
 };
 
 }  // namespace stagecraft::detail
+
+// ---- stagecraft/execution/traced/traced_loss.hpp
+// How a loss that is written as a `call` is computed, row by row. Level 5.
+
+namespace stagecraft {
+
+/// Carries out the plan of a row of a loss (plan_of_loss), on memory of the caller's.
+template <class Arch = kernels::default_architecture>
+class traced_loss_row {
+ public:
+  using plan_view = operations::plan_view;
+
+  /// Floats of memory for a plan, begins of cache lines included.
+  [[nodiscard]] static constexpr std::int64_t floats(plan_view const& plan) {
+    return plan.kept_floats + list_runner<Arch>::workspace_of_steps(plan) + static_cast<std::int64_t>(2 * line);
+  }
+  /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation.
+  traced_loss_row(plan_view const& plan, float* memory, std::span<float*> addresses)
+      : plan_(plan),
+        loss_(memory),
+        kept_(memory + 2 * line),
+        workspace_(kept_ + plan.kept_floats),
+        addresses_(addresses) {}
+
+  /// The loss of the row, and scale times its gradient unless `gradient` is null, which may be `prediction`.
+  float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
+    loss_[line] = scale;
+    run(plan_.forward, plan_.forward_places, plan_.forward_workspace, target, prediction);
+    float const result = *addresses_[at(plan_.output)];
+    if (gradient == nullptr) return result;
+    run(plan_.backward, plan_.backward_places, plan_.backward_workspace, target, prediction);
+    int const id = plan_.gradients[1], columns = plan_.nodes[at(1)].shape[-1];
+    if (id >= 0)
+      std::memmove(gradient, addresses_[at(id)], at(columns) * sizeof(float));
+    else
+      std::memset(gradient, 0, at(columns) * sizeof(float));
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t line = 16;
+  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+  void run(std::span<int const> order, std::span<operations::place const> places, std::int64_t of_values,
+           float const* target, float const* prediction) {
+    for (std::size_t id = 0; id < places.size(); ++id) addresses_[id] = address(places[id], target, prediction);
+    list_runner<Arch>(plan_.nodes, plan_.operands, addresses_, workspace_ + of_values, 0, 0).run(order);
+  }
+  float* address(operations::place const& where, float const* target, float const* prediction) const {
+    switch (where.in) {
+      // Nothing writes to inputs through it.
+      case operations::storage::input: return const_cast<float*>(where.index == 0 ? target : prediction);
+      case operations::storage::output: return loss_;
+      case operations::storage::output_gradient: return loss_ + line;
+      case operations::storage::kept: return kept_ + where.offset;
+      case operations::storage::workspace: return workspace_ + where.offset;
+      default: return nullptr;
+    }
+  }
+
+  plan_view const& plan_;
+  float *loss_, *kept_, *workspace_;
+  std::span<float*> addresses_;
+};
+
+}  // namespace stagecraft
 
 namespace stagecraft::kernels {
 
@@ -17396,41 +17957,11 @@ template <auto Loss, int Columns, class Arch, class Type>
   requires stagecraft::detail::HasLossCall<Type>
 struct loss_row<Loss, Columns, Arch, Type> {
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
-    alignas(64) std::array<float, kept + 1> kept_values;
-    alignas(64) std::array<float, workspace + 1> values;
-    alignas(64) std::array<float, 16> loss{}, seed{scale};
-    auto const run = [&](auto const& order, auto const& places, std::int64_t of_values) {
-      std::array<float*, plan.nodes.size()> memory{};
-      for (std::size_t id = 0; id < memory.size(); ++id) {
-        auto const& [in, index, offset] = places[id];
-        switch (in) {
-          // Nothing writes to inputs through it.
-          case operations::storage::input: memory[id] = const_cast<float*>(index == 0 ? target : prediction); break;
-          case operations::storage::output: memory[id] = loss.data(); break;
-          case operations::storage::output_gradient: memory[id] = seed.data(); break;
-          case operations::storage::kept: memory[id] = kept_values.data() + offset; break;
-          case operations::storage::workspace: memory[id] = values.data() + offset; break;
-          default: break;
-        }
-      }
-      list_runner<Arch>(plan.nodes, plan.operands, memory, values.data() + of_values, 0, 0).run(order);
-      return memory;
-    };
-    auto const forward = run(plan.forward, plan.forward_places, plan.forward_workspace);
-    float const result = *forward[static_cast<std::size_t>(plan.output)];
-    if (gradient == nullptr) return result;
-    int const of_prediction = plan.gradients[1];
-    auto const backward = run(plan.backward, plan.backward_places, plan.backward_workspace);
-    for (int i = 0; i < Columns; ++i)
-      gradient[i] = of_prediction < 0 ? 0.0F : backward[static_cast<std::size_t>(of_prediction)][i];
-    return result;
+    constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
+    alignas(64) std::array<float, static_cast<std::size_t>(traced_loss_row<Arch>::floats(plan))> memory;
+    std::array<float*, plan.nodes.size()> addresses;
+    return traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
   }
-
- private:
-  using traced = stagecraft::detail::plan_of_loss<Loss, Columns>;
-  static constexpr auto const& plan = traced::value;
-  static constexpr auto kept = static_cast<std::size_t>(traced::kept_floats);
-  static constexpr auto workspace = static_cast<std::size_t>(list_runner<Arch>::workspace_of_steps(plan));
 };
 
 }  // namespace stagecraft::kernels
@@ -17708,107 +18239,147 @@ inline void add_regularization_gradient(regularizer const& penalty, float const*
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/optimizers/decay.hpp
-// The learning rate that falls with each weight update. Keras counterpart: the argument `decay` of the optimizers of
-// Keras 2.6. Level 2.
+// ---- stagecraft/kernels/operations/formula.hpp
+// Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array. Level 4.
 
-namespace stagecraft::optimizers {
+namespace stagecraft::kernels {
 
-/// What is left of a learning rate in weight update `step`, which counts from 1: learning_rate / (1 + decay (step -
-/// 1)). An optimizer without a member `decay` keeps its rate. Definition: OptimizerV2._decayed_lr.
-template <class Optimizer>
-[[nodiscard]] constexpr float decayed_rate(Optimizer const& optimizer, float learning_rate, std::int64_t step) {
-  if constexpr (requires { optimizer.decay; })
-    return learning_rate / (1.0F + optimizer.decay * static_cast<float>(step - 1));
-  else
-    return learning_rate;
+namespace detail {
+
+[[nodiscard]] inline double uniform_value(operations::formula_step const& step, std::span<double const> given,
+                                          double const* values) {
+  switch (step.from) {
+    case operations::formula_source::constant: return static_cast<double>(step.value);
+    case operations::formula_source::everywhere: return given[static_cast<std::size_t>(step.index)];
+    default:
+      return function_value(step.apply, values[step.operands[0]], values[step.operands[1]], values[step.operands[2]]);
+  }
 }
 
-}  // namespace stagecraft::optimizers
+}  // namespace detail
+
+/// The numbers of a formula that are the same at all places, where they stand among its steps. `given` are those that
+/// it is given. They are computed in double.
+inline void formula_constants(operations::formula_view const& of, std::span<double const> given, std::span<float> to) {
+  std::array<double, operations::formula_view::most_steps> values{};
+  for (std::size_t i = 0; i < of.steps.size(); ++i) {
+    auto const& step = of.steps[i];
+    if (!step.is_uniform) continue;
+    values[i] = detail::uniform_value(step, given, values.data());
+    to[i] = static_cast<float>(values[i]);
+  }
+}
+
+/// A formula with what is given everywhere, as a function of batches: f(given, results) at one place of each array.
+template <auto const& Formula, class Arch>
+class formula_function {
+ public:
+  using value = batch<Arch>;
+  static constexpr std::size_t result_count = Formula.results.size();
+
+  explicit formula_function(std::span<double const> given) {
+    double numbers[steps]{};
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (set_constant<I>(given, numbers), ...);
+    }(std::make_index_sequence<steps>{});
+  }
+
+  /// `results` may be `given`.
+  void operator()(value const* given, value* results) const {
+    value values[steps];
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (compute<I>(given, values), ...);
+    }(std::make_index_sequence<steps>{});
+    for (std::size_t i = 0; i < result_count; ++i) results[i] = values[Formula.results[i]];
+  }
+
+ private:
+  static constexpr std::size_t steps = Formula.steps.size();
+
+  template <std::size_t I>
+  void set_constant(std::span<double const> given, double* numbers) {
+    constexpr auto const& step = Formula.steps[I];
+    if constexpr (step.is_uniform) {
+      numbers[I] = detail::uniform_value(step, given, numbers);
+      if constexpr (step.from != operations::formula_source::constant)
+        constants_[I] = value(static_cast<float>(numbers[I]));
+    }
+  }
+  template <std::size_t I>
+  void compute(value const* given, value* values) const {
+    constexpr auto const& step = Formula.steps[I];
+    if constexpr (step.from == operations::formula_source::constant)
+      values[I] = value(step.value);
+    else if constexpr (step.is_uniform)
+      values[I] = constants_[I];
+    else if constexpr (step.from == operations::formula_source::place)
+      values[I] = given[step.index];
+    else
+      values[I] = function_value<step.apply, Arch>(values[step.operands[0]], values[step.operands[1]],
+                                                   values[step.operands[2]]);
+  }
+
+  value constants_[steps];
+};
+
+/// The same for a formula that is known at run time only: n places, some at a time. `given[i]` and `results[i]` are
+/// arrays of n numbers, and may be the same ones.
+template <class Arch = default_architecture>
+inline void formula_places(operations::formula_view const& of, std::span<float const> constants,
+                           std::span<float const* const> given, std::span<float* const> results, std::int64_t n) {
+  constexpr int width = lanes<Arch>;
+  std::array<batch<Arch>, operations::formula_view::most_steps> values;
+  for (std::int64_t first = 0; first < n; first += width) {
+    int const count = n - first < width ? static_cast<int>(n - first) : width;
+    for (std::size_t i = 0; i < of.steps.size(); ++i) {
+      auto const& step = of.steps[i];
+      auto const operand = [&](int k) -> batch<Arch> const& {
+        return values[static_cast<std::size_t>(step.operands[k])];
+      };
+      if (step.is_uniform)
+        values[i] = batch<Arch>(constants[i]);
+      else if (step.from == operations::formula_source::place)
+        values[i] = detail::load_repeating<Arch>(given[static_cast<std::size_t>(step.index)] + first, count);
+      else
+        with_function(step.apply, [&]<operations::function F>(std::integral_constant<operations::function, F>) {
+          values[i] = function_value<F, Arch>(operand(0), operand(1), operand(2));
+        });
+    }
+    for (std::size_t i = 0; i < results.size(); ++i)
+      store_first<Arch>(values[static_cast<std::size_t>(of.results[i])], results[i] + first, count);
+  }
+}
+
+}  // namespace stagecraft::kernels
 
 // ---- stagecraft/kernels/update.hpp
 // Weight updates of the optimizers over flat arrays, and as a function of batches for use inside other kernels.
-// Keras counterpart: tf.keras.optimizers.legacy (the formulas of Keras 2.6). Level 4 of the house.
+// Level 4.
 
 namespace stagecraft::kernels {
 
 /// One optimizer step on a batch of weights: `update_function<Optimizer, Arch> f(learning_rate, step)`, then
-/// `f(w, g, slots)` changes the weights w and the `Optimizer.slots()` state batches by the gradients g. `step` counts
-/// from 1. To be specialised for each type of optimizer (a user's own, too).
-template <auto Optimizer, class Arch = default_architecture, class Type = std::remove_cv_t<decltype(Optimizer)>>
-struct update_function {
-  static_assert(Optimizer.slots() < 0, "this optimizer has no kernel: specialise kernels::update_function for it");
-};
-
-template <auto Optimizer, class Arch>
-struct update_function<Optimizer, Arch, optimizers::sgd> {
+/// `f(w, g, slots)` changes the weights w and their slots by the gradients g. `step` counts from 1.
+template <auto Optimizer, class Arch = default_architecture>
+class update_function {
+  static constexpr auto const& formula = stagecraft::detail::formula_of_optimizer<Optimizer>;
   using value = batch<Arch>;
-  value learning_rate;
 
-  explicit update_function(float rate, std::int64_t step)
-      : learning_rate(optimizers::decayed_rate(Optimizer, rate, step)) {}
-
-  void operator()(value& w, value const& g, [[maybe_unused]] value* slots) const {
-    if constexpr (Optimizer.momentum == 0) {
-      w = fused_negative_multiply_add(learning_rate, g, w);
-    } else {
-      value const momentum(Optimizer.momentum);
-      slots[0] = fused_negative_multiply_add(learning_rate, g, momentum * slots[0]);
-      if constexpr (Optimizer.nesterov)
-        w = fused_negative_multiply_add(learning_rate, g, fused_multiply_add(momentum, slots[0], w));
-      else
-        w = w + slots[0];
-    }
-  }
-};
-
-template <auto Optimizer, class Arch>
-struct update_function<Optimizer, Arch, optimizers::rmsprop> {
-  using value = batch<Arch>;
-  value learning_rate;
-
-  explicit update_function(float rate, std::int64_t step)
-      : learning_rate(optimizers::decayed_rate(Optimizer, rate, step)) {}
+ public:
+  explicit update_function(float learning_rate, std::int64_t step)
+      : function_(std::array{static_cast<double>(learning_rate), static_cast<double>(step)}) {}
 
   void operator()(value& w, value const& g, value* slots) const {
-    constexpr int mean_slot = Optimizer.momentum != 0 ? 2 : 1;
-    value const rest(1.0F - Optimizer.rho);
-    value const epsilon(Optimizer.epsilon);
-    slots[0] = fused_multiply_add(rest, fused_multiply_add(g, g, -slots[0]), slots[0]);
-    value square = slots[0];
-    if constexpr (Optimizer.centered) {
-      slots[mean_slot] = fused_multiply_add(rest, g - slots[mean_slot], slots[mean_slot]);
-      // The variance; rounding may leave it a little below 0, where Keras would go on with NaN.
-      square = at_least(fused_negative_multiply_add(slots[mean_slot], slots[mean_slot], square), value(0.0F));
-    }
-    if constexpr (Optimizer.momentum != 0) {
-      slots[1] =
-          fused_multiply_add(value(Optimizer.momentum), slots[1], learning_rate * g / xsimd::sqrt(square + epsilon));
-      w = w - slots[1];
-    } else {
-      w = w - learning_rate * g / (xsimd::sqrt(square) + epsilon);
-    }
+    constexpr int count = stagecraft::detail::slots_of<Optimizer>;
+    value given[count + 2]{w, g}, results[count + 1];
+    for (int slot = 0; slot < count; ++slot) given[slot + 2] = slots[slot];
+    function_(given, results);
+    w = results[0];
+    for (int slot = 0; slot < count; ++slot) slots[slot] = results[slot + 1];
   }
-};
 
-template <auto Optimizer, class Arch>
-struct update_function<Optimizer, Arch, optimizers::adam> {
-  using value = batch<Arch>;
-  value corrected_rate;  ///< learning_rate * sqrt(1 - beta_2^step) / (1 - beta_1^step)
-
-  explicit update_function(float rate, std::int64_t step)
-      : corrected_rate(
-            static_cast<float>(optimizers::decayed_rate(Optimizer, rate, step) *
-                               std::sqrt(1.0 - std::pow(double{Optimizer.beta_2}, static_cast<double>(step))) /
-                               (1.0 - std::pow(double{Optimizer.beta_1}, static_cast<double>(step))))) {}
-
-  void operator()(value& w, value const& g, value* slots) const {
-    slots[0] = fused_multiply_add(value(1.0F - Optimizer.beta_1), g - slots[0], slots[0]);
-    slots[1] = fused_multiply_add(value(1.0F - Optimizer.beta_2), fused_multiply_add(g, g, -slots[1]), slots[1]);
-    value square = slots[1];
-    if constexpr (Optimizer.amsgrad) square = slots[2] = xsimd::max(slots[2], slots[1]);
-    w = w - corrected_rate * slots[0] / (xsimd::sqrt(square) + value(Optimizer.epsilon));
-  }
+ private:
+  formula_function<formula, Arch> function_;
 };
 
 /// One optimizer step over n weights w with the gradients g. Slot number s of weight i is slots[s * slot_stride + i];
@@ -17817,7 +18388,7 @@ struct update_function<Optimizer, Arch, optimizers::adam> {
 template <auto Optimizer, class Arch = default_architecture>
 inline void update(float learning_rate, std::int64_t step, float* w, float const* g, float* slots,
                    std::int64_t slot_stride, std::int64_t n) {
-  constexpr int slot_count = Optimizer.slots();
+  constexpr int slot_count = stagecraft::detail::slots_of<Optimizer>;
   constexpr int width = lanes<Arch>;
   update_function<Optimizer, Arch> const function(learning_rate, step);
   batch<Arch> state[slot_count + 1];
@@ -18471,6 +19042,11 @@ struct convolution_plan {
 // ---- stagecraft/ipu/tile_operation.hpp
 // One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them. Level 3.
 
+namespace stagecraft::operations {
+struct formula_view;
+struct plan_view;
+}  // namespace stagecraft::operations
+
 namespace stagecraft {
 
 /// The families of operations, each described in ipu/operations/.
@@ -18497,7 +19073,9 @@ struct tile_operation {
   int outputs[most_outputs]{};  ///< likewise; one may be an input, too, which is then worked on in place
   std::int64_t sizes[most_sizes]{};
   float scalars[most_scalars]{};
-  int plan = -1;  ///< of a convolution: its plan in the step
+  int plan = -1;                                      ///< of a convolution: its plan in the step
+  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step: what it computes
+  operations::plan_view const* row_plan = nullptr;    ///< of a loss of one's own: that of a row
 };
 
 }  // namespace stagecraft
@@ -23795,7 +24373,8 @@ enum class loss_kind : int {
   binary_crossentropy,
   mean_squared_error,
   mean_absolute_error,
-  huber
+  huber,
+  traced  ///< written as a `call`: tile_operation::row_plan
 };
 
 /// A loss's definition, as an operation carries it: sizes[3] the kind, sizes[4] whether predictions are logits,
@@ -23804,6 +24383,7 @@ struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
   float option = 0;  ///< label_smoothing, or huber's delta
+  operations::plan_view const* plan = nullptr;
 
   constexpr loss_rule() = default;
   constexpr explicit loss_rule(losses::sparse_categorical_crossentropy const& loss) noexcept
@@ -23816,17 +24396,21 @@ struct loss_rule {
   constexpr explicit loss_rule(losses::mean_absolute_error const&) noexcept : kind(loss_kind::mean_absolute_error) {}
   constexpr explicit loss_rule(losses::huber const& loss) noexcept : kind(loss_kind::huber), option(loss.delta) {}
 
+  constexpr explicit loss_rule(operations::plan_view const& of_row) noexcept : kind(loss_kind::traced), plan(&of_row) {}
+
   [[nodiscard]] static constexpr loss_rule of(tile_operation const& operation) noexcept {
     loss_rule rule;
     rule.kind = static_cast<loss_kind>(operation.sizes[3]);
     rule.from_logits = operation.sizes[4] != 0;
     rule.option = operation.scalars[0];
+    rule.plan = operation.row_plan;
     return rule;
   }
   constexpr void write_to(tile_operation& operation) const noexcept {
     operation.sizes[3] = static_cast<int>(kind);
     operation.sizes[4] = from_logits ? 1 : 0;
     operation.scalars[0] = option;
+    operation.row_plan = plan;
   }
 
   [[nodiscard]] constexpr bool is_categorical() const noexcept {
@@ -23847,6 +24431,9 @@ namespace detail {
 ///   logits: sigmoid;
 /// - mean absolute error: difference, absolute value, sign;
 /// - huber: difference, absolute value, the smaller of it and delta: m (|e| - m / 2); two for clipping the gradient;
+/// - written as a call: scalar code of a worker for each row, with two loads and the operation, 3 instructions, for
+/// each
+///   operation of its plan;
 /// - then sums over rows, times the rows' scales, as is the gradient, and over the tile.
 constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t rows, std::int64_t columns,
                                 bool with_gradient, ipu_target const& target) {
@@ -23882,7 +24469,16 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
     scalar(binary_operation::multiply);
     scalar(binary_operation::add);
   }
+  if (rule.kind == loss_kind::traced) {
+    // Its scale is part of the plan.
+    auto const flops = operations::flops(*rule.plan, rule.plan->forward) +
+                       (with_gradient ? operations::flops(*rule.plan, rule.plan->backward) : 0);
+    work += {workers * ceil_div(rows, workers) * 3 * flops, rows * flops};
+    work += reduced_elements(vertices::reduce_operation::add, dtype::float32, rows, target);
+    return work;
+  }
   switch (rule.kind) {
+    case loss_kind::traced: break;
     case loss_kind::sparse_categorical_crossentropy:
     case loss_kind::categorical_crossentropy:
       if (!rule.from_logits) {
@@ -24078,16 +24674,188 @@ constexpr std::int64_t row_elements(lowered_step const& step, tile_operation con
 
 }  // namespace stagecraft
 
+// ---- stagecraft/ipu/operations/formula_work.hpp
+// What a tile does to compute a formula at each of its elements. Level 3.
+
+namespace stagecraft::detail {
+
+/// The vertices of a formula, one after the other: popops' operations, each in the place of its first operand. What is
+/// the same at all places is a vertex's scalar. A multiple that is added is one scaled_add; so is a sum of two
+/// multiples (a x + b y), and sqrt or its reciprocal of a sum with a number is one operation where popops has it.
+class formula_vertices {
+ public:
+  /// `types`: of what is given at each place. A result of two types has the first one's, to which the other is cast.
+  constexpr formula_vertices(operations::formula_view const& formula, std::span<dtype const> types,
+                             std::int64_t elements, ipu_target const& target)
+      : formula_(formula), target_(target), elements_(elements) {
+    find_uses();
+    for (int i = 0; i < static_cast<int>(formula.steps.size()); ++i) {
+      auto const& step = formula.steps[at(i)];
+      if (step.is_uniform) continue;
+      if (step.from == operations::formula_source::place)
+        types_[at(i)] = types[at(step.index)];
+      else if (!is_part_[at(i)])
+        add(i, step);
+    }
+  }
+
+  vertex_work work;
+
+ private:
+  using function = operations::function;
+  static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  [[nodiscard]] constexpr operations::formula_step const& step_of(int i) const { return formula_.steps[at(i)]; }
+  [[nodiscard]] constexpr bool is_uniform(int i) const { return step_of(i).is_uniform; }
+  [[nodiscard]] constexpr bool is_function(int i, function apply) const {
+    return step_of(i).from == operations::formula_source::function && step_of(i).apply == apply && !is_uniform(i);
+  }
+  static constexpr bool is_product_and_sum(function f) {
+    return f == function::multiply_add || f == function::multiply_subtract || f == function::negative_multiply_add;
+  }
+  /// Of a product, the factor that is the same at all places, or -1.
+  [[nodiscard]] constexpr int multiple(operations::formula_step const& product) const {
+    return is_uniform(product.operands[0]) ? 0 : is_uniform(product.operands[1]) ? 1 : -1;
+  }
+
+  /// Steps that another one contains: the second multiple of a x + b y, and the sum within 1 / sqrt(x + number).
+  constexpr void find_uses() {
+    std::array<int, operations::formula_view::most_steps> uses{};
+    for (auto const& step : formula_.steps)
+      if (step.from == operations::formula_source::function)
+        for (int k = 0; k < operations::arity(step.apply); ++k) ++uses[at(step.operands[k])];
+    for (int const result : formula_.results) ++uses[at(result)];
+    for (auto const& step : formula_.steps) {
+      if (step.is_uniform || step.from != operations::formula_source::function) continue;
+      if (is_product_and_sum(step.apply) && multiple(step) >= 0) {
+        int const other = step.operands[2];
+        if (uses[at(other)] == 1 && is_function(other, function::multiply) && multiple(step_of(other)) >= 0)
+          is_part_[at(other)] = true;
+      }
+      int const sum = step.operands[0];
+      if (step.apply == function::rsqrt && uses[at(sum)] == 1 && is_function(sum, function::add) &&
+          (is_uniform(step_of(sum).operands[0]) || is_uniform(step_of(sum).operands[1])))
+        is_part_[at(sum)] = true;
+    }
+  }
+
+  constexpr void add(int id, operations::formula_step const& step) {
+    int const a = step.operands[0], b = step.operands[1], c = step.operands[2];
+    dtype& type = types_[at(id)];
+    if (is_product_and_sum(step.apply)) {
+      type = add_product_and_sum(step, a, b, c);
+    } else if (operations::arity(step.apply) == 1) {
+      bool const is_variance = step.apply == function::rsqrt && is_part_[at(a)];
+      int const from = !is_variance ? a : step_of(a).operands[is_uniform(step_of(a).operands[0]) ? 1 : 0];
+      type = types_[at(from)];
+      if (is_variance)
+        scalar(vertices::binary_operation::variance_to_inv_std_dev, type);
+      else if (step.apply != function::identity)
+        unary(unary_of(step.apply), type);
+    } else if (step.apply == function::select) {
+      // As a product with 1 or 0 and a sum: popops' Select has no estimate of its own.
+      type = add_binary(vertices::binary_operation::multiply, a, b);
+      type = add_binary(vertices::binary_operation::add, b, c);
+    } else if (step.apply == function::multiply && a == b) {
+      type = types_[at(a)];
+      unary(vertices::unary_operation::square, type);
+    } else {
+      type = add_binary(binary_of(step.apply), a, b);
+    }
+  }
+  constexpr dtype add_product_and_sum(operations::formula_step const& step, int a, int b, int c) {
+    int const factor = multiple(step);
+    if (factor < 0 || is_uniform(c)) {
+      dtype const type = a == b ? types_[at(a)] : add_binary(vertices::binary_operation::multiply, a, b);
+      if (a == b) unary(vertices::unary_operation::square, type);
+      if (!is_uniform(c)) cast(c, type);
+      is_uniform(c) ? scalar(vertices::binary_operation::add, type) : binary(vertices::binary_operation::add, type);
+      return type;
+    }
+    int const scaled = factor == 0 ? b : a;
+    int const base = !is_part_[at(c)] ? c : step_of(c).operands[multiple(step_of(c)) == 0 ? 1 : 0];
+    work.add(
+        vertices::scaled_add{is_part_[at(c)] ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
+                             types_[at(base)], types_[at(scaled)], elements_},
+        target_);
+    return types_[at(base)];
+  }
+  constexpr dtype add_binary(vertices::binary_operation operation, int a, int b) {
+    if (is_uniform(a) || is_uniform(b)) {
+      dtype const type = types_[at(is_uniform(a) ? b : a)];
+      scalar(operation, type);
+      return type;
+    }
+    // Of two types, what was given is cast to what was computed.
+    bool const casts_first = step_of(a).from == operations::formula_source::place;
+    dtype const type = types_[at(casts_first ? b : a)];
+    cast(casts_first ? a : b, type);
+    binary(operation, type);
+    return type;
+  }
+  constexpr void cast(int operand, dtype to) {
+    if (types_[at(operand)] != to) work.add(vertices::cast{types_[at(operand)], to, elements_}, target_);
+  }
+  constexpr void binary(vertices::binary_operation operation, dtype type) {
+    work.add(vertices::binary_op{operation, type, elements_, true}, target_);
+  }
+  constexpr void scalar(vertices::binary_operation operation, dtype type) {
+    work.add(vertices::broadcast_op{operation, type, elements_, true}, target_);
+  }
+  constexpr void unary(vertices::unary_operation operation, dtype type) {
+    work.add(vertices::unary_op{operation, type, elements_, false}, target_);
+  }
+
+  static constexpr vertices::unary_operation unary_of(function f) {
+    using enum vertices::unary_operation;
+    switch (f) {
+      case function::negative: return negate;
+      case function::absolute: return absolute;
+      case function::sign: return signum;
+      case function::exp: return exponent;
+      case function::log: return logarithm;
+      case function::sqrt: return vertices::unary_operation::sqrt;
+      case function::rsqrt: return vertices::unary_operation::rsqrt;
+      case function::sin: return vertices::unary_operation::sin;
+      case function::cos: return vertices::unary_operation::cos;
+      case function::tanh: return vertices::unary_operation::tanh;
+      case function::sigmoid: return vertices::unary_operation::sigmoid;
+      case function::erf: return vertices::unary_operation::erf;
+      default: return vertices::unary_operation::floor;
+    }
+  }
+  static constexpr vertices::binary_operation binary_of(function f) {
+    using enum vertices::binary_operation;
+    switch (f) {
+      case function::subtract: return subtract;
+      case function::multiply: return multiply;
+      case function::divide: return divide;
+      case function::power: return power;
+      case function::maximum: return maximum;
+      case function::minimum: return minimum;
+      case function::less:
+      case function::less_equal: return greater_than;
+      case function::equal: return vertices::binary_operation::equal;
+      default: return vertices::binary_operation::add;
+    }
+  }
+
+  operations::formula_view const& formula_;
+  ipu_target const& target_;
+  std::int64_t elements_;
+  std::array<dtype, operations::formula_view::most_steps> types_{};
+  std::array<bool, operations::formula_view::most_steps> is_part_{};
+};
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/ipu/operations/update_work.hpp
 // What a tile does in the update of a weight. Level 3.
 
 namespace stagecraft {
 
 enum class update_function : int {
-  sgd,      ///< weight, gradient, [momentum] -> weight, [momentum]
-  rmsprop,  ///< weight, gradient, mean square, [momentum], [mean gradient] -> weight and the same
-  adam,     ///< weight, gradient, m, v, [largest v] -> weight and the same
-  penalty,  ///< weight -> one number
+  optimizer,  ///< weight, gradient, slots -> weight, slots: the operation's formula
+  penalty,    ///< weight -> one number
   // What batch_normalization needs of the samples that are valid.
   move_statistic,  ///< moving, statistic of the batch -> moving
   valid_mean,      ///< sums over the batch -> means
@@ -24099,12 +24867,7 @@ namespace detail {
 /// Where an operation keeps the factors of a weight's penalty.
 inline constexpr int update_l1 = 6, update_l2 = 7;
 
-/// The vertices for `elements` elements of a tile, one after the other: every optimizer consists of popops' operations.
-/// - sgd: scaled_add; with momentum: scaled_add (a m + b g), add; Nesterov's: scaled_add (a m + b g), scaled_add twice.
-/// - rmsprop: square, scaled_add (a v + b g^2); if it is centered, scaled_add (a m + b g), square, subtract, maximum
-///   with 0; then sqrt, add, divide, scaled_add, or with momentum 1 / sqrt(v + epsilon), multiply, scaled_add
-///   (a m + b g), subtract.
-/// - adam: scaled_add (a m + b g), square, scaled_add (a v + b g^2), [maximum], sqrt, add, divide, scaled_add.
+/// The vertices for `elements` elements of a tile, one after the other: popops' operations.
 /// - the gradient of l2: scaled_add; of l1: sign, scaled_add. Penalties: absolute values, sums; sums of squares.
 /// - moving statistics: scaled_add (a m + b s); means: multiply; zeros: fill, as if all were to be filled.
 class update_vertices {
@@ -24112,39 +24875,6 @@ class update_vertices {
   constexpr update_vertices(ipu_target const& target, dtype weight, dtype gradient, std::int64_t elements) noexcept
       : target_(target), weight_(weight), gradient_(gradient), elements_(elements) {}
 
-  constexpr void sgd(bool has_momentum, bool nesterov) noexcept {
-    using enum vertices::scaled_operation;
-    if (!has_momentum) return scaled(add, weight_, gradient_);
-    scaled(ax_plus_by, weight_, gradient_);
-    if (!nesterov) return binary(vertices::binary_operation::add);
-    scaled(add, weight_, weight_);
-    scaled(add, weight_, gradient_);
-  }
-  constexpr void rmsprop(bool has_momentum, bool centered) noexcept {
-    using enum vertices::scaled_operation;
-    square(gradient_);
-    scaled(ax_plus_by, weight_, gradient_);
-    if (centered) {
-      scaled(ax_plus_by, weight_, gradient_);
-      square(weight_);
-      binary(vertices::binary_operation::subtract);
-      scalar(vertices::binary_operation::maximum);
-    }
-    if (gradient_ != weight_) work.add(vertices::cast{gradient_, weight_, elements_}, target_);
-    if (!has_momentum) return divide();
-    scalar(vertices::binary_operation::variance_to_inv_std_dev);
-    binary(vertices::binary_operation::multiply);
-    scaled(ax_plus_by, weight_, weight_);
-    binary(vertices::binary_operation::subtract);
-  }
-  constexpr void adam(bool amsgrad) noexcept {
-    using enum vertices::scaled_operation;
-    scaled(ax_plus_by, weight_, gradient_);
-    square(gradient_);
-    scaled(ax_plus_by, weight_, gradient_);
-    if (amsgrad) binary(vertices::binary_operation::maximum);
-    divide();
-  }
   constexpr void penalty_gradient(bool l1, bool l2) noexcept {
     if (l2) scaled(vertices::scaled_operation::add, gradient_, weight_);
     if (!l1) return;
@@ -24172,22 +24902,11 @@ class update_vertices {
   constexpr void scaled(vertices::scaled_operation operation, dtype type, dtype other) noexcept {
     work.add(vertices::scaled_add{operation, type, other, elements_}, target_);
   }
-  constexpr void binary(vertices::binary_operation operation) noexcept {
-    work.add(vertices::binary_op{operation, weight_, elements_, true}, target_);
-  }
   constexpr void scalar(vertices::binary_operation operation) noexcept {
     work.add(vertices::broadcast_op{operation, weight_, elements_, true}, target_);
   }
   constexpr void unary(vertices::unary_operation operation, dtype type) noexcept {
     work.add(vertices::unary_op{operation, type, elements_, false}, target_);
-  }
-  constexpr void square(dtype type) noexcept { unary(vertices::unary_operation::square, type); }
-  /// w -= rate * m / (sqrt(v) + epsilon).
-  constexpr void divide() noexcept {
-    unary(vertices::unary_operation::sqrt, weight_);
-    scalar(vertices::binary_operation::add);
-    binary(vertices::binary_operation::divide);
-    scaled(vertices::scaled_operation::add, weight_, weight_);
   }
 
   ipu_target const& target_;
@@ -24197,23 +24916,18 @@ class update_vertices {
 
 constexpr vertex_work update_work(lowered_step const& step, tile_operation const& operation, std::int64_t elements,
                                   ipu_target const& target) {
-  dtype const weight = step.input_of(operation).type;
-  update_vertices vertices(target, weight, operation.input_count > 1 ? step.input_of(operation, 1).type : weight,
-                           elements);
+  dtype types[tile_operation::most_inputs]{};
+  for (int i = 0; i < operation.input_count; ++i) types[i] = step.input_of(operation, i).type;
+  update_vertices vertices(target, types[0], operation.input_count > 1 ? types[1] : types[0], elements);
   bool const l1 = operation.scalars[update_l1] != 0, l2 = operation.scalars[update_l2] != 0;
-  bool const choice = operation.sizes[0] != 0;
   switch (static_cast<update_function>(operation.function)) {
-    case update_function::penalty: vertices.penalty(l1, l2); return vertices.work;
-    case update_function::move_statistic: vertices.move_statistic(); return vertices.work;
-    case update_function::valid_mean: vertices.valid_mean(); return vertices.work;
-    case update_function::clear_filling: vertices.clear_filling(); return vertices.work;
-    default: break;
-  }
-  vertices.penalty_gradient(l1, l2);
-  switch (static_cast<update_function>(operation.function)) {
-    case update_function::sgd: vertices.sgd(operation.scalars[0] != 0, choice); break;
-    case update_function::rmsprop: vertices.rmsprop(operation.scalars[1] != 0, choice); break;
-    default: vertices.adam(choice); break;
+    case update_function::penalty: vertices.penalty(l1, l2); break;
+    case update_function::move_statistic: vertices.move_statistic(); break;
+    case update_function::valid_mean: vertices.valid_mean(); break;
+    case update_function::clear_filling: vertices.clear_filling(); break;
+    default:
+      vertices.penalty_gradient(l1, l2);
+      vertices.work += formula_vertices(*operation.formula, types, elements, target).work;
   }
   return vertices.work;
 }
@@ -24230,26 +24944,6 @@ namespace stagecraft {
 
 namespace detail {
 
-/// The optimizer's numbers, as an operation carries them: scalars from 0 on, and one choice in sizes[0].
-constexpr void write_optimizer(tile_operation& operation, optimizers::sgd const& optimizer) {
-  operation.function = static_cast<int>(update_function::sgd);
-  operation.scalars[0] = optimizer.momentum;
-  operation.sizes[0] = optimizer.nesterov ? 1 : 0;
-}
-constexpr void write_optimizer(tile_operation& operation, optimizers::rmsprop const& optimizer) {
-  operation.function = static_cast<int>(update_function::rmsprop);
-  operation.scalars[0] = optimizer.rho;
-  operation.scalars[1] = optimizer.momentum;
-  operation.scalars[2] = optimizer.epsilon;
-  operation.sizes[0] = optimizer.centered ? 1 : 0;
-}
-constexpr void write_optimizer(tile_operation& operation, optimizers::adam const& optimizer) {
-  operation.function = static_cast<int>(update_function::adam);
-  operation.scalars[0] = optimizer.beta_1;
-  operation.scalars[1] = optimizer.beta_2;
-  operation.scalars[2] = optimizer.epsilon;
-  operation.sizes[0] = optimizer.amsgrad ? 1 : 0;
-}
 constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
   operation.scalars[update_l1] = penalty.l1;
   operation.scalars[update_l2] = penalty.l2;
@@ -24257,18 +24951,18 @@ constexpr void write_penalty(tile_operation& operation, regularizer const& penal
 
 }  // namespace detail
 
-/// The optimizer's step on a weight and its state, of which `state` names optimizer.slots() tensors of the weight's
-/// type. The penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate and number
-/// of the update are those of step_values. Formulas as in kernels/update.hpp.
-template <class Optimizer>
-constexpr void append_update(lowered_step& step, Optimizer const& optimizer, int weight, int gradient, int const* state,
-                             regularizer const& penalty = {}) {
-  auto& operation = step.add(operation_kind::update, 0, {weight, gradient}, {weight});
-  for (int i = 0; i < optimizer.slots(); ++i) {
-    operation.inputs[operation.input_count++] = state[i];
-    operation.outputs[operation.output_count++] = state[i];
+/// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
+/// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate and number of the
+/// update are those of step_values.
+constexpr void append_update(lowered_step& step, operations::formula_view const& optimizer, int weight, int gradient,
+                             int const* state, regularizer const& penalty = {}) {
+  auto& operation =
+      step.add(operation_kind::update, static_cast<int>(update_function::optimizer), {weight, gradient}, {weight});
+  for (std::size_t i = 1; i < optimizer.results.size(); ++i) {
+    operation.inputs[operation.input_count++] = state[i - 1];
+    operation.outputs[operation.output_count++] = state[i - 1];
   }
-  detail::write_optimizer(operation, optimizer);
+  operation.formula = &optimizer;
   detail::write_penalty(operation, penalty);
 }
 
@@ -24396,22 +25090,17 @@ struct step_cost {
 }  // namespace stagecraft
 
 // ---- stagecraft/ipu/operations/known_functions.hpp
-// Which losses and optimizers have operations on the tiles of an IPU. Level 3.
+// Which losses have operations on the tiles of an IPU. Level 3.
 
 namespace stagecraft {
 
-/// Those of the library: ipu/operations/row_losses.hpp has their definitions.
+/// Those of the library, which ipu/operations/row_losses.hpp defines, and those that are written as a `call`.
 template <class Loss>
 concept LossOnTiles =
-    std::same_as<Loss, losses::sparse_categorical_crossentropy> ||
+    detail::HasLossCall<Loss> || std::same_as<Loss, losses::sparse_categorical_crossentropy> ||
     std::same_as<Loss, losses::categorical_crossentropy> || std::same_as<Loss, losses::binary_crossentropy> ||
     std::same_as<Loss, losses::mean_squared_error> || std::same_as<Loss, losses::mean_absolute_error> ||
     std::same_as<Loss, losses::huber>;
-
-/// Those of the library: ipu/operations/update.hpp.
-template <class Optimizer>
-concept OptimizerOnTiles = std::same_as<Optimizer, optimizers::sgd> || std::same_as<Optimizer, optimizers::rmsprop> ||
-                           std::same_as<Optimizer, optimizers::adam>;
 
 }  // namespace stagecraft
 
@@ -24519,9 +25208,10 @@ namespace stagecraft {
 template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
 constexpr lowered_step lower_loss() {
   using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>;
-  static_assert(LossOnTiles<loss_type>,
-                "stagecraft: an emulated IPU knows the losses of this library only, see "
-                "program/lowering/loss.hpp [E2062]");
+  static_assert(
+      LossOnTiles<loss_type>,
+      "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
+      "program/lowering/loss.hpp [E2062]");
   constexpr auto const& graph = graph_of<M>;
   constexpr int call = graph.outputs_of(0)[Output];
   constexpr shape const& output_shape = graph.call(call).shape;
@@ -24548,7 +25238,11 @@ constexpr lowered_step lower_loss() {
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
     scale.rows_per_sample = output_shape.size() / columns;
-    append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
+    if constexpr (detail::HasLossCall<loss_type>)
+      append_loss(step, detail::plan_of_loss<loss, static_cast<int>(output_shape.back())>::value, prediction, targets,
+                  scales, result, written, rows, columns, scale);
+    else
+      append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
     if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
   }
   return step;
@@ -28257,10 +28951,6 @@ constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype ty
 /// weight, which the next losses contain.
 template <class M, auto Training, class Machine, std::size_t Parameter>
 constexpr lowered_step lower_update() {
-  using optimizer_type = std::remove_cv_t<decltype(Training.optimizer)>;
-  static_assert(OptimizerOnTiles<optimizer_type>,
-                "stagecraft: an emulated IPU knows the optimizers sgd, rmsprop and adam, see "
-                "program/lowering/update.hpp [E2063]");
   constexpr parameter const& info = graph_of<M>.parameters[Parameter];
   constexpr pipelining_options options = options_of<M, Training>;
   constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
@@ -28272,18 +28962,15 @@ constexpr lowered_step lower_update() {
   bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   int const gradient =
       detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements);
-  if constexpr (OptimizerOnTiles<optimizer_type>) {
-    constexpr optimizer_type optimizer = Training.optimizer;
-    int state[tile_operation::most_inputs]{};
-    for (int i = 0; i < optimizer.slots(); ++i)
-      state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements);
-    bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
-    bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
-    auto const times = static_cast<float>((sum ? options.accumulation_steps() : 1) *
-                                          (sum_of_replicas ? replicas_of<M, Training, Machine> : 1));
-    append_update(step, optimizer, weight, gradient, state,
-                  {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
-  }
+  constexpr int slots = detail::slots_of<Training.optimizer>;
+  int state[tile_operation::most_inputs]{};
+  for (int i = 0; i < slots; ++i) state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements);
+  bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
+  bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
+  auto const times = static_cast<float>((sum ? options.accumulation_steps() : 1) *
+                                        (sum_of_replicas ? replicas_of<M, Training, Machine> : 1));
+  append_update(step, detail::view_of_optimizer<Training.optimizer>, weight, gradient, state,
+                {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
   if (!info.regularizer.empty()) append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
   return step;
 }
@@ -28578,7 +29265,7 @@ class ipu_arithmetic {
   /// The update of a range of a weight's elements, which `run()` carries out.
   template <std::size_t Parameter, class State, class Range, class Run>
   static void update(host_memory const& memory, State const& state, Range const& elements, Run const& run) {
-    constexpr int slots = Plan::training.optimizer.slots(), number = static_cast<int>(Parameter);
+    constexpr int slots = detail::slots_of<Plan::training.optimizer>, number = static_cast<int>(Parameter);
     auto const count = elements.last - elements.first;
     float* const values = memory.weights + Plan::weights.offset[Parameter] + elements.first;
     [[maybe_unused]] half_rounding const stores(halves::rules_of_update(halves::key_of_update(memory, number, 7)));
@@ -31568,6 +32255,35 @@ inline float loss_of_row(loss_rule const& rule, loss_row_view const& row, float 
   return static_cast<float>(sum) / static_cast<float>(row.columns);
 }
 
+/// Losses that are written as a `call`: the host's steps, on a row at a time.
+class traced_losses {
+ public:
+  /// Without a plan there is nothing to do.
+  traced_losses(operations::plan_view const* plan, std::int64_t columns)
+      : plan_(plan), memory_(plan == nullptr ? 0 : traced_loss_row<>::floats(*plan)) {
+    if (plan == nullptr) return;
+    numbers_.resize(static_cast<std::size_t>(2 * columns));
+    addresses_.resize(plan->nodes.size());
+  }
+  float evaluate(loss_row_view const& row, float scale, bool with_gradient) {
+    float *const target = numbers_.data(), *const prediction = target + row.columns;
+    for (std::int64_t c = 0; c < row.columns; ++c) {
+      target[c] = row.t(c);
+      prediction[c] = row.p(c);
+    }
+    float const loss = traced_loss_row<>(*plan_, memory_.data(), addresses_)
+                           .evaluate(target, prediction, scale, with_gradient ? prediction : nullptr);
+    for (std::int64_t c = 0; with_gradient && c < row.columns; ++c) row.set_gradient(c, prediction[c]);
+    return loss;
+  }
+
+ private:
+  operations::plan_view const* plan_;
+  std::vector<float> numbers_;
+  std::vector<float*> addresses_;
+  aligned_block memory_;
+};
+
 }  // namespace stagecraft::detail
 
 // ---- stagecraft/execution/tiles/codelets/rows.hpp
@@ -31616,12 +32332,15 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   bool const is_sparse = rule.kind == loss_kind::sparse_categorical_crossentropy;
   float factor = operation.scalars[1];
   if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(accumulated + 1);
+  traced_losses own(rule.plan, columns);
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     loss_row_view const view{operands[0], operands[1], row, columns, is_sparse ? 1 : columns};
     float const scale = operands[2][row];
     if (row < valid_rows)
-      sum += static_cast<double>(scale) * static_cast<double>(loss_of_row(rule, view, scale * factor, with_gradient));
+      sum += static_cast<double>(scale) *
+             static_cast<double>(rule.plan != nullptr ? own.evaluate(view, scale * factor, with_gradient)
+                                                      : loss_of_row(rule, view, scale * factor, with_gradient));
     else
       for (std::int64_t c = 0; with_gradient && c < columns; ++c) view.set_gradient(c, 0);
   }
@@ -31709,82 +32428,57 @@ namespace stagecraft {
 
 namespace detail {
 
-/// What the optimizers do with one weight `w`, its gradient and its state: the formulas of kernels/update.hpp.
-class update_codelet {
+/// moving = moving * momentum + statistic * (1 - momentum): ipu/operations/update.hpp.
+inline float moved_statistic(tile_operation const& operation, step_values const& values, float moving,
+                             float statistic) {
+  float const momentum = operation.scalars[0], rest = operation.scalars[1];
+  auto const n = static_cast<float>(values.valid_samples) * static_cast<float>(operation.sizes[1]);
+  float const correction = operation.sizes[0] != 0 && n > 1 ? n / (n - 1) : 1.0F;
+  return statistic * (rest * correction) + moving * momentum;
+}
+
+/// What is added to a weight's gradient.
+inline float penalty_gradient(tile_operation const& operation, float w) {
+  float const l1 = operation.scalars[update_l1], twice_l2 = 2 * operation.scalars[update_l2];
+  if (l1 == 0 && twice_l2 == 0) return 0;
+  return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
+}
+
+/// An optimizer's step on a tile's piece of a weight: the host's, batch by batch.
+class optimizer_codelet {
  public:
-  update_codelet(tile_operation const& operation, step_values const& values)
-      : operation_(operation), values_(values), rate_(values.learning_rate) {
-    if (function() != update_function::adam) return;
-    auto const power = [&](float beta) { return 1.0 - std::pow(double{beta}, static_cast<double>(values.update)); };
-    corrected_rate_ = static_cast<float>(rate_ * std::sqrt(power(operation.scalars[1])) / power(operation.scalars[0]));
+  optimizer_codelet(tile_operation const& operation, step_values const& values) : operation_(operation) {
+    kernels::formula_constants(
+        formula(), std::array{static_cast<double>(values.learning_rate), static_cast<double>(values.update)},
+        constants_);
   }
 
-  [[nodiscard]] update_function function() const { return static_cast<update_function>(operation_.function); }
-
-  /// state[slot]; the gradient has the penalty's.
-  void operator()(float& w, float g, float* state) const {
-    switch (function()) {
-      case update_function::sgd: return sgd(w, g, state);
-      case update_function::rmsprop: return rmsprop(w, g, state);
-      case update_function::adam: return adam(w, g, state);
-      default: return move(w, g);
+  /// `operands`: the weight, its gradient, its slots.
+  void run(std::vector<tile_view> const& operands) const {
+    constexpr std::int64_t most = 256;
+    std::array<std::array<float, most>, tile_operation::most_inputs> numbers;
+    std::array<float const*, tile_operation::most_inputs> given{};
+    std::array<float*, tile_operation::most_inputs> results{};
+    for (std::size_t i = 0; i < operands.size(); ++i) given[i] = numbers[i].data();
+    for (std::size_t i = 0; i < formula().results.size(); ++i) results[i] = numbers[i == 0 ? 0 : i + 1].data();
+    for (std::int64_t first = 0; first < operands[0].size(); first += most) {
+      auto const count = smaller(most, operands[0].size() - first);
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        for (std::int64_t k = 0; k < count; ++k) numbers[i][static_cast<std::size_t>(k)] = operands[i][first + k];
+      for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k)
+        numbers[1][k] += penalty_gradient(operation_, numbers[0][k]);
+      kernels::formula_places(formula(), constants_, given, std::span(results).first(formula().results.size()), count);
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        if (i != 1)
+          for (std::int64_t k = 0; k < count; ++k) operands[i].set(first + k, numbers[i][static_cast<std::size_t>(k)]);
     }
-  }
-  [[nodiscard]] float penalty_gradient(float w) const {
-    float const l1 = operation_.scalars[update_l1], twice_l2 = 2 * operation_.scalars[update_l2];
-    if (l1 == 0 && twice_l2 == 0) return 0;
-    return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
   }
 
  private:
-  void sgd(float& w, float g, float* state) const {
-    float const momentum = operation_.scalars[0];
-    if (momentum == 0) {
-      w -= rate_ * g;
-      return;
-    }
-    state[0] = momentum * state[0] - rate_ * g;
-    w += operation_.sizes[0] != 0 ? momentum * state[0] - rate_ * g : state[0];
-  }
-  void rmsprop(float& w, float g, float* state) const {
-    float const momentum = operation_.scalars[1], epsilon = operation_.scalars[2];
-    float const rest = 1.0F - operation_.scalars[0];
-    state[0] += rest * (g * g - state[0]);
-    float square = state[0];
-    if (operation_.sizes[0] != 0) {
-      float& mean = state[momentum != 0 ? 2 : 1];
-      mean += rest * (g - mean);
-      square -= mean * mean;
-      if (square < 0) square = 0;
-    }
-    if (momentum != 0) {
-      state[1] = momentum * state[1] + rate_ * g / std::sqrt(square + epsilon);
-      w -= state[1];
-    } else {
-      w -= rate_ * g / (std::sqrt(square) + epsilon);
-    }
-  }
-  void adam(float& w, float g, float* state) const {
-    state[0] += (1.0F - operation_.scalars[0]) * (g - state[0]);
-    state[1] += (1.0F - operation_.scalars[1]) * (g * g - state[1]);
-    float square = state[1];
-    if (operation_.sizes[0] != 0) {
-      if (!(state[2] > square)) state[2] = square;
-      square = state[2];
-    }
-    w -= corrected_rate_ * state[0] / (std::sqrt(square) + operation_.scalars[2]);
-  }
-  void move(float& moving, float statistic) const {
-    float const momentum = operation_.scalars[0], rest = operation_.scalars[1];
-    auto const n = static_cast<float>(values_.valid_samples) * static_cast<float>(operation_.sizes[1]);
-    float const correction = operation_.sizes[0] != 0 && n > 1 ? n / (n - 1) : 1.0F;
-    moving = statistic * (rest * correction) + moving * momentum;
-  }
+  [[nodiscard]] operations::formula_view const& formula() const { return *operation_.formula; }
 
   tile_operation const& operation_;
-  step_values const& values_;
-  float rate_;
-  float corrected_rate_ = 0;
+  std::array<float, operations::formula_view::most_steps> constants_{};
 };
 
 /// Every tile finds the penalty of its piece; tile 0 adds these up.
@@ -31842,9 +32536,9 @@ inline void run_of_valid_samples(tile_machine& machine, tile_operation const& op
 }  // namespace detail
 
 inline void run_update(tile_machine& machine, tile_operation const& operation) {
-  detail::update_codelet const codelet(operation, machine.values());
-  if (codelet.function() == update_function::penalty) return detail::run_penalty(machine, operation);
-  if (codelet.function() == update_function::valid_mean || codelet.function() == update_function::clear_filling)
+  auto const function = static_cast<update_function>(operation.function);
+  if (function == update_function::penalty) return detail::run_penalty(machine, operation);
+  if (function == update_function::valid_mean || function == update_function::clear_filling)
     return detail::run_of_valid_samples(machine, operation);
   auto const& step = machine.step();
   auto const mapping = machine.mapping(operation.inputs[0]);
@@ -31867,15 +32561,10 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
     auto const work = detail::update_work(step, operation, mapping.elements_of(tile), machine.target());
     machine.count_flops(work.flops);
     machine.vertex("Update", tile, work.cycles, [&] {
-      int const slots = operation.input_count - 2;
-      float state[tile_operation::most_inputs]{};
-      for (std::int64_t i = 0; i < own[0].size(); ++i) {
-        float w = own[0][i];
-        for (int slot = 0; slot < slots; ++slot) state[slot] = own[static_cast<std::size_t>(2 + slot)][i];
-        codelet(w, own[1][i] + codelet.penalty_gradient(w), state);
-        own[0].set(i, w);
-        for (int slot = 0; slot < slots; ++slot) own[static_cast<std::size_t>(2 + slot)].set(i, state[slot]);
-      }
+      if (function == update_function::optimizer)
+        return detail::optimizer_codelet(operation, machine.values()).run(own);
+      for (std::int64_t i = 0; i < own[0].size(); ++i)
+        own[0].set(i, detail::moved_statistic(operation, machine.values(), own[0][i], own[1][i]));
     });
   }
   machine.end_compute_set();
@@ -32001,14 +32690,13 @@ class tile_step {
   static operation_cost run(host_memory const& memory, tile_machine& machine, std::int64_t const* offsets,
                             std::int64_t step_offset) {
     call_type const call{memory};
-    step_values const values{
-        .seed = memory.seed,
-        .step = memory.step,
-        .call = Call,
-        .valid_samples = memory.valid_samples,
-        .accumulated = memory.accumulated,
-        .update = static_cast<std::int64_t>(memory.update),
-        .learning_rate = optimizers::decayed_rate(Plan::training.optimizer, memory.learning_rate, memory.update)};
+    step_values const values{.seed = memory.seed,
+                             .step = memory.step,
+                             .call = Call,
+                             .valid_samples = memory.valid_samples,
+                             .accumulated = memory.accumulated,
+                             .update = static_cast<std::int64_t>(memory.update),
+                             .learning_rate = memory.learning_rate};
     return run_step(
         machine, step, offsets, step_offset, values,
         [&](tile_tensor const& tensor, float* to) { return load(call, tensor, to); },
@@ -32372,8 +33060,8 @@ class device_tile_planner {
     if constexpr (!variables::trains) return;
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
-      if (weight.trainable && !variables::remote_state(weight) && Training.optimizer.slots() > 0)
-        result_.state[i] = all_.place(Training.optimizer.slots(), variables::state_bytes(weight));
+      if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0)
+        result_.state[i] = all_.place(detail::slots_of<Training.optimizer>, variables::state_bytes(weight));
     });
     result_.state_bytes = all_.bytes() - result_.weight_bytes;
     auto const before = all_.bytes();
@@ -32626,8 +33314,8 @@ constexpr auto place_update() {
     return place;
   };
   result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(weight)) : own.weight[Weight];
-  result.state = variables::remote_state(weight) && Training.optimizer.slots() > 0
-                     ? fetch(Training.optimizer.slots(), variables::state_bytes(weight))
+  result.state = variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0
+                     ? fetch(detail::slots_of<Training.optimizer>, variables::state_bytes(weight))
                      : own.state[Weight];
   auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
   int calls = 0;
@@ -32915,9 +33603,8 @@ class ipu_update {
       using places = tile_places<model, Plan::training, Plan::mode, machine>;
       auto const offsets =
           offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
-      step_values const values{
-          .update = static_cast<std::int64_t>(memory.update),
-          .learning_rate = optimizers::decayed_rate(Plan::training.optimizer, memory.learning_rate, memory.update)};
+      step_values const values{.update = static_cast<std::int64_t>(memory.update),
+                               .learning_rate = memory.learning_rate};
       *memory.counted += run_step(
           *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(), values,
           [&](tile_tensor const& tensor, float* to) {
@@ -33597,7 +34284,7 @@ constexpr weight_profile profile_weight() {
     std::int64_t fetched = 0, stored = 0;
     if (variables::remote_state(weight)) {
       auto const state =
-          Training.optimizer.slots() * variables::state_elements(weight) * size_of(variables::variable_type);
+          detail::slots_of<Training.optimizer> * variables::state_elements(weight) * size_of(variables::variable_type);
       fetched += state;
       stored += state;
     }
@@ -34021,7 +34708,8 @@ class memory_profiler {
     }
     if (!variables::trains || !weight.trainable) return;
     if (variables::remote_state(weight))
-      bytes += Training.optimizer.slots() * variables::state_elements(weight) * size_of(variables::variable_type);
+      bytes +=
+          detail::slots_of<Training.optimizer> * variables::state_elements(weight) * size_of(variables::variable_type);
   }
   constexpr void add_accumulators(layer_info const& layer) {
     for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
@@ -37699,7 +38387,7 @@ constexpr call_cost find_call_cost() {
             on_tile(weight.size(),
                     options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32) *
             layer.call_count;
-        if (!options.offloads_optimizer_state()) result.variable_bytes += bytes * Training.optimizer.slots();
+        if (!options.offloads_optimizer_state()) result.variable_bytes += bytes * detail::slots_of<Training.optimizer>;
       }
   }
   return result;
@@ -38075,7 +38763,8 @@ class device_memory_finder {
     if (options.offloads_weights())
       result_.weights.remote += part(options.replicated_weight_sharding && weight.trainable, bytes);
     if (!weight.trainable) return;
-    long long const state = part(options.replicated_optimizer_state_sharding, bytes) * Training.optimizer.slots();
+    long long const state =
+        part(options.replicated_optimizer_state_sharding, bytes) * detail::slots_of<Training.optimizer>;
     auto& place = result_.optimizer_state;
     if (options.offloads_optimizer_state()) {
       place.remote += state;
@@ -38288,7 +38977,7 @@ constexpr void check_options_of_training(diagnostic& problem) {
 
 template <class M, auto Training, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
-  diagnostic problem;
+  diagnostic problem = optimizer_problem<Training.optimizer>;
   check_options_of_training<M, Training>(problem);
   if constexpr (requires { decltype(Training.loss)::size; }) {
     constexpr int losses = decltype(Training.loss)::size;
@@ -38334,17 +39023,13 @@ constexpr void check_dtype_policy(dtype_policy const& policy, bool has_float16, 
   check(policy.variable_dtype, "variable_dtype");
 }
 
-/// E2062, E2063: what has kernels for the host alone.
+/// E2062: what has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
   if (!(LossOnTiles<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
     problem.report(2062,
-                   "the training has a loss of its own, which emulated IPUs cannot compute; choose one of this "
-                   "library, or the host as the machine");
-  if (!OptimizerOnTiles<std::remove_cvref_t<decltype(Training.optimizer)>>)
-    problem.report(2063,
-                   "the training has an optimizer of its own, which emulated IPUs cannot carry out; choose sgd, "
-                   "rmsprop or adam, or the host as the machine");
+                   "the training has a loss of its own, which emulated IPUs cannot compute; write it as a `call`, "
+                   "choose one of this library, or the host as the machine");
 }
 
 /// The first rule that a training description breaks with a machine.
@@ -43419,7 +44104,7 @@ namespace stagecraft::detail {
 template <auto Optimizer, class Arch>
 struct update_in_registers {
   /// Optimizers with a state divide by a root of it.
-  static constexpr bool takes_long = Optimizer.slots() > 0;
+  static constexpr bool takes_long = slots_of<Optimizer> > 0;
 
   kernels::update_function<Optimizer, Arch> function;
   float* weights;
@@ -43428,7 +44113,7 @@ struct update_in_registers {
 
   template <class Batch>
   void operator()(Batch const& gradient, int offset) const {
-    constexpr int slot_count = Optimizer.slots();
+    constexpr int slot_count = slots_of<Optimizer>;
     Batch state[slot_count + 1];
     Batch weight = Batch::load_unaligned(weights + offset);
     for (int slot = 0; slot < slot_count; ++slot)
@@ -47234,7 +47919,7 @@ class pipeline_update {
   using architecture = typename Plan::architecture;
   using range = kernels::share::range;
   static constexpr int replicas = Sizes::replicas;
-  static constexpr int slots = Plan::training.optimizer.slots();
+  static constexpr int slots = detail::slots_of<Plan::training.optimizer>;
   template <std::size_t Parameter>
   using update = detail::parameter_update<Plan, Parameter, replicas>;
 
@@ -47576,7 +48261,7 @@ class host_pipeline : public session_shape<M, Training> {
   using execution_type = pipeline_execution<host_pipeline>;
   using update = pipeline_update<sizes, first_plan>;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
-  static constexpr int slot_count = sizes::trains ? Training.optimizer.slots() : 0;
+  static constexpr int slot_count = sizes::trains ? detail::slots_of<Training.optimizer> : 0;
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
   /// Devices of one thread.
   static constexpr std::size_t most_units = threads <= replicas
@@ -48107,7 +48792,7 @@ class host_session : public session_shape<M, Training> {
 
  private:
   static constexpr auto const& storage = weight_storage_of<M, architecture>;
-  static constexpr int slot_count = Training.optimizer.slots();
+  static constexpr int slot_count = detail::slots_of<Training.optimizer>;
   static constexpr int accumulation_steps = training_plan::options.accumulation_steps();
   using layout = weight_layout<M, architecture>;
   using shape_type::input_call, shape_type::target_offset, shape_type::scale_offset;
@@ -51674,7 +52359,7 @@ using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training, Mach
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
-/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061 to E2063, E4092.
+/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092.
 template <Model M, auto Training, class Machine = host<>>
 using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training, Machine>()>::template model<
     detail::trainer_or_stand_in<M, Training, Machine>>;

@@ -2,6 +2,7 @@
 // Models and training descriptions that have all losses, optimizers and ways to accumulate gradients.
 #pragma once
 
+#include "own_training.hpp"
 #include "policies_models.hpp"
 
 namespace laws {
@@ -53,6 +54,7 @@ void with_all_losses_and_optimizers(auto const& check) {
                                           rmsprop{.momentum = 0.5F, .centered = true, .decay = 0.5F}>>();
   check.template operator()<classes, with<mean_absolute_error{}>>();
   check.template operator()<classes, with<huber{.delta = 0.5F}>>();
+  check.template operator()<classes, with<quantile_and_distance{0.75F}, bounded{}>>();
   check.template operator()<two_outputs, of_two>();
 }
 

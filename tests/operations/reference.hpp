@@ -3,6 +3,7 @@
 // with.
 #pragma once
 
+#include <stagecraft/kernels/operations/function.hpp>
 #include <stagecraft/operations/operation.hpp>
 #include <cmath>
 #include <span>
@@ -75,39 +76,9 @@ class interpreter {
     for_each_place(shape, [&](place const& at) {
       double x[3]{};
       for (int i = 0; i < here().operand_count; ++i) x[i] = in(i)[offset(shape_of(i), at, shape.rank)];
-      result[offset(shape, at, shape.rank)] = number(what.apply, x[0], x[1], x[2]);
+      result[offset(shape, at, shape.rank)] = kernels::function_value(what.apply, x[0], x[1], x[2]);
     });
     y = result;
-  }
-  static double number(function f, double a, double b, double c) {
-    switch (f) {
-      case function::identity: return a;
-      case function::negative: return -a;
-      case function::absolute: return std::abs(a);
-      case function::sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
-      case function::floor: return std::floor(a);
-      case function::exp: return std::exp(a);
-      case function::log: return std::log(a);
-      case function::sqrt: return std::sqrt(a);
-      case function::rsqrt: return 1 / std::sqrt(a);
-      case function::sin: return std::sin(a);
-      case function::cos: return std::cos(a);
-      case function::tanh: return std::tanh(a);
-      case function::sigmoid: return 1 / (1 + std::exp(-a));
-      case function::erf: return std::erf(a);
-      case function::add: return a + b;
-      case function::subtract: return a - b;
-      case function::multiply: return a * b;
-      case function::divide: return a / b;
-      case function::power: return std::pow(a, b);
-      case function::maximum: return a > b ? a : b;
-      case function::minimum: return a < b ? a : b;
-      case function::less: return a < b;
-      case function::less_equal: return a <= b;
-      case function::equal: return a == b;
-      case function::select: return a != 0 ? b : c;
-    }
-    return NAN;
   }
   void step(reduce const& what, values& y) {
     auto const& shape = shape_of(0);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <exception>
+#include <mutex>
 #include <utility>
 
 namespace stagecraft {
@@ -12,9 +13,11 @@ namespace stagecraft {
 /// work has come to nothing.
 class first_failure {
  public:
-  /// True if this is the first one. Who waits for the work has to be woken afterwards.
+  /// True if this is the first one. Who waits for the work has to be woken afterwards. `failed` holds when it returns,
+  /// whoever was first.
   bool fail(std::exception_ptr error = nullptr) noexcept {
-    if (claimed_.exchange(true, std::memory_order_acq_rel)) return false;
+    std::scoped_lock const lock(mutex_);
+    if (failed()) return false;
     error_ = std::move(error);
     failed_.store(true, std::memory_order_seq_cst);
     return true;
@@ -28,13 +31,12 @@ class first_failure {
 
   /// Makes it new, while no other thread uses it; gives what was kept.
   std::exception_ptr clear() noexcept {
-    claimed_.store(false, std::memory_order_relaxed);
     failed_.store(false, std::memory_order_relaxed);
     return std::exchange(error_, nullptr);
   }
 
  private:
-  std::atomic<bool> claimed_ = false;
+  std::mutex mutex_;  // of those who fail
   std::atomic<bool> failed_ = false;
   std::exception_ptr error_;
 };

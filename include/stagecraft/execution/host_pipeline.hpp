@@ -145,7 +145,7 @@ class host_pipeline : public session_shape<M, Training> {
   using execution_type = pipeline_execution<host_pipeline>;
   using update = pipeline_update<sizes, first_plan>;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
-  static constexpr int slot_count = sizes::trains ? Training.optimizer.slots() : 0;
+  static constexpr int slot_count = sizes::trains ? detail::slots_of<Training.optimizer> : 0;
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
   /// Devices of one thread.
   static constexpr std::size_t most_units = threads <= replicas

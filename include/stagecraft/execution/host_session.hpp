@@ -178,7 +178,7 @@ class host_session : public session_shape<M, Training> {
 
  private:
   static constexpr auto const& storage = weight_storage_of<M, architecture>;
-  static constexpr int slot_count = Training.optimizer.slots();
+  static constexpr int slot_count = detail::slots_of<Training.optimizer>;
   static constexpr int accumulation_steps = training_plan::options.accumulation_steps();
   using layout = weight_layout<M, architecture>;
   using shape_type::input_call, shape_type::target_offset, shape_type::scale_offset;

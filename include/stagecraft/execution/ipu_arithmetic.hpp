@@ -235,7 +235,7 @@ class ipu_arithmetic {
   /// The update of a range of a weight's elements, which `run()` carries out.
   template <std::size_t Parameter, class State, class Range, class Run>
   static void update(host_memory const& memory, State const& state, Range const& elements, Run const& run) {
-    constexpr int slots = Plan::training.optimizer.slots(), number = static_cast<int>(Parameter);
+    constexpr int slots = detail::slots_of<Plan::training.optimizer>, number = static_cast<int>(Parameter);
     auto const count = elements.last - elements.first;
     float* const values = memory.weights + Plan::weights.offset[Parameter] + elements.first;
     [[maybe_unused]] half_rounding const stores(halves::rules_of_update(halves::key_of_update(memory, number, 7)));

@@ -25,7 +25,7 @@ class pipeline_update {
   using architecture = typename Plan::architecture;
   using range = kernels::share::range;
   static constexpr int replicas = Sizes::replicas;
-  static constexpr int slots = Plan::training.optimizer.slots();
+  static constexpr int slots = detail::slots_of<Plan::training.optimizer>;
   template <std::size_t Parameter>
   using update = detail::parameter_update<Plan, Parameter, replicas>;
 

@@ -5,6 +5,11 @@
 #include <cstdint>
 #include <string_view>
 
+namespace stagecraft::operations {
+struct formula_view;
+struct plan_view;
+}  // namespace stagecraft::operations
+
 namespace stagecraft {
 
 /// The families of operations, each described in ipu/operations/.
@@ -31,7 +36,9 @@ struct tile_operation {
   int outputs[most_outputs]{};  ///< likewise; one may be an input, too, which is then worked on in place
   std::int64_t sizes[most_sizes]{};
   float scalars[most_scalars]{};
-  int plan = -1;  ///< of a convolution: its plan in the step
+  int plan = -1;                                      ///< of a convolution: its plan in the step
+  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step: what it computes
+  operations::plan_view const* row_plan = nullptr;    ///< of a loss of one's own: that of a row
 };
 
 }  // namespace stagecraft

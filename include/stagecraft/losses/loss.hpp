@@ -14,14 +14,14 @@ namespace stagecraft {
 ///       float q = 0.5F;
 ///       constexpr auto call(auto target, auto output) const {
 ///         auto const error = target - output;
-///         return maximum(error * q, error * (q - 1));
+///         return sc::maximum(error * q, error * (q - 1));
 ///       }
 ///     };
 ///
 /// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is the loss of a row.
 /// What needs sums of a row is `call(auto& ops, auto target, auto output)`, which may give one column. Options are
-/// public members, so that a loss can stand in `sc::training`. It runs on the host (E2062 on emulated IPUs). Errors:
-/// E1070 for tensors that do not fit. Definition: Keras API, losses, "Creating custom losses".
+/// public members, so that a loss can stand in `sc::training`. Errors: E1070 for tensors that do not fit. Definition:
+/// Keras API, losses, "Creating custom losses".
 template <class Derived>
 struct loss {
   static constexpr std::string_view name = "loss";

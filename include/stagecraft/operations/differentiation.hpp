@@ -119,8 +119,12 @@ class differentiation {
       case function::maximum: return choose(a, b, b <= a, dy);
       case function::minimum: return choose(a, b, a <= b, dy);
       case function::select: return choose(b, operand(id, 2), a, dy);
-      default: return;
+      default: break;
     }
+    if (tensor const c = operand(id, 2); wanted(c)) add(c.id, apply == function::multiply_subtract ? -dy : dy);
+    tensor const of_product = apply == function::negative_multiply_add ? -dy : dy;
+    if (of_a) add(a.id, of_product * b);
+    if (of_b) add(b.id, of_product * a);
   }
   /// The result is a where `condition` holds, else b.
   constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {

@@ -41,12 +41,12 @@ struct flop_count {
 
 }  // namespace detail
 
-/// Multiplications, additions and functions of the operations [first, end) of a list or a frozen trace: one for each
-/// place of a map, two for each term of a product. What stands in a loop counts once for each trip.
-template <class List>
-[[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
+/// Multiplications, additions and functions of operations of a list or a frozen plan, `ids` in their order: one for
+/// each place of a map, two for each term of a product. What stands in a loop counts once for each trip.
+template <class List, class Ids>
+[[nodiscard]] constexpr long long flops(List const& list, Ids const& ids) {
   long long total = 0, trips = 1;
-  for (int id = first; id < end; ++id) {
+  for (int const id : ids) {
     operation const& what = list.nodes[static_cast<std::size_t>(id)].what;
     if (auto const* begins = what.if_is<loop>()) trips *= begins->trips;
     total += trips * what.visit(detail::flop_count<List>{list, id});
@@ -55,6 +55,14 @@ template <class List>
     trips /= begin.what.as<loop>().trips;
   }
   return total;
+}
+/// Of the operations [first, end).
+template <class List>
+[[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
+  std::vector<int> ids;
+  ids.reserve(static_cast<std::size_t>(end - first));
+  for (int id = first; id < end; ++id) ids.push_back(id);
+  return flops(list, ids);
 }
 
 }  // namespace stagecraft::operations

@@ -35,8 +35,14 @@ enum class function : unsigned char {
   less_equal,
   equal,
   // of three
-  select,  ///< the second where the first is not 0, else the third
+  select,                 ///< the second where the first is not 0, else the third
+  multiply_add,           ///< a b + c, rounded once; so are the two below
+  multiply_subtract,      ///< a b - c
+  negative_multiply_add,  ///< c - a b
 };
+
+/// How many there are.
+inline constexpr int function_count = static_cast<int>(function::negative_multiply_add) + 1;
 
 [[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
 
@@ -54,10 +60,34 @@ enum class function : unsigned char {
 
 /// As the profile and errors name it, in Keras's words.
 [[nodiscard]] constexpr std::string_view name(function f) noexcept {
-  constexpr std::string_view names[]{"identity", "negative",   "abs",      "sign",   "floor", "exp",     "log",
-                                     "sqrt",     "rsqrt",      "sin",      "cos",    "tanh",  "sigmoid", "erf",
-                                     "add",      "subtract",   "multiply", "divide", "power", "maximum", "minimum",
-                                     "less",     "less_equal", "equal",    "where"};
+  constexpr std::string_view names[]{"identity",
+                                     "negative",
+                                     "abs",
+                                     "sign",
+                                     "floor",
+                                     "exp",
+                                     "log",
+                                     "sqrt",
+                                     "rsqrt",
+                                     "sin",
+                                     "cos",
+                                     "tanh",
+                                     "sigmoid",
+                                     "erf",
+                                     "add",
+                                     "subtract",
+                                     "multiply",
+                                     "divide",
+                                     "power",
+                                     "maximum",
+                                     "minimum",
+                                     "less",
+                                     "less_equal",
+                                     "equal",
+                                     "where",
+                                     "multiply_add",
+                                     "multiply_subtract",
+                                     "negative_multiply_add"};
   return names[static_cast<int>(f)];
 }
 

@@ -113,3 +113,11 @@ constexpr tensor stop_gradient(tensor a) {
 }
 
 }  // namespace stagecraft::operations
+
+namespace stagecraft {
+
+// Layers have these names, too, and `using namespace stagecraft::layers` hides the functions from unqualified calls.
+using operations::maximum;
+using operations::minimum;
+
+}  // namespace stagecraft

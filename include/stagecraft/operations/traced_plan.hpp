@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/operations/value_places.hpp>
+#include <span>
 #include <utility>
 
 namespace stagecraft::operations {
@@ -97,7 +98,7 @@ struct frozen_plan {
   std::array<weight_update, Sizes.updates> updates;
   std::array<int, Sizes.gradients> gradients;
   int output;
-  std::int64_t forward_workspace, backward_workspace;
+  std::int64_t kept_floats, forward_workspace, backward_workspace;
 
   constexpr explicit frozen_plan(traced_plan const& from)
       : nodes(detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
@@ -109,8 +110,34 @@ struct frozen_plan {
         updates(detail::array_of<Sizes.updates>(from.updates)),
         gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
         output(from.traced.outputs[0]),
+        kept_floats(from.kept_floats),
         forward_workspace(from.forward_workspace),
         backward_workspace(from.backward_workspace) {}
+};
+
+/// The same without its lengths in its type.
+struct plan_view {
+  std::span<node const> nodes;
+  std::span<int const> operands;
+  std::span<int const> forward, backward;
+  std::span<place const> forward_places, backward_places;
+  std::span<int const> gradients;
+  int output = 0;
+  std::int64_t kept_floats = 0, forward_workspace = 0, backward_workspace = 0;
+
+  template <plan_sizes Sizes>
+  constexpr explicit(false) plan_view(frozen_plan<Sizes> const& of)
+      : nodes(of.nodes),
+        operands(of.operands),
+        forward(of.forward),
+        backward(of.backward),
+        forward_places(of.forward_places),
+        backward_places(of.backward_places),
+        gradients(of.gradients),
+        output(of.output),
+        kept_floats(of.kept_floats),
+        forward_workspace(of.forward_workspace),
+        backward_workspace(of.backward_workspace) {}
 };
 
 namespace detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Adaptive moment estimation.
-// Keras counterpart: tf.keras.optimizers.legacy.Adam (the optimizer of Keras 2.6). Level 2 of the house: options only,
-// the loops are in kernels/update.hpp.
+// Keras counterpart: tf.keras.optimizers.legacy.Adam (the optimizer of Keras 2.6). Level 2.
 #pragma once
 
+#include <stagecraft/optimizers/decay.hpp>
 #include <string_view>
 
 namespace stagecraft::optimizers {
@@ -28,8 +28,22 @@ struct adam {
 
   static constexpr std::string_view name = "adam";
 
-  /// State values per weight, in this order: m, v, largest v (only if amsgrad).
-  [[nodiscard]] constexpr int slots() const { return amsgrad ? 3 : 2; }
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const m = ops.slot("m"), v = ops.slot("v");
+    auto const m_now = m * beta_1 + gradient * (1 - beta_1);
+    auto const v_now = v * beta_2 + square(gradient) * (1 - beta_2);
+    ops.update(m, m_now);
+    ops.update(v, v_now);
+    auto largest = v_now;
+    if (amsgrad) {
+      auto const vhat = ops.slot("vhat");
+      largest = maximum(vhat, v_now);
+      ops.update(vhat, largest);
+    }
+    auto const step = ops.step();
+    auto const rate = decayed_rate(ops, decay) * sqrt(1 - pow(beta_2, step)) / (1 - pow(beta_1, step));
+    ops.update(weight, weight - rate * (m_now / (sqrt(largest) + epsilon)));
+  }
 
   friend constexpr bool operator==(adam const&, adam const&) = default;
 };

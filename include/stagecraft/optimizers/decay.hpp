@@ -3,18 +3,13 @@
 // Keras 2.6. Level 2.
 #pragma once
 
-#include <cstdint>
-
 namespace stagecraft::optimizers {
 
-/// What is left of a learning rate in weight update `step`, which counts from 1: learning_rate / (1 + decay (step -
-/// 1)). An optimizer without a member `decay` keeps its rate. Definition: OptimizerV2._decayed_lr.
-template <class Optimizer>
-[[nodiscard]] constexpr float decayed_rate(Optimizer const& optimizer, float learning_rate, std::int64_t step) {
-  if constexpr (requires { optimizer.decay; })
-    return learning_rate / (1.0F + optimizer.decay * static_cast<float>(step - 1));
-  else
-    return learning_rate;
+/// What is left of the learning rate in an update: learning_rate / (1 + decay (step - 1)).
+/// Definition: OptimizerV2._decayed_lr.
+[[nodiscard]] constexpr auto decayed_rate(auto& ops, float decay) {
+  auto const rate = ops.learning_rate();
+  return decay == 0 ? rate : rate / ((ops.step() - 1) * decay + 1);
 }
 
 }  // namespace stagecraft::optimizers

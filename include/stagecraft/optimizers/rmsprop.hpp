@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradient descent divided by a moving root mean square of the gradient.
-// Keras counterpart: tf.keras.optimizers.legacy.RMSprop (the optimizer of Keras 2.6). Level 2 of the house: options
-// only, the loops are in kernels/update.hpp.
+// Keras counterpart: tf.keras.optimizers.legacy.RMSprop (the optimizer of Keras 2.6). Level 2.
 #pragma once
 
+#include <stagecraft/optimizers/decay.hpp>
 #include <string_view>
 
 namespace stagecraft::optimizers {
@@ -29,9 +29,27 @@ struct rmsprop {
 
   static constexpr std::string_view name = "rmsprop";
 
-  /// State values per weight, in this order: mean square, momentum (only if it is not 0), mean gradient (only if
-  /// centered).
-  [[nodiscard]] constexpr int slots() const { return 1 + (momentum != 0 ? 1 : 0) + (centered ? 1 : 0); }
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const rate = decayed_rate(ops, decay);
+    auto const mean_square = ops.slot("rms");
+    auto square_now = mean_square * rho + square(gradient) * (1 - rho);
+    ops.update(mean_square, square_now);
+    auto const movement = momentum != 0 ? ops.slot("momentum") : weight;
+    if (centered) {
+      auto const mean = ops.slot("mg");
+      auto const mean_now = mean * rho + gradient * (1 - rho);
+      ops.update(mean, mean_now);
+      // The variance; rounding may leave it a little below 0, where Keras would go on with NaN.
+      square_now = maximum(square_now - mean_now * mean_now, 0.0F);
+    }
+    if (momentum == 0) {
+      ops.update(weight, weight - rate * (gradient / (sqrt(square_now) + epsilon)));
+      return;
+    }
+    auto const next = movement * momentum + rate * (gradient * rsqrt(square_now + epsilon));
+    ops.update(movement, next);
+    ops.update(weight, weight - next);
+  }
 
   friend constexpr bool operator==(rmsprop const&, rmsprop const&) = default;
 };

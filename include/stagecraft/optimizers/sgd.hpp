@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradient descent with optional (Nesterov) momentum.
-// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6). Level 2 of the house: options only,
-// the loops are in kernels/update.hpp.
+// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6). Level 2.
 #pragma once
 
+#include <stagecraft/optimizers/decay.hpp>
 #include <string_view>
 
 namespace stagecraft::optimizers {
@@ -23,8 +23,17 @@ struct sgd {
 
   static constexpr std::string_view name = "sgd";
 
-  /// State values per weight, in this order: momentum (only if it is not 0).
-  [[nodiscard]] constexpr int slots() const { return momentum != 0 ? 1 : 0; }
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const rate = decayed_rate(ops, decay);
+    if (momentum == 0) {
+      ops.update(weight, weight - rate * gradient);
+      return;
+    }
+    auto const movement = ops.slot("momentum");
+    auto const next = movement * momentum - rate * gradient;
+    ops.update(movement, next);
+    ops.update(weight, nesterov ? weight + next * momentum - rate * gradient : weight + next);
+  }
 
   friend constexpr bool operator==(sgd const&, sgd const&) = default;
 };

@@ -56,7 +56,7 @@ constexpr call_cost find_call_cost() {
             on_tile(weight.size(),
                     options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32) *
             layer.call_count;
-        if (!options.offloads_optimizer_state()) result.variable_bytes += bytes * Training.optimizer.slots();
+        if (!options.offloads_optimizer_state()) result.variable_bytes += bytes * detail::slots_of<Training.optimizer>;
       }
   }
   return result;

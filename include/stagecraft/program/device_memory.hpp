@@ -83,7 +83,8 @@ class device_memory_finder {
     if (options.offloads_weights())
       result_.weights.remote += part(options.replicated_weight_sharding && weight.trainable, bytes);
     if (!weight.trainable) return;
-    long long const state = part(options.replicated_optimizer_state_sharding, bytes) * Training.optimizer.slots();
+    long long const state =
+        part(options.replicated_optimizer_state_sharding, bytes) * detail::slots_of<Training.optimizer>;
     auto& place = result_.optimizer_state;
     if (options.offloads_optimizer_state()) {
       place.remote += state;

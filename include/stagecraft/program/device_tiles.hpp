@@ -160,8 +160,8 @@ class device_tile_planner {
     if constexpr (!variables::trains) return;
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
-      if (weight.trainable && !variables::remote_state(weight) && Training.optimizer.slots() > 0)
-        result_.state[i] = all_.place(Training.optimizer.slots(), variables::state_bytes(weight));
+      if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0)
+        result_.state[i] = all_.place(detail::slots_of<Training.optimizer>, variables::state_bytes(weight));
     });
     result_.state_bytes = all_.bytes() - result_.weight_bytes;
     auto const before = all_.bytes();

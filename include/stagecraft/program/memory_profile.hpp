@@ -135,7 +135,8 @@ class memory_profiler {
     }
     if (!variables::trains || !weight.trainable) return;
     if (variables::remote_state(weight))
-      bytes += Training.optimizer.slots() * variables::state_elements(weight) * size_of(variables::variable_type);
+      bytes +=
+          detail::slots_of<Training.optimizer> * variables::state_elements(weight) * size_of(variables::variable_type);
   }
   constexpr void add_accumulators(layer_info const& layer) {
     for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)

@@ -6,9 +6,11 @@
 
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/metrics/metrics.hpp>
+#include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/program/dtype_policy.hpp>
@@ -101,7 +103,7 @@ struct training {
 
 namespace detail {
 
-/// E4081, E4082: a text or a number as loss or optimizer.
+/// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
 template <class Loss, class Optimizer>
 inline constexpr diagnostic training_parts_problem = [] {
   diagnostic problem;
@@ -111,6 +113,10 @@ inline constexpr diagnostic training_parts_problem = [] {
   if (!std::is_class_v<Optimizer>)
     problem.report(4082, "the training's optimizer is ", std::is_pointer_v<Optimizer> ? "a text" : "a number",
                    "; optimizers are values of a class, such as sc::optimizers::adam{}");
+  else if (!stagecraft::Optimizer<Optimizer>)
+    problem.report(4082, "the training's optimizer '", type_name<Optimizer>(),
+                   "' does not say what it does; give it `float learning_rate` and `constexpr void update(auto& ops, "
+                   "auto weight, auto gradient) const`");
   return problem;
 }();
 
@@ -118,7 +124,7 @@ inline constexpr diagnostic training_parts_problem = [] {
 
 /// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
-  requires(!std::is_class_v<Loss> || !std::is_class_v<Optimizer>)
+  requires(!std::is_class_v<Loss> || !stagecraft::Optimizer<Optimizer>)
 struct training<Loss, Optimizer> {
   static_assert(detail::report<detail::training_parts_problem<Loss, Optimizer>>());
   static constexpr bool is_refused = true;

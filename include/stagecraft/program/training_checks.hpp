@@ -113,7 +113,7 @@ constexpr void check_options_of_training(diagnostic& problem) {
 
 template <class M, auto Training, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
-  diagnostic problem;
+  diagnostic problem = optimizer_problem<Training.optimizer>;
   check_options_of_training<M, Training>(problem);
   if constexpr (requires { decltype(Training.loss)::size; }) {
     constexpr int losses = decltype(Training.loss)::size;
@@ -159,17 +159,13 @@ constexpr void check_dtype_policy(dtype_policy const& policy, bool has_float16, 
   check(policy.variable_dtype, "variable_dtype");
 }
 
-/// E2062, E2063: what has kernels for the host alone.
+/// E2062: what has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
   if (!(LossOnTiles<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
     problem.report(2062,
-                   "the training has a loss of its own, which emulated IPUs cannot compute; choose one of this "
-                   "library, or the host as the machine");
-  if (!OptimizerOnTiles<std::remove_cvref_t<decltype(Training.optimizer)>>)
-    problem.report(2063,
-                   "the training has an optimizer of its own, which emulated IPUs cannot carry out; choose sgd, "
-                   "rmsprop or adam, or the host as the machine");
+                   "the training has a loss of its own, which emulated IPUs cannot compute; write it as a `call`, "
+                   "choose one of this library, or the host as the machine");
 }
 
 /// The first rule that a training description breaks with a machine.

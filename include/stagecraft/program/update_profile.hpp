@@ -69,7 +69,7 @@ constexpr weight_profile profile_weight() {
     std::int64_t fetched = 0, stored = 0;
     if (variables::remote_state(weight)) {
       auto const state =
-          Training.optimizer.slots() * variables::state_elements(weight) * size_of(variables::variable_type);
+          detail::slots_of<Training.optimizer> * variables::state_elements(weight) * size_of(variables::variable_type);
       fetched += state;
       stored += state;
     }

@@ -60,8 +60,8 @@ constexpr auto place_update() {
     return place;
   };
   result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(weight)) : own.weight[Weight];
-  result.state = variables::remote_state(weight) && Training.optimizer.slots() > 0
-                     ? fetch(Training.optimizer.slots(), variables::state_bytes(weight))
+  result.state = variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0
+                     ? fetch(detail::slots_of<Training.optimizer>, variables::state_bytes(weight))
                      : own.state[Weight];
   auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
   int calls = 0;

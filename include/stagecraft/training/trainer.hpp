@@ -386,7 +386,7 @@ using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training, Mach
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
-/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061 to E2063, E4092.
+/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092.
 template <Model M, auto Training, class Machine = host<>>
 using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training, Machine>()>::template model<
     detail::trainer_or_stand_in<M, Training, Machine>>;

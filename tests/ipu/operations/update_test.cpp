@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What updates of weights cost: the vertices' cycles worked out by hand.
 #include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/optimizers/optimizer.hpp>
+#include <stagecraft/optimizers/optimizers.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
@@ -14,15 +16,16 @@ constexpr sc::ipu_target two_tiles = [] {
   return target;
 }();
 
-template <class Optimizer>
-constexpr sc::operation_cost cost(Optimizer const& optimizer, sc::regularizer const& penalty = {},
-                                  dtype weight_type = dtype::float32, dtype gradient_type = dtype::float32) {
+template <auto Optimizer>
+constexpr sc::operation_cost cost(sc::regularizer const& penalty = {}, dtype weight_type = dtype::float32,
+                                  dtype gradient_type = dtype::float32) {
   sc::lowered_step step;
   int const weight = step.tensor(tensor_role::weight, 0, weight_type, 24);
   int const gradient = step.tensor(tensor_role::accumulator, 0, gradient_type, 24);
   int state[4]{};
-  for (int i = 0; i < optimizer.slots(); ++i) state[i] = step.tensor(tensor_role::optimizer_state, i, weight_type, 24);
-  append_update(step, optimizer, weight, gradient, state, penalty);
+  for (int i = 0; i < sc::detail::slots_of<Optimizer>; ++i)
+    state[i] = step.tensor(tensor_role::optimizer_state, i, weight_type, 24);
+  append_update(step, sc::detail::view_of_optimizer<Optimizer>, weight, gradient, state, penalty);
   return cost_of_update(step, step.operations[0], two_tiles);
 }
 
@@ -39,36 +42,36 @@ constexpr int binary = 6 * (58 + 3) + 11;
 constexpr int largest = 6 * (58 + 4) + 11;
 constexpr int divide = 6 * (58 + 10) + 11;
 
-static_assert(cost(sc::optimizers::sgd{}) ==
+static_assert(cost<sc::optimizers::sgd{}>() ==
               sc::operation_cost{.compute_cycles = scaled_add, .flops = 2 * 24, .compute_sets = 1});
-static_assert(cost(sc::optimizers::sgd{.momentum = 0.9F}) ==
+static_assert(cost<sc::optimizers::sgd{.momentum = 0.9F}>() ==
               sc::operation_cost{.compute_cycles = ax_plus_by + binary, .flops = 4 * 24, .compute_sets = 1});
-static_assert(cost(sc::optimizers::sgd{.momentum = 0.9F, .nesterov = true}).compute_cycles ==
+static_assert(cost<sc::optimizers::sgd{.momentum = 0.9F, .nesterov = true}>().compute_cycles ==
               ax_plus_by + 2 * scaled_add);
-static_assert(cost(sc::optimizers::adam{}) ==
+static_assert(cost<sc::optimizers::adam{}>() ==
               sc::operation_cost{.compute_cycles = 2 * ax_plus_by + square + root + add_number + divide + scaled_add,
                                  .flops = 12 * 24,
                                  .compute_sets = 1});
-static_assert(cost(sc::optimizers::adam{.amsgrad = true}).compute_cycles ==
-              cost(sc::optimizers::adam{}).compute_cycles + largest);
-static_assert(cost(sc::optimizers::rmsprop{}).compute_cycles ==
+static_assert(cost<sc::optimizers::adam{.amsgrad = true}>().compute_cycles ==
+              cost<sc::optimizers::adam{}>().compute_cycles + largest);
+static_assert(cost<sc::optimizers::rmsprop{}>().compute_cycles ==
               square + ax_plus_by + root + add_number + divide + scaled_add);
-static_assert(cost(sc::optimizers::rmsprop{.centered = true}).compute_cycles ==
-              cost(sc::optimizers::rmsprop{}).compute_cycles + ax_plus_by + square + binary + largest_of_number);
-static_assert(cost(sc::optimizers::rmsprop{.momentum = 0.9F}).compute_cycles ==
+static_assert(cost<sc::optimizers::rmsprop{.centered = true}>().compute_cycles ==
+              cost<sc::optimizers::rmsprop{}>().compute_cycles + ax_plus_by + square + binary + largest_of_number);
+static_assert(cost<sc::optimizers::rmsprop{.momentum = 0.9F}>().compute_cycles ==
               square + ax_plus_by + reciprocal_root + binary + ax_plus_by + binary);
 
 // Penalties.
-static_assert(cost(sc::optimizers::sgd{}, {.l1 = 0, .l2 = 0.1F}).compute_cycles == 2 * scaled_add);
-static_assert(cost(sc::optimizers::sgd{}, {.l1 = 0.1F, .l2 = 0.1F}).compute_cycles == 3 * scaled_add + sign);
+static_assert(cost<sc::optimizers::sgd{}>({.l1 = 0, .l2 = 0.1F}).compute_cycles == 2 * scaled_add);
+static_assert(cost<sc::optimizers::sgd{}>({.l1 = 0.1F, .l2 = 0.1F}).compute_cycles == 3 * scaled_add + sign);
 
 // A gradient of another type lies elsewhere: of 24 numbers, tile 0 has 12 in either type.
-static_assert(cost(sc::optimizers::sgd{}, {}, dtype::float16).exchanges == 0);
+static_assert(cost<sc::optimizers::sgd{}>({}, dtype::float16).exchanges == 0);
 constexpr sc::operation_cost of_26 = [] {
   sc::lowered_step step;
   int const weight = step.tensor(tensor_role::weight, 0, dtype::float16, 26);
   int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, 26);
-  append_update(step, sc::optimizers::sgd{}, weight, gradient, nullptr);
+  append_update(step, sc::detail::view_of_optimizer<sc::optimizers::sgd{}>, weight, gradient, nullptr);
   return cost_of_update(step, step.operations[0], two_tiles);
 }();
 // 16 of 26 in float16, 14 in float32.
@@ -98,7 +101,7 @@ TEST_CASE("a piece that ends in less than a vector may take longest") {
   sc::lowered_step step;
   int const weight = step.tensor(tensor_role::weight, 0, dtype::float32, 3);
   int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, 3);
-  append_update(step, sc::optimizers::sgd{}, weight, gradient, nullptr);
+  append_update(step, sc::detail::view_of_optimizer<sc::optimizers::sgd{}>, weight, gradient, nullptr);
   auto const work = [&](std::int64_t elements) {
     return sc::detail::update_work(step, step.operations[0], elements, two_tiles).cycles;
   };

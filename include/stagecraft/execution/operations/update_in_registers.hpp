@@ -10,7 +10,7 @@ namespace stagecraft::detail {
 template <auto Optimizer, class Arch>
 struct update_in_registers {
   /// Optimizers with a state divide by a root of it.
-  static constexpr bool takes_long = Optimizer.slots() > 0;
+  static constexpr bool takes_long = slots_of<Optimizer> > 0;
 
   kernels::update_function<Optimizer, Arch> function;
   float* weights;
@@ -19,7 +19,7 @@ struct update_in_registers {
 
   template <class Batch>
   void operator()(Batch const& gradient, int offset) const {
-    constexpr int slot_count = Optimizer.slots();
+    constexpr int slot_count = slots_of<Optimizer>;
     Batch state[slot_count + 1];
     Batch weight = Batch::load_unaligned(weights + offset);
     for (int slot = 0; slot < slot_count; ++slot)

@@ -33,9 +33,8 @@ class ipu_update {
       using places = tile_places<model, Plan::training, Plan::mode, machine>;
       auto const offsets =
           offsets_of(step, [](tile_tensor const& tensor) { return places::template of_update<Parameter>(tensor); });
-      step_values const values{
-          .update = static_cast<std::int64_t>(memory.update),
-          .learning_rate = optimizers::decayed_rate(Plan::training.optimizer, memory.learning_rate, memory.update)};
+      step_values const values{.update = static_cast<std::int64_t>(memory.update),
+                               .learning_rate = memory.learning_rate};
       *memory.counted += run_step(
           *memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(), values,
           [&](tile_tensor const& tensor, float* to) {

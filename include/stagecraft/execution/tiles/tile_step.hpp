@@ -109,14 +109,13 @@ class tile_step {
   static operation_cost run(host_memory const& memory, tile_machine& machine, std::int64_t const* offsets,
                             std::int64_t step_offset) {
     call_type const call{memory};
-    step_values const values{
-        .seed = memory.seed,
-        .step = memory.step,
-        .call = Call,
-        .valid_samples = memory.valid_samples,
-        .accumulated = memory.accumulated,
-        .update = static_cast<std::int64_t>(memory.update),
-        .learning_rate = optimizers::decayed_rate(Plan::training.optimizer, memory.learning_rate, memory.update)};
+    step_values const values{.seed = memory.seed,
+                             .step = memory.step,
+                             .call = Call,
+                             .valid_samples = memory.valid_samples,
+                             .accumulated = memory.accumulated,
+                             .update = static_cast<std::int64_t>(memory.update),
+                             .learning_rate = memory.learning_rate};
     return run_step(
         machine, step, offsets, step_offset, values,
         [&](tile_tensor const& tensor, float* to) { return load(call, tensor, to); },

@@ -4,29 +4,72 @@
 
 #include <stagecraft/execution/traced/list_runner.hpp>
 #include <stagecraft/kernels/loss_row.hpp>
-#include <stagecraft/losses/loss.hpp>
-#include <stagecraft/operations/traced_plan.hpp>
+#include <stagecraft/losses/loss_plan.hpp>
 #include <array>
+#include <span>
 
-namespace stagecraft::detail {
+namespace stagecraft {
 
-/// The plan of a row of a loss.
-template <auto Loss, int Columns>
-class plan_of_loss {
-  struct make {
-    constexpr operations::traced_plan operator()() const {
-      auto traced = trace_loss(Loss, Columns);
-      bool const wanted[]{false, true};
-      return operations::traced_plan(std::move(traced), true, wanted);
-    }
-  };
-
+/// Carries out the plan of a row of a loss (plan_of_loss), on memory of the caller's.
+template <class Arch = kernels::default_architecture>
+class traced_loss_row {
  public:
-  static constexpr auto value = operations::freeze_plan(make{});
-  static constexpr std::int64_t kept_floats = make{}().kept_floats;
+  using plan_view = operations::plan_view;
+
+  /// Floats of memory for a plan, begins of cache lines included.
+  [[nodiscard]] static constexpr std::int64_t floats(plan_view const& plan) {
+    return plan.kept_floats + list_runner<Arch>::workspace_of_steps(plan) + static_cast<std::int64_t>(2 * line);
+  }
+  /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation.
+  traced_loss_row(plan_view const& plan, float* memory, std::span<float*> addresses)
+      : plan_(plan),
+        loss_(memory),
+        kept_(memory + 2 * line),
+        workspace_(kept_ + plan.kept_floats),
+        addresses_(addresses) {}
+
+  /// The loss of the row, and scale times its gradient unless `gradient` is null, which may be `prediction`.
+  float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
+    loss_[line] = scale;
+    run(plan_.forward, plan_.forward_places, plan_.forward_workspace, target, prediction);
+    float const result = *addresses_[at(plan_.output)];
+    if (gradient == nullptr) return result;
+    run(plan_.backward, plan_.backward_places, plan_.backward_workspace, target, prediction);
+    int const id = plan_.gradients[1], columns = plan_.nodes[at(1)].shape[-1];
+    if (id >= 0)
+      std::memmove(gradient, addresses_[at(id)], at(columns) * sizeof(float));
+    else
+      std::memset(gradient, 0, at(columns) * sizeof(float));
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t line = 16;
+  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+  void run(std::span<int const> order, std::span<operations::place const> places, std::int64_t of_values,
+           float const* target, float const* prediction) {
+    for (std::size_t id = 0; id < places.size(); ++id) addresses_[id] = address(places[id], target, prediction);
+    list_runner<Arch>(plan_.nodes, plan_.operands, addresses_, workspace_ + of_values, 0, 0).run(order);
+  }
+  float* address(operations::place const& where, float const* target, float const* prediction) const {
+    switch (where.in) {
+      // Nothing writes to inputs through it.
+      case operations::storage::input: return const_cast<float*>(where.index == 0 ? target : prediction);
+      case operations::storage::output: return loss_;
+      case operations::storage::output_gradient: return loss_ + line;
+      case operations::storage::kept: return kept_ + where.offset;
+      case operations::storage::workspace: return workspace_ + where.offset;
+      default: return nullptr;
+    }
+  }
+
+  plan_view const& plan_;
+  float *loss_, *kept_, *workspace_;
+  std::span<float*> addresses_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft
 
 namespace stagecraft::kernels {
 
@@ -34,41 +77,11 @@ template <auto Loss, int Columns, class Arch, class Type>
   requires stagecraft::detail::HasLossCall<Type>
 struct loss_row<Loss, Columns, Arch, Type> {
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
-    alignas(64) std::array<float, kept + 1> kept_values;
-    alignas(64) std::array<float, workspace + 1> values;
-    alignas(64) std::array<float, 16> loss{}, seed{scale};
-    auto const run = [&](auto const& order, auto const& places, std::int64_t of_values) {
-      std::array<float*, plan.nodes.size()> memory{};
-      for (std::size_t id = 0; id < memory.size(); ++id) {
-        auto const& [in, index, offset] = places[id];
-        switch (in) {
-          // Nothing writes to inputs through it.
-          case operations::storage::input: memory[id] = const_cast<float*>(index == 0 ? target : prediction); break;
-          case operations::storage::output: memory[id] = loss.data(); break;
-          case operations::storage::output_gradient: memory[id] = seed.data(); break;
-          case operations::storage::kept: memory[id] = kept_values.data() + offset; break;
-          case operations::storage::workspace: memory[id] = values.data() + offset; break;
-          default: break;
-        }
-      }
-      list_runner<Arch>(plan.nodes, plan.operands, memory, values.data() + of_values, 0, 0).run(order);
-      return memory;
-    };
-    auto const forward = run(plan.forward, plan.forward_places, plan.forward_workspace);
-    float const result = *forward[static_cast<std::size_t>(plan.output)];
-    if (gradient == nullptr) return result;
-    int const of_prediction = plan.gradients[1];
-    auto const backward = run(plan.backward, plan.backward_places, plan.backward_workspace);
-    for (int i = 0; i < Columns; ++i)
-      gradient[i] = of_prediction < 0 ? 0.0F : backward[static_cast<std::size_t>(of_prediction)][i];
-    return result;
+    constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
+    alignas(64) std::array<float, static_cast<std::size_t>(traced_loss_row<Arch>::floats(plan))> memory;
+    std::array<float*, plan.nodes.size()> addresses;
+    return traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
   }
-
- private:
-  using traced = stagecraft::detail::plan_of_loss<Loss, Columns>;
-  static constexpr auto const& plan = traced::value;
-  static constexpr auto kept = static_cast<std::size_t>(traced::kept_floats);
-  static constexpr auto workspace = static_cast<std::size_t>(list_runner<Arch>::workspace_of_steps(plan));
 };
 
 }  // namespace stagecraft::kernels

@@ -12,6 +12,8 @@
 #include <stagecraft/ipu/operations/vertex_work.hpp>
 #include <stagecraft/ipu/tile_operation.hpp>
 #include <stagecraft/losses/losses.hpp>
+#include <stagecraft/operations/flops.hpp>
+#include <stagecraft/operations/traced_plan.hpp>
 #include <cstdint>
 
 namespace stagecraft {
@@ -22,7 +24,8 @@ enum class loss_kind : int {
   binary_crossentropy,
   mean_squared_error,
   mean_absolute_error,
-  huber
+  huber,
+  traced  ///< written as a `call`: tile_operation::row_plan
 };
 
 /// A loss's definition, as an operation carries it: sizes[3] the kind, sizes[4] whether predictions are logits,
@@ -31,6 +34,7 @@ struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
   float option = 0;  ///< label_smoothing, or huber's delta
+  operations::plan_view const* plan = nullptr;
 
   constexpr loss_rule() = default;
   constexpr explicit loss_rule(losses::sparse_categorical_crossentropy const& loss) noexcept
@@ -43,17 +47,21 @@ struct loss_rule {
   constexpr explicit loss_rule(losses::mean_absolute_error const&) noexcept : kind(loss_kind::mean_absolute_error) {}
   constexpr explicit loss_rule(losses::huber const& loss) noexcept : kind(loss_kind::huber), option(loss.delta) {}
 
+  constexpr explicit loss_rule(operations::plan_view const& of_row) noexcept : kind(loss_kind::traced), plan(&of_row) {}
+
   [[nodiscard]] static constexpr loss_rule of(tile_operation const& operation) noexcept {
     loss_rule rule;
     rule.kind = static_cast<loss_kind>(operation.sizes[3]);
     rule.from_logits = operation.sizes[4] != 0;
     rule.option = operation.scalars[0];
+    rule.plan = operation.row_plan;
     return rule;
   }
   constexpr void write_to(tile_operation& operation) const noexcept {
     operation.sizes[3] = static_cast<int>(kind);
     operation.sizes[4] = from_logits ? 1 : 0;
     operation.scalars[0] = option;
+    operation.row_plan = plan;
   }
 
   [[nodiscard]] constexpr bool is_categorical() const noexcept {
@@ -74,6 +82,9 @@ namespace detail {
 ///   logits: sigmoid;
 /// - mean absolute error: difference, absolute value, sign;
 /// - huber: difference, absolute value, the smaller of it and delta: m (|e| - m / 2); two for clipping the gradient;
+/// - written as a call: scalar code of a worker for each row, with two loads and the operation, 3 instructions, for
+/// each
+///   operation of its plan;
 /// - then sums over rows, times the rows' scales, as is the gradient, and over the tile.
 constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t rows, std::int64_t columns,
                                 bool with_gradient, ipu_target const& target) {
@@ -109,7 +120,16 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
     scalar(binary_operation::multiply);
     scalar(binary_operation::add);
   }
+  if (rule.kind == loss_kind::traced) {
+    // Its scale is part of the plan.
+    auto const flops = operations::flops(*rule.plan, rule.plan->forward) +
+                       (with_gradient ? operations::flops(*rule.plan, rule.plan->backward) : 0);
+    work += {workers * ceil_div(rows, workers) * 3 * flops, rows * flops};
+    work += reduced_elements(vertices::reduce_operation::add, dtype::float32, rows, target);
+    return work;
+  }
   switch (rule.kind) {
+    case loss_kind::traced: break;
     case loss_kind::sparse_categorical_crossentropy:
     case loss_kind::categorical_crossentropy:
       if (!rule.from_logits) {

@@ -9,9 +9,6 @@
 #include <stagecraft/ipu/operations/vertex_work.hpp>
 #include <stagecraft/ipu/step_layout.hpp>
 #include <stagecraft/ipu/tile_mapping.hpp>
-#include <stagecraft/optimizers/adam.hpp>
-#include <stagecraft/optimizers/rmsprop.hpp>
-#include <stagecraft/optimizers/sgd.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <cstdint>
 
@@ -19,26 +16,6 @@ namespace stagecraft {
 
 namespace detail {
 
-/// The optimizer's numbers, as an operation carries them: scalars from 0 on, and one choice in sizes[0].
-constexpr void write_optimizer(tile_operation& operation, optimizers::sgd const& optimizer) {
-  operation.function = static_cast<int>(update_function::sgd);
-  operation.scalars[0] = optimizer.momentum;
-  operation.sizes[0] = optimizer.nesterov ? 1 : 0;
-}
-constexpr void write_optimizer(tile_operation& operation, optimizers::rmsprop const& optimizer) {
-  operation.function = static_cast<int>(update_function::rmsprop);
-  operation.scalars[0] = optimizer.rho;
-  operation.scalars[1] = optimizer.momentum;
-  operation.scalars[2] = optimizer.epsilon;
-  operation.sizes[0] = optimizer.centered ? 1 : 0;
-}
-constexpr void write_optimizer(tile_operation& operation, optimizers::adam const& optimizer) {
-  operation.function = static_cast<int>(update_function::adam);
-  operation.scalars[0] = optimizer.beta_1;
-  operation.scalars[1] = optimizer.beta_2;
-  operation.scalars[2] = optimizer.epsilon;
-  operation.sizes[0] = optimizer.amsgrad ? 1 : 0;
-}
 constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
   operation.scalars[update_l1] = penalty.l1;
   operation.scalars[update_l2] = penalty.l2;
@@ -46,18 +23,18 @@ constexpr void write_penalty(tile_operation& operation, regularizer const& penal
 
 }  // namespace detail
 
-/// The optimizer's step on a weight and its state, of which `state` names optimizer.slots() tensors of the weight's
-/// type. The penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate and number
-/// of the update are those of step_values. Formulas as in kernels/update.hpp.
-template <class Optimizer>
-constexpr void append_update(lowered_step& step, Optimizer const& optimizer, int weight, int gradient, int const* state,
-                             regularizer const& penalty = {}) {
-  auto& operation = step.add(operation_kind::update, 0, {weight, gradient}, {weight});
-  for (int i = 0; i < optimizer.slots(); ++i) {
-    operation.inputs[operation.input_count++] = state[i];
-    operation.outputs[operation.output_count++] = state[i];
+/// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
+/// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate and number of the
+/// update are those of step_values.
+constexpr void append_update(lowered_step& step, operations::formula_view const& optimizer, int weight, int gradient,
+                             int const* state, regularizer const& penalty = {}) {
+  auto& operation =
+      step.add(operation_kind::update, static_cast<int>(update_function::optimizer), {weight, gradient}, {weight});
+  for (std::size_t i = 1; i < optimizer.results.size(); ++i) {
+    operation.inputs[operation.input_count++] = state[i - 1];
+    operation.outputs[operation.output_count++] = state[i - 1];
   }
-  detail::write_optimizer(operation, optimizer);
+  operation.formula = &optimizer;
   detail::write_penalty(operation, penalty);
 }
 

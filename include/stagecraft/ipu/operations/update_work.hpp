@@ -2,23 +2,20 @@
 // What a tile does in the update of a weight. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>
-#include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
 #include <stagecraft/ipu/cycles/unary_op.hpp>
 #include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/operations/formula_work.hpp>
 #include <stagecraft/ipu/operations/vertex_work.hpp>
 #include <cstdint>
 
 namespace stagecraft {
 
 enum class update_function : int {
-  sgd,      ///< weight, gradient, [momentum] -> weight, [momentum]
-  rmsprop,  ///< weight, gradient, mean square, [momentum], [mean gradient] -> weight and the same
-  adam,     ///< weight, gradient, m, v, [largest v] -> weight and the same
-  penalty,  ///< weight -> one number
+  optimizer,  ///< weight, gradient, slots -> weight, slots: the operation's formula
+  penalty,    ///< weight -> one number
   // What batch_normalization needs of the samples that are valid.
   move_statistic,  ///< moving, statistic of the batch -> moving
   valid_mean,      ///< sums over the batch -> means
@@ -30,12 +27,7 @@ namespace detail {
 /// Where an operation keeps the factors of a weight's penalty.
 inline constexpr int update_l1 = 6, update_l2 = 7;
 
-/// The vertices for `elements` elements of a tile, one after the other: every optimizer consists of popops' operations.
-/// - sgd: scaled_add; with momentum: scaled_add (a m + b g), add; Nesterov's: scaled_add (a m + b g), scaled_add twice.
-/// - rmsprop: square, scaled_add (a v + b g^2); if it is centered, scaled_add (a m + b g), square, subtract, maximum
-///   with 0; then sqrt, add, divide, scaled_add, or with momentum 1 / sqrt(v + epsilon), multiply, scaled_add
-///   (a m + b g), subtract.
-/// - adam: scaled_add (a m + b g), square, scaled_add (a v + b g^2), [maximum], sqrt, add, divide, scaled_add.
+/// The vertices for `elements` elements of a tile, one after the other: popops' operations.
 /// - the gradient of l2: scaled_add; of l1: sign, scaled_add. Penalties: absolute values, sums; sums of squares.
 /// - moving statistics: scaled_add (a m + b s); means: multiply; zeros: fill, as if all were to be filled.
 class update_vertices {
@@ -43,39 +35,6 @@ class update_vertices {
   constexpr update_vertices(ipu_target const& target, dtype weight, dtype gradient, std::int64_t elements) noexcept
       : target_(target), weight_(weight), gradient_(gradient), elements_(elements) {}
 
-  constexpr void sgd(bool has_momentum, bool nesterov) noexcept {
-    using enum vertices::scaled_operation;
-    if (!has_momentum) return scaled(add, weight_, gradient_);
-    scaled(ax_plus_by, weight_, gradient_);
-    if (!nesterov) return binary(vertices::binary_operation::add);
-    scaled(add, weight_, weight_);
-    scaled(add, weight_, gradient_);
-  }
-  constexpr void rmsprop(bool has_momentum, bool centered) noexcept {
-    using enum vertices::scaled_operation;
-    square(gradient_);
-    scaled(ax_plus_by, weight_, gradient_);
-    if (centered) {
-      scaled(ax_plus_by, weight_, gradient_);
-      square(weight_);
-      binary(vertices::binary_operation::subtract);
-      scalar(vertices::binary_operation::maximum);
-    }
-    if (gradient_ != weight_) work.add(vertices::cast{gradient_, weight_, elements_}, target_);
-    if (!has_momentum) return divide();
-    scalar(vertices::binary_operation::variance_to_inv_std_dev);
-    binary(vertices::binary_operation::multiply);
-    scaled(ax_plus_by, weight_, weight_);
-    binary(vertices::binary_operation::subtract);
-  }
-  constexpr void adam(bool amsgrad) noexcept {
-    using enum vertices::scaled_operation;
-    scaled(ax_plus_by, weight_, gradient_);
-    square(gradient_);
-    scaled(ax_plus_by, weight_, gradient_);
-    if (amsgrad) binary(vertices::binary_operation::maximum);
-    divide();
-  }
   constexpr void penalty_gradient(bool l1, bool l2) noexcept {
     if (l2) scaled(vertices::scaled_operation::add, gradient_, weight_);
     if (!l1) return;
@@ -103,22 +62,11 @@ class update_vertices {
   constexpr void scaled(vertices::scaled_operation operation, dtype type, dtype other) noexcept {
     work.add(vertices::scaled_add{operation, type, other, elements_}, target_);
   }
-  constexpr void binary(vertices::binary_operation operation) noexcept {
-    work.add(vertices::binary_op{operation, weight_, elements_, true}, target_);
-  }
   constexpr void scalar(vertices::binary_operation operation) noexcept {
     work.add(vertices::broadcast_op{operation, weight_, elements_, true}, target_);
   }
   constexpr void unary(vertices::unary_operation operation, dtype type) noexcept {
     work.add(vertices::unary_op{operation, type, elements_, false}, target_);
-  }
-  constexpr void square(dtype type) noexcept { unary(vertices::unary_operation::square, type); }
-  /// w -= rate * m / (sqrt(v) + epsilon).
-  constexpr void divide() noexcept {
-    unary(vertices::unary_operation::sqrt, weight_);
-    scalar(vertices::binary_operation::add);
-    binary(vertices::binary_operation::divide);
-    scaled(vertices::scaled_operation::add, weight_, weight_);
   }
 
   ipu_target const& target_;
@@ -128,23 +76,18 @@ class update_vertices {
 
 constexpr vertex_work update_work(lowered_step const& step, tile_operation const& operation, std::int64_t elements,
                                   ipu_target const& target) {
-  dtype const weight = step.input_of(operation).type;
-  update_vertices vertices(target, weight, operation.input_count > 1 ? step.input_of(operation, 1).type : weight,
-                           elements);
+  dtype types[tile_operation::most_inputs]{};
+  for (int i = 0; i < operation.input_count; ++i) types[i] = step.input_of(operation, i).type;
+  update_vertices vertices(target, types[0], operation.input_count > 1 ? types[1] : types[0], elements);
   bool const l1 = operation.scalars[update_l1] != 0, l2 = operation.scalars[update_l2] != 0;
-  bool const choice = operation.sizes[0] != 0;
   switch (static_cast<update_function>(operation.function)) {
-    case update_function::penalty: vertices.penalty(l1, l2); return vertices.work;
-    case update_function::move_statistic: vertices.move_statistic(); return vertices.work;
-    case update_function::valid_mean: vertices.valid_mean(); return vertices.work;
-    case update_function::clear_filling: vertices.clear_filling(); return vertices.work;
-    default: break;
-  }
-  vertices.penalty_gradient(l1, l2);
-  switch (static_cast<update_function>(operation.function)) {
-    case update_function::sgd: vertices.sgd(operation.scalars[0] != 0, choice); break;
-    case update_function::rmsprop: vertices.rmsprop(operation.scalars[1] != 0, choice); break;
-    default: vertices.adam(choice); break;
+    case update_function::penalty: vertices.penalty(l1, l2); break;
+    case update_function::move_statistic: vertices.move_statistic(); break;
+    case update_function::valid_mean: vertices.valid_mean(); break;
+    case update_function::clear_filling: vertices.clear_filling(); break;
+    default:
+      vertices.penalty_gradient(l1, l2);
+      vertices.work += formula_vertices(*operation.formula, types, elements, target).work;
   }
   return vertices.work;
 }

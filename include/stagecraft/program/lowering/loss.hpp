@@ -6,6 +6,7 @@
 #include <stagecraft/ipu/operations/known_functions.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/losses/loss_plan.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/logits.hpp>
@@ -23,9 +24,10 @@ namespace stagecraft {
 template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
 constexpr lowered_step lower_loss() {
   using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>;
-  static_assert(LossOnTiles<loss_type>,
-                "stagecraft: an emulated IPU knows the losses of this library only, see "
-                "program/lowering/loss.hpp [E2062]");
+  static_assert(
+      LossOnTiles<loss_type>,
+      "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
+      "program/lowering/loss.hpp [E2062]");
   constexpr auto const& graph = graph_of<M>;
   constexpr int call = graph.outputs_of(0)[Output];
   constexpr shape const& output_shape = graph.call(call).shape;
@@ -52,7 +54,11 @@ constexpr lowered_step lower_loss() {
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
     scale.rows_per_sample = output_shape.size() / columns;
-    append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
+    if constexpr (detail::HasLossCall<loss_type>)
+      append_loss(step, detail::plan_of_loss<loss, static_cast<int>(output_shape.back())>::value, prediction, targets,
+                  scales, result, written, rows, columns, scale);
+    else
+      append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
     if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
   }
   return step;

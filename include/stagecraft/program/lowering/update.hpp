@@ -2,16 +2,15 @@
 // The update of a weight as operations on the tiles of an IPU. Level 4.
 #pragma once
 
-#include <stagecraft/ipu/operations/known_functions.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/program.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/replication.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace stagecraft {
 
@@ -54,10 +53,6 @@ constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype ty
 /// weight, which the next losses contain.
 template <class M, auto Training, class Machine, std::size_t Parameter>
 constexpr lowered_step lower_update() {
-  using optimizer_type = std::remove_cv_t<decltype(Training.optimizer)>;
-  static_assert(OptimizerOnTiles<optimizer_type>,
-                "stagecraft: an emulated IPU knows the optimizers sgd, rmsprop and adam, see "
-                "program/lowering/update.hpp [E2063]");
   constexpr parameter const& info = graph_of<M>.parameters[Parameter];
   constexpr pipelining_options options = options_of<M, Training>;
   constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
@@ -69,18 +64,15 @@ constexpr lowered_step lower_update() {
   bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   int const gradient =
       detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements);
-  if constexpr (OptimizerOnTiles<optimizer_type>) {
-    constexpr optimizer_type optimizer = Training.optimizer;
-    int state[tile_operation::most_inputs]{};
-    for (int i = 0; i < optimizer.slots(); ++i)
-      state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements);
-    bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
-    bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
-    auto const times = static_cast<float>((sum ? options.accumulation_steps() : 1) *
-                                          (sum_of_replicas ? replicas_of<M, Training, Machine> : 1));
-    append_update(step, optimizer, weight, gradient, state,
-                  {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
-  }
+  constexpr int slots = detail::slots_of<Training.optimizer>;
+  int state[tile_operation::most_inputs]{};
+  for (int i = 0; i < slots; ++i) state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements);
+  bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
+  bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
+  auto const times = static_cast<float>((sum ? options.accumulation_steps() : 1) *
+                                        (sum_of_replicas ? replicas_of<M, Training, Machine> : 1));
+  append_update(step, detail::view_of_optimizer<Training.optimizer>, weight, gradient, state,
+                {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
   if (!info.regularizer.empty()) append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
   return step;
 }

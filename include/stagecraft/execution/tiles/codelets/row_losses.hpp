@@ -3,11 +3,14 @@
 // element by element. Level 5.
 #pragma once
 
+#include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/tiles/tile_view.hpp>
+#include <stagecraft/execution/traced/traced_loss.hpp>
 #include <stagecraft/ipu/operations/row_losses.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace stagecraft::detail {
 
@@ -147,5 +150,34 @@ inline float loss_of_row(loss_rule const& rule, loss_row_view const& row, float 
   }
   return static_cast<float>(sum) / static_cast<float>(row.columns);
 }
+
+/// Losses that are written as a `call`: the host's steps, on a row at a time.
+class traced_losses {
+ public:
+  /// Without a plan there is nothing to do.
+  traced_losses(operations::plan_view const* plan, std::int64_t columns)
+      : plan_(plan), memory_(plan == nullptr ? 0 : traced_loss_row<>::floats(*plan)) {
+    if (plan == nullptr) return;
+    numbers_.resize(static_cast<std::size_t>(2 * columns));
+    addresses_.resize(plan->nodes.size());
+  }
+  float evaluate(loss_row_view const& row, float scale, bool with_gradient) {
+    float *const target = numbers_.data(), *const prediction = target + row.columns;
+    for (std::int64_t c = 0; c < row.columns; ++c) {
+      target[c] = row.t(c);
+      prediction[c] = row.p(c);
+    }
+    float const loss = traced_loss_row<>(*plan_, memory_.data(), addresses_)
+                           .evaluate(target, prediction, scale, with_gradient ? prediction : nullptr);
+    for (std::int64_t c = 0; with_gradient && c < row.columns; ++c) row.set_gradient(c, prediction[c]);
+    return loss;
+  }
+
+ private:
+  operations::plan_view const* plan_;
+  std::vector<float> numbers_;
+  std::vector<float*> addresses_;
+  aligned_block memory_;
+};
 
 }  // namespace stagecraft::detail

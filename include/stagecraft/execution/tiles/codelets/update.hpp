@@ -4,6 +4,8 @@
 
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/kernels/operations/formula.hpp>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -12,82 +14,57 @@ namespace stagecraft {
 
 namespace detail {
 
-/// What the optimizers do with one weight `w`, its gradient and its state: the formulas of kernels/update.hpp.
-class update_codelet {
+/// moving = moving * momentum + statistic * (1 - momentum): ipu/operations/update.hpp.
+inline float moved_statistic(tile_operation const& operation, step_values const& values, float moving,
+                             float statistic) {
+  float const momentum = operation.scalars[0], rest = operation.scalars[1];
+  auto const n = static_cast<float>(values.valid_samples) * static_cast<float>(operation.sizes[1]);
+  float const correction = operation.sizes[0] != 0 && n > 1 ? n / (n - 1) : 1.0F;
+  return statistic * (rest * correction) + moving * momentum;
+}
+
+/// What is added to a weight's gradient.
+inline float penalty_gradient(tile_operation const& operation, float w) {
+  float const l1 = operation.scalars[update_l1], twice_l2 = 2 * operation.scalars[update_l2];
+  if (l1 == 0 && twice_l2 == 0) return 0;
+  return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
+}
+
+/// An optimizer's step on a tile's piece of a weight: the host's, batch by batch.
+class optimizer_codelet {
  public:
-  update_codelet(tile_operation const& operation, step_values const& values)
-      : operation_(operation), values_(values), rate_(values.learning_rate) {
-    if (function() != update_function::adam) return;
-    auto const power = [&](float beta) { return 1.0 - std::pow(double{beta}, static_cast<double>(values.update)); };
-    corrected_rate_ = static_cast<float>(rate_ * std::sqrt(power(operation.scalars[1])) / power(operation.scalars[0]));
+  optimizer_codelet(tile_operation const& operation, step_values const& values) : operation_(operation) {
+    kernels::formula_constants(
+        formula(), std::array{static_cast<double>(values.learning_rate), static_cast<double>(values.update)},
+        constants_);
   }
 
-  [[nodiscard]] update_function function() const { return static_cast<update_function>(operation_.function); }
-
-  /// state[slot]; the gradient has the penalty's.
-  void operator()(float& w, float g, float* state) const {
-    switch (function()) {
-      case update_function::sgd: return sgd(w, g, state);
-      case update_function::rmsprop: return rmsprop(w, g, state);
-      case update_function::adam: return adam(w, g, state);
-      default: return move(w, g);
+  /// `operands`: the weight, its gradient, its slots.
+  void run(std::vector<tile_view> const& operands) const {
+    constexpr std::int64_t most = 256;
+    std::array<std::array<float, most>, tile_operation::most_inputs> numbers;
+    std::array<float const*, tile_operation::most_inputs> given{};
+    std::array<float*, tile_operation::most_inputs> results{};
+    for (std::size_t i = 0; i < operands.size(); ++i) given[i] = numbers[i].data();
+    for (std::size_t i = 0; i < formula().results.size(); ++i) results[i] = numbers[i == 0 ? 0 : i + 1].data();
+    for (std::int64_t first = 0; first < operands[0].size(); first += most) {
+      auto const count = smaller(most, operands[0].size() - first);
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        for (std::int64_t k = 0; k < count; ++k) numbers[i][static_cast<std::size_t>(k)] = operands[i][first + k];
+      for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k)
+        numbers[1][k] += penalty_gradient(operation_, numbers[0][k]);
+      kernels::formula_places(formula(), constants_, given, std::span(results).first(formula().results.size()), count);
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        if (i != 1)
+          for (std::int64_t k = 0; k < count; ++k) operands[i].set(first + k, numbers[i][static_cast<std::size_t>(k)]);
     }
-  }
-  [[nodiscard]] float penalty_gradient(float w) const {
-    float const l1 = operation_.scalars[update_l1], twice_l2 = 2 * operation_.scalars[update_l2];
-    if (l1 == 0 && twice_l2 == 0) return 0;
-    return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
   }
 
  private:
-  void sgd(float& w, float g, float* state) const {
-    float const momentum = operation_.scalars[0];
-    if (momentum == 0) {
-      w -= rate_ * g;
-      return;
-    }
-    state[0] = momentum * state[0] - rate_ * g;
-    w += operation_.sizes[0] != 0 ? momentum * state[0] - rate_ * g : state[0];
-  }
-  void rmsprop(float& w, float g, float* state) const {
-    float const momentum = operation_.scalars[1], epsilon = operation_.scalars[2];
-    float const rest = 1.0F - operation_.scalars[0];
-    state[0] += rest * (g * g - state[0]);
-    float square = state[0];
-    if (operation_.sizes[0] != 0) {
-      float& mean = state[momentum != 0 ? 2 : 1];
-      mean += rest * (g - mean);
-      square -= mean * mean;
-      if (square < 0) square = 0;
-    }
-    if (momentum != 0) {
-      state[1] = momentum * state[1] + rate_ * g / std::sqrt(square + epsilon);
-      w -= state[1];
-    } else {
-      w -= rate_ * g / (std::sqrt(square) + epsilon);
-    }
-  }
-  void adam(float& w, float g, float* state) const {
-    state[0] += (1.0F - operation_.scalars[0]) * (g - state[0]);
-    state[1] += (1.0F - operation_.scalars[1]) * (g * g - state[1]);
-    float square = state[1];
-    if (operation_.sizes[0] != 0) {
-      if (!(state[2] > square)) state[2] = square;
-      square = state[2];
-    }
-    w -= corrected_rate_ * state[0] / (std::sqrt(square) + operation_.scalars[2]);
-  }
-  void move(float& moving, float statistic) const {
-    float const momentum = operation_.scalars[0], rest = operation_.scalars[1];
-    auto const n = static_cast<float>(values_.valid_samples) * static_cast<float>(operation_.sizes[1]);
-    float const correction = operation_.sizes[0] != 0 && n > 1 ? n / (n - 1) : 1.0F;
-    moving = statistic * (rest * correction) + moving * momentum;
-  }
+  [[nodiscard]] operations::formula_view const& formula() const { return *operation_.formula; }
 
   tile_operation const& operation_;
-  step_values const& values_;
-  float rate_;
-  float corrected_rate_ = 0;
+  std::array<float, operations::formula_view::most_steps> constants_{};
 };
 
 /// Every tile finds the penalty of its piece; tile 0 adds these up.
@@ -145,9 +122,9 @@ inline void run_of_valid_samples(tile_machine& machine, tile_operation const& op
 }  // namespace detail
 
 inline void run_update(tile_machine& machine, tile_operation const& operation) {
-  detail::update_codelet const codelet(operation, machine.values());
-  if (codelet.function() == update_function::penalty) return detail::run_penalty(machine, operation);
-  if (codelet.function() == update_function::valid_mean || codelet.function() == update_function::clear_filling)
+  auto const function = static_cast<update_function>(operation.function);
+  if (function == update_function::penalty) return detail::run_penalty(machine, operation);
+  if (function == update_function::valid_mean || function == update_function::clear_filling)
     return detail::run_of_valid_samples(machine, operation);
   auto const& step = machine.step();
   auto const mapping = machine.mapping(operation.inputs[0]);
@@ -170,15 +147,10 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
     auto const work = detail::update_work(step, operation, mapping.elements_of(tile), machine.target());
     machine.count_flops(work.flops);
     machine.vertex("Update", tile, work.cycles, [&] {
-      int const slots = operation.input_count - 2;
-      float state[tile_operation::most_inputs]{};
-      for (std::int64_t i = 0; i < own[0].size(); ++i) {
-        float w = own[0][i];
-        for (int slot = 0; slot < slots; ++slot) state[slot] = own[static_cast<std::size_t>(2 + slot)][i];
-        codelet(w, own[1][i] + codelet.penalty_gradient(w), state);
-        own[0].set(i, w);
-        for (int slot = 0; slot < slots; ++slot) own[static_cast<std::size_t>(2 + slot)].set(i, state[slot]);
-      }
+      if (function == update_function::optimizer)
+        return detail::optimizer_codelet(operation, machine.values()).run(own);
+      for (std::int64_t i = 0; i < own[0].size(); ++i)
+        own[0].set(i, detail::moved_statistic(operation, machine.values(), own[0][i], own[1][i]));
     });
   }
   machine.end_compute_set();

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array. Level 4.
+#pragma once
+
+#include <stagecraft/kernels/broadcast.hpp>
+#include <stagecraft/kernels/operations/function.hpp>
+#include <stagecraft/operations/formula.hpp>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+[[nodiscard]] inline double uniform_value(operations::formula_step const& step, std::span<double const> given,
+                                          double const* values) {
+  switch (step.from) {
+    case operations::formula_source::constant: return static_cast<double>(step.value);
+    case operations::formula_source::everywhere: return given[static_cast<std::size_t>(step.index)];
+    default:
+      return function_value(step.apply, values[step.operands[0]], values[step.operands[1]], values[step.operands[2]]);
+  }
+}
+
+}  // namespace detail
+
+/// The numbers of a formula that are the same at all places, where they stand among its steps. `given` are those that
+/// it is given. They are computed in double.
+inline void formula_constants(operations::formula_view const& of, std::span<double const> given, std::span<float> to) {
+  std::array<double, operations::formula_view::most_steps> values{};
+  for (std::size_t i = 0; i < of.steps.size(); ++i) {
+    auto const& step = of.steps[i];
+    if (!step.is_uniform) continue;
+    values[i] = detail::uniform_value(step, given, values.data());
+    to[i] = static_cast<float>(values[i]);
+  }
+}
+
+/// A formula with what is given everywhere, as a function of batches: f(given, results) at one place of each array.
+template <auto const& Formula, class Arch>
+class formula_function {
+ public:
+  using value = batch<Arch>;
+  static constexpr std::size_t result_count = Formula.results.size();
+
+  explicit formula_function(std::span<double const> given) {
+    double numbers[steps]{};
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (set_constant<I>(given, numbers), ...);
+    }(std::make_index_sequence<steps>{});
+  }
+
+  /// `results` may be `given`.
+  void operator()(value const* given, value* results) const {
+    value values[steps];
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (compute<I>(given, values), ...);
+    }(std::make_index_sequence<steps>{});
+    for (std::size_t i = 0; i < result_count; ++i) results[i] = values[Formula.results[i]];
+  }
+
+ private:
+  static constexpr std::size_t steps = Formula.steps.size();
+
+  template <std::size_t I>
+  void set_constant(std::span<double const> given, double* numbers) {
+    constexpr auto const& step = Formula.steps[I];
+    if constexpr (step.is_uniform) {
+      numbers[I] = detail::uniform_value(step, given, numbers);
+      if constexpr (step.from != operations::formula_source::constant)
+        constants_[I] = value(static_cast<float>(numbers[I]));
+    }
+  }
+  template <std::size_t I>
+  void compute(value const* given, value* values) const {
+    constexpr auto const& step = Formula.steps[I];
+    if constexpr (step.from == operations::formula_source::constant)
+      values[I] = value(step.value);
+    else if constexpr (step.is_uniform)
+      values[I] = constants_[I];
+    else if constexpr (step.from == operations::formula_source::place)
+      values[I] = given[step.index];
+    else
+      values[I] = function_value<step.apply, Arch>(values[step.operands[0]], values[step.operands[1]],
+                                                   values[step.operands[2]]);
+  }
+
+  value constants_[steps];
+};
+
+/// The same for a formula that is known at run time only: n places, some at a time. `given[i]` and `results[i]` are
+/// arrays of n numbers, and may be the same ones.
+template <class Arch = default_architecture>
+inline void formula_places(operations::formula_view const& of, std::span<float const> constants,
+                           std::span<float const* const> given, std::span<float* const> results, std::int64_t n) {
+  constexpr int width = lanes<Arch>;
+  std::array<batch<Arch>, operations::formula_view::most_steps> values;
+  for (std::int64_t first = 0; first < n; first += width) {
+    int const count = n - first < width ? static_cast<int>(n - first) : width;
+    for (std::size_t i = 0; i < of.steps.size(); ++i) {
+      auto const& step = of.steps[i];
+      auto const operand = [&](int k) -> batch<Arch> const& {
+        return values[static_cast<std::size_t>(step.operands[k])];
+      };
+      if (step.is_uniform)
+        values[i] = batch<Arch>(constants[i]);
+      else if (step.from == operations::formula_source::place)
+        values[i] = detail::load_repeating<Arch>(given[static_cast<std::size_t>(step.index)] + first, count);
+      else
+        with_function(step.apply, [&]<operations::function F>(std::integral_constant<operations::function, F>) {
+          values[i] = function_value<F, Arch>(operand(0), operand(1), operand(2));
+        });
+    }
+    for (std::size_t i = 0; i < results.size(); ++i)
+      store_first<Arch>(values[static_cast<std::size_t>(of.results[i])], results[i] + first, count);
+  }
+}
+
+}  // namespace stagecraft::kernels

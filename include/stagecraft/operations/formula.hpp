@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
+// Level 1.
+#pragma once
+
+#include <stagecraft/operations/operation_list.hpp>
+#include <array>
+#include <span>
+#include <utility>
+
+namespace stagecraft::operations {
+
+/// Where a number of a formula comes from.
+enum class formula_source : unsigned char {
+  place,       ///< given, another one at each place
+  everywhere,  ///< given, one for all places
+  constant,
+  function  ///< of numbers before it
+};
+
+/// A number of a formula.
+struct formula_step {
+  formula_source from = formula_source::constant;
+  function apply = function::identity;
+  bool is_uniform = true;  ///< the same at all places
+  int operands[3]{};       ///< numbers before it
+  int index = 0;           ///< of what is given
+  float value = 0;         ///< of a constant
+};
+
+/// A formula while the compiler writes it down; `formula_of` gives what is kept of it.
+///
+/// It is traced as a list of maps of numbers: an `input` is given at each place, a `weight` once for all of them. Only
+/// what results need stays, and a product that is used once, by a sum or difference, becomes one step with it, which
+/// rounds once: so that all compilers and machines compute the same.
+class formula {
+ public:
+  std::vector<formula_step> steps;
+  std::vector<int> results;
+  diagnostic problem;
+
+  constexpr formula(operation_list const& list, std::vector<int> const& wanted) : problem(list.problem) {
+    std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    for (int const id : wanted) ++uses[at(id)];
+    for (int id = list.size(); id-- > 0;)
+      if (uses[at(id)] > 0)
+        for (int i = 0; i < list.node_of(id).operand_count; ++i) ++uses[at(list.operand(id, i))];
+
+    std::vector<char> is_uniform(list.nodes.size(), 0);
+    for (int id = 0; id < list.size(); ++id) {
+      bool same = !list.node_of(id).what.is<input>();
+      for (int i = 0; i < list.node_of(id).operand_count; ++i) same = same && is_uniform[at(list.operand(id, i))];
+      is_uniform[at(id)] = same;
+    }
+    // The operand of a sum or difference that is computed together with it, or -1.
+    std::vector<char> is_part(list.nodes.size(), 0);
+    std::vector<int> product_of(list.nodes.size(), -1);
+    for (int id = 0; id < list.size(); ++id) {
+      auto const* what = list.node_of(id).what.if_is<map>();
+      if (uses[at(id)] == 0 || is_uniform[at(id)] || what == nullptr ||
+          (what->apply != function::add && what->apply != function::subtract))
+        continue;
+      for (int const side : {1, 0}) {
+        int const operand = list.operand(id, side);
+        auto const* product = list.node_of(operand).what.if_is<map>();
+        if (product == nullptr || product->apply != function::multiply || uses[at(operand)] != 1 ||
+            is_uniform[at(operand)])
+          continue;
+        product_of[at(id)] = side;
+        is_part[at(operand)] = 1;
+        break;
+      }
+    }
+    for (int id = 0; id < list.size(); ++id) {
+      if (uses[at(id)] == 0 || is_part[at(id)]) continue;
+      formula_step step{.is_uniform = is_uniform[at(id)] != 0};
+      node const& here = list.node_of(id);
+      if (auto const* given = here.what.if_is<input>()) {
+        step.from = formula_source::place;
+        step.index = given->index;
+      } else if (auto const* same = here.what.if_is<weight>()) {
+        step.from = formula_source::everywhere;
+        step.index = same->index;
+      } else if (auto const* value = here.what.if_is<constant>()) {
+        step.value = value->value;
+      } else {
+        step.from = formula_source::function;
+        step.apply = here.what.as<map>().apply;
+        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[at(list.operand(id, i))];
+        if (int const side = product_of[at(id)]; side >= 0) {
+          int const product = list.operand(id, side), other = list.operand(id, 1 - side);
+          step.apply = step.apply == function::add ? function::multiply_add
+                       : side == 1                 ? function::negative_multiply_add
+                                                   : function::multiply_subtract;
+          step.operands[0] = numbers[at(list.operand(product, 0))];
+          step.operands[1] = numbers[at(list.operand(product, 1))];
+          step.operands[2] = numbers[at(other)];
+        }
+      }
+      numbers[at(id)] = static_cast<int>(steps.size());
+      steps.push_back(step);
+    }
+    for (int const id : wanted) results.push_back(numbers[at(id)]);
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+};
+
+/// A formula as a constant of the program.
+template <std::size_t Steps, std::size_t Results>
+struct frozen_formula {
+  std::array<formula_step, Steps> steps{};
+  std::array<int, Results> results{};
+
+  constexpr explicit frozen_formula(formula const& from) {
+    for (std::size_t i = 0; i < Steps; ++i) steps[i] = from.steps[i];
+    for (std::size_t i = 0; i < Results; ++i) results[i] = from.results[i];
+  }
+};
+
+/// The same without its lengths in its type.
+struct formula_view {
+  static constexpr std::size_t most_steps = 64;
+
+  std::span<formula_step const> steps;
+  std::span<int const> results;
+};
+
+namespace detail {
+
+template <class Make>
+inline constexpr std::pair<std::size_t, std::size_t> sizes_of_formula = [] {
+  formula const made = Make{}();
+  return std::pair(made.steps.size(), made.results.size());
+}();
+
+}  // namespace detail
+
+/// Freezes a formula: `Make{}()` gives it in constant evaluation, and is called twice.
+template <class Make>
+inline constexpr auto formula_of =
+    frozen_formula<detail::sizes_of_formula<Make>.first, detail::sizes_of_formula<Make>.second>(Make{}());
+
+}  // namespace stagecraft::operations

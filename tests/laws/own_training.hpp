@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A loss and an optimizer as users define them.
+#pragma once
+
+#include <stagecraft/pipeline.hpp>
+
+namespace laws {
+
+namespace sc = stagecraft;
+
+/// Of elements, and of a row as a whole.
+struct quantile_and_distance : sc::loss<quantile_and_distance> {
+  float q;
+  constexpr explicit quantile_and_distance(float q_ = 0.75F) : q(q_) {}
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const error = target - output;
+    return maximum(error * q, error * (q - 1)) + sqrt(ops.sum(square(error), -1) + 0.5F);
+  }
+};
+
+/// Steps that no gradient makes longer than the learning rate, which warms up.
+struct bounded : sc::optimizer<bounded> {
+  float learning_rate = 0.02F;
+  float momentum = 0.75F;
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const mean = ops.slot("mean");
+    auto const now = mean * momentum + gradient * (1 - momentum);
+    auto const rate = ops.learning_rate() * minimum(ops.step() / 4, 1.0F);
+    ops.update(mean, now);
+    ops.update(weight, weight - rate * (now / (abs(now) + 1)));
+  }
+};
+
+}  // namespace laws
