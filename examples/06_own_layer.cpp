@@ -53,7 +53,7 @@ inline constexpr auto training = sc::training{
     .optimizer = lion{}, .loss = focal_loss{}, .metrics = sc::metrics::categorical_accuracy{}, .batch_size = 64};
 
 /// The loss takes a number for each output.
-static xt::xtensor<float, 2> one_hot(xt::xtensor<std::int32_t, 1> const& labels) {
+inline xt::xtensor<float, 2> one_hot(xt::xtensor<std::int32_t, 1> const& labels) {
   xt::xtensor<float, 2> result = xt::zeros<float>({labels.size(), std::size_t{10}});
   for (std::size_t i = 0; i < labels.size(); ++i) result(i, static_cast<std::size_t>(labels(i))) = 1;
   return result;
