@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <stagecraft/kernels/reference.hpp>
 #include <stagecraft/kernels/regularization.hpp>
 #include <stagecraft/kernels/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
