@@ -6999,348 +6999,9 @@ template <class List>
 
 }  // namespace stagecraft::operations
 
-// ---- stagecraft/operations/loop_parts.hpp
-// What belongs to a loop, and what its step reads from outside. Level 1.
-
-namespace stagecraft::operations {
-
-namespace detail {
-
-/// What belongs to one loop, and not to one inside it.
-struct loop_parts {
-  std::vector<int> carries, nexts, reads, stacks, outside;
-
-  constexpr loop_parts(operation_list const& list, int begin, int end) {
-    for (int id = begin + 1; id < end; ++id) {
-      auto const& here = list.node_of(id);
-      bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
-      if (is_own && here.what.is<carry>()) carries.push_back(id);
-      if (is_own && here.what.is<next>()) nexts.push_back(id);
-      if (is_own && here.what.is<at>()) reads.push_back(id);
-      if (is_own && here.what.is<stack>()) stacks.push_back(id);
-      if (is_own) continue;
-      for (int i = 0; i < here.operand_count; ++i) note_outside(list, list.operand(id, i), begin);
-    }
-    for (int const id : nexts) note_outside(list, list.operand(id, 2), begin);
-    for (int const id : stacks) note_outside(list, list.operand(id, 1), begin);
-  }
-
- private:
-  constexpr void note_outside(operation_list const& list, int id, int begin) {
-    if (id >= begin || !list.node_of(id).has_gradient) return;
-    for (int const known : outside)
-      if (known == id) return;
-    outside.push_back(id);
-  }
-};
-
-}  // namespace detail
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/differentiation.hpp
-// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list. Level 1.
-
-namespace stagecraft::operations {
-
-/// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
-class differentiation {
-  // What has no operands, or no gradient: nothing flows on. Before its caller: see tracer.
-  template <class What>
-  constexpr void rule(What const&, int, tensor) {}
-
- public:
-  constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
-
-  /// The gradient of operation `id`; its own id is -1 if there is none.
-  [[nodiscard]] constexpr tensor of(int id) const {
-    auto const index = static_cast<std::size_t>(id);
-    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
-  }
-  [[nodiscard]] constexpr bool has(int id) const { return of(id).id >= 0; }
-
-  /// Adds to the gradient of operation `id`. What was broadcast is summed.
-  constexpr void add(int id, tensor gradient) {
-    if (!wanted(id)) return;
-    auto const index = static_cast<std::size_t>(id);
-    if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
-    gradient = sum_to(gradient, list().node_of(id).shape);
-    gradients_[index] = gradients_[index] < 0 ? gradient.id : (of(id) + gradient).id;
-  }
-
-  /// Appends the gradients of the operands of all operations [first, end).
-  constexpr void run(int first, int end) {
-    for (int id = end - 1; id >= first; --id) {
-      node const at_id = list().node_of(id);  // a copy: the list grows
-      if (at_id.what.is<loop_end>()) {
-        int const begin = list().operand(id, 0);
-        differentiate_loop(begin, id);
-        id = begin;
-      } else if (has(id) && at_id.has_gradient) {
-        if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
-          composite_gradient of_group(*ops_, id, of(id));
-          group->rule(of_group);
-          for (int i = 0; i + 1 < at_id.operand_count; ++i)
-            if (auto const given = of_group.given()[static_cast<std::size_t>(i)]; given.id >= 0)
-              add(list().operand(id, i + 1), given);
-          id = group->first;
-        } else {
-          at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
-        }
-      }
-    }
-  }
-
- private:
-  [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
-  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
-  [[nodiscard]] constexpr bool wanted(int id) const { return list().node_of(id).has_gradient; }
-  [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
-
-  constexpr tensor sum_to(tensor gradient, extents shape) const {
-    extents const wide = gradient.shape();
-    if (wide == shape) return gradient;
-    reduce over{reduction::sum};
-    for (int i = 0; i < wide.rank; ++i)
-      if (shape.aligned(i, wide.rank) == 1 && wide[i] > 1) over.axes |= 1U << i;
-    if (over.axes != 0) gradient = ops_->append(over, over.out(wide), {gradient.id});
-    return ops_->reshape(gradient, shape);
-  }
-
-  constexpr void rule(map const& what, int id, tensor dy) {
-    tensor const y{&list(), id}, a = operand(id, 0);
-    switch (what.apply) {
-      case function::identity: return add(a.id, dy);
-      case function::negative: return add(a.id, -dy);
-      case function::absolute: return add(a.id, dy * sign(a));
-      case function::exp: return add(a.id, dy * y);
-      case function::log: return add(a.id, dy / a);
-      case function::sqrt: return add(a.id, dy * 0.5F / y);
-      case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
-      case function::sin: return add(a.id, dy * cos(a));
-      case function::cos: return add(a.id, -(dy * sin(a)));
-      case function::tanh: return add(a.id, dy * (1.0F - y * y));
-      case function::sigmoid: return add(a.id, dy * (y * (1.0F - y)));
-      case function::erf: return add(a.id, dy * (exp(-(a * a)) * 1.12837917F));  // 2 / sqrt(pi)
-      case function::sign:
-      case function::floor:
-      case function::less:
-      case function::less_equal:
-      case function::equal: return;
-      default: return rule_of_several(what.apply, id, y, dy);
-    }
-  }
-  constexpr void rule_of_several(function apply, int id, tensor y, tensor dy) {
-    tensor const a = operand(id, 0), b = operand(id, 1);
-    bool const of_a = wanted(a), of_b = wanted(b);
-    switch (apply) {
-      case function::add: add(a.id, dy); return add(b.id, dy);
-      case function::subtract:
-        add(a.id, dy);
-        if (of_b) add(b.id, -dy);
-        return;
-      case function::multiply:
-        if (a.id == b.id) return add(a.id, dy * (a * 2.0F));
-        if (of_a) add(a.id, dy * b);
-        if (of_b) add(b.id, dy * a);
-        return;
-      case function::divide:
-        if (of_a) add(a.id, dy / b);
-        if (of_b) add(b.id, -(dy * y) / b);
-        return;
-      case function::power:
-        if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
-        if (of_b) add(b.id, dy * y * log(a));
-        return;
-      case function::maximum: return choose(a, b, b <= a, dy);
-      case function::minimum: return choose(a, b, a <= b, dy);
-      case function::select: return choose(b, operand(id, 2), a, dy);
-      default: break;
-    }
-    if (tensor const c = operand(id, 2); wanted(c)) add(c.id, apply == function::multiply_subtract ? -dy : dy);
-    tensor const of_product = apply == function::negative_multiply_add ? -dy : dy;
-    if (of_a) add(a.id, of_product * b);
-    if (of_b) add(b.id, of_product * a);
-  }
-  /// The result is a where `condition` holds, else b.
-  constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
-    if (wanted(a)) add(a.id, where(condition, dy, 0.0F));
-    if (wanted(b)) add(b.id, where(condition, 0.0F, dy));
-  }
-  constexpr void rule(reduce const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    if (what.by == reduction::sum) return add(x.id, ops_->broadcast(dy, x.shape()));
-    // Equal largest elements share the gradient, as in TensorFlow.
-    tensor const is_largest = equal(x, tensor{&list(), id});
-    tensor const count = ops_->append(reduce{reduction::sum, what.axes}, what.out(x.shape()), {is_largest.id});
-    add(x.id, is_largest * (dy / count));
-  }
-  constexpr void rule(product const& what, int id, tensor dy) {
-    tensor const a = operand(id, 0), b = operand(id, 1);
-    bool const ta = what.transpose_a, tb = what.transpose_b;
-    if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
-    if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
-  }
-  // A convolution and its two gradients are each linear in both operands, and gradients of one another.
-  constexpr void rule(convolution const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0), filter = operand(id, 1);
-    if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
-    if (wanted(filter)) add(filter.id, filter_gradient(what, x, dy));
-  }
-  constexpr void rule(convolution_input_gradient const& what, int id, tensor dy) {
-    tensor const gradient = operand(id, 0), filter = operand(id, 1);
-    convolution const forward{what.windows, what.groups};
-    if (wanted(gradient)) add(gradient.id, ops_->conv(dy, filter, what.windows, what.groups));
-    if (wanted(filter)) add(filter.id, filter_gradient(forward, dy, gradient));
-  }
-  constexpr void rule(convolution_filter_gradient const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0), gradient = operand(id, 1);
-    if (wanted(x)) add(x.id, input_gradient({what.windows, what.groups}, gradient, dy, x.shape()));
-    if (wanted(gradient)) add(gradient.id, ops_->conv(x, dy, what.windows, what.groups));
-  }
-  constexpr tensor input_gradient(convolution const& of, tensor dy, tensor filter, extents const& shape) {
-    return ops_->append(convolution_input_gradient{of.windows, of.groups}, shape, {dy.id, filter.id});
-  }
-  constexpr tensor filter_gradient(convolution const& of, tensor x, tensor dy) {
-    extents shape;
-    for (int i = 0; i < of.windows.count; ++i) shape.push_back(of.windows[i].size);
-    shape.push_back(x.shape()[-1] / of.groups);
-    shape.push_back(dy.shape()[-1]);
-    return ops_->append(convolution_filter_gradient{of.windows, of.groups}, shape, {x.id, dy.id});
-  }
-  constexpr void rule(pooling const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->append(pooling_gradient{what.kind, what.windows}, x.shape(), {x.id, id, dy.id}));
-  }
-  constexpr void rule(pooling_gradient const&, int, tensor) {
-    list().fail("the gradient of a pooling has no gradient of its own");
-  }
-
-  constexpr void rule(reshape const&, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->reshape(dy, x.shape()));
-  }
-  constexpr void rule(broadcast const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
-  constexpr void rule(transpose const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->append(what.inverse(x.rank()), x.shape(), {dy.id}));
-  }
-  constexpr void rule(slice const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->scattered(dy, {what.axis, what.begin, what.step}, x.shape()));
-  }
-  constexpr void rule(pad const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->append(slice{what.axis, what.begin, what.step}, x.shape(), {dy.id}));
-  }
-  constexpr void rule(concatenate const& what, int id, tensor dy) {
-    int begin = 0;
-    for (int i = 0; i < list().node_of(id).operand_count; ++i) {
-      tensor const part = operand(id, i);
-      int const count = part.shape()[what.axis];
-      if (wanted(part)) add(part.id, ops_->slice(dy, what.axis, begin, count));
-      begin += count;
-    }
-  }
-  constexpr void rule(gather const&, int id, tensor dy) {
-    tensor const table = operand(id, 0), indices = operand(id, 1);
-    add(table.id, ops_->append(scatter_add{}, table.shape(), {dy.id, indices.id}));
-  }
-  constexpr void rule(scatter_add const&, int id, tensor dy) {
-    tensor const rows = operand(id, 0), indices = operand(id, 1);
-    add(rows.id, ops_->append(gather{}, rows.shape(), {dy.id, indices.id}));
-  }
-  /// What a state is after the last trip: the loop takes it from the state itself.
-  constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
-  constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
-
-  constexpr void differentiate_loop(int begin, int end);
-
-  tracer* ops_;
-  std::vector<int> gradients_;
-};
-
-/// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
-/// the gradients of the step. Carried along are the gradients of the states, and the sums of those of what the step
-/// reads from outside.
-constexpr void differentiation::differentiate_loop(int begin, int end) {
-  detail::loop_parts const parts(list(), begin, end);
-  auto const shape_of = [&](int id) { return list().node_of(id).shape; };
-  bool reaches = false;
-  for (int const id : parts.carries) reaches |= has(id);
-  for (int const id : parts.stacks) reaches |= has(id);
-  if (!reaches) return;
-
-  std::vector<tensor> first_values;
-  for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
-  for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
-  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
-  std::vector<tensor> states;
-  for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
-
-  // The step once more. Stacks of the states, in the order of the states, stand first in the loop.
-  std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
-  copies[static_cast<std::size_t>(begin)] = loop.id;
-  auto const copy_of = [&](int id) { return id < begin ? id : copies[static_cast<std::size_t>(id)]; };
-  auto const make = [&](int id, tensor copy) { copies[static_cast<std::size_t>(id)] = copy.id; };
-  auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
-  int const body = list().size();
-  std::size_t state = 0;
-  for (int id = begin + 1; id < end; ++id) {
-    node const original = list().node_of(id);
-    if (is_own(id) && original.what.is<carry>()) {
-      int const kept = parts.stacks[state++];
-      auto const where = list().node_of(kept).what.as<operations::stack>();
-      make(id, ops_->at(loop, {&list(), kept}, {where.axis, !where.reversed}));
-    } else if (is_own(id) && original.what.is<operations::at>()) {
-      auto const where = original.what.as<operations::at>();
-      make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
-    } else if (!is_own(id)) {
-      std::vector<int> reads;
-      for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
-      operation what = original.what;
-      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
-      make(id, {&list(), list().append(what, original.shape, reads)});
-      list().node_of(list().size() - 1).has_gradient = original.has_gradient;
-    }
-  }
-  int const body_end = list().size();
-
-  differentiation inner(*ops_);
-  for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
-  for (int const id : parts.stacks)
-    if (has(id)) {
-      auto const where = list().node_of(id).what.as<operations::stack>();
-      inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
-    }
-  inner.run(body, body_end);
-
-  for (std::size_t i = 0; i < parts.carries.size(); ++i) {
-    tensor const gradient = inner.of(copy_of(parts.carries[i]));
-    ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
-  }
-  for (std::size_t i = 0; i < parts.outside.size(); ++i) {
-    tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
-    ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
-  }
-  std::vector<std::pair<int, tensor>> of_reads;
-  for (int const id : parts.reads)
-    if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
-      auto const where = list().node_of(id).what.as<operations::at>();
-      of_reads.emplace_back(list().operand(id, 1), ops_->stack(loop, gradient, {where.axis, !where.reversed}));
-    }
-  ops_->end_loop(loop);
-  for (auto const& [id, gradient] : of_reads) add(id, gradient);
-  for (std::size_t i = 0; i < parts.carries.size(); ++i)
-    add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
-  for (std::size_t i = 0; i < parts.outside.size(); ++i)
-    add(parts.outside[i], ops_->last(loop, states[parts.carries.size() + i]));
-}
-
-}  // namespace stagecraft::operations
-
 // ---- stagecraft/operations/trace.hpp
-// A whole computation while it exists in constant evaluation: a `call` that was traced, and its gradients. Level 1.
+// A whole computation while it exists in constant evaluation: a `call` that was traced, with room for its gradients
+// (differentiation.hpp). Level 1.
 
 namespace stagecraft::operations {
 
@@ -7374,25 +7035,6 @@ constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bo
     for (tensor const output : outputs) result.outputs.push_back(output.id);
   result.forward_count = result.list.size();
   return result;
-}
-
-/// Appends the gradients of a traced computation, of all its inputs and weights.
-constexpr void differentiate(trace& traced) {
-  tracer ops(traced.list, traced.weights);
-  differentiation gradients(ops);
-  for (int const output : traced.outputs) {
-    tensor const seed = ops.append(input{static_cast<int>(traced.inputs.size() + traced.seeds.size())},
-                                   traced.list.node_of(output).shape);
-    traced.seeds.push_back(seed.id);
-    gradients.add(output, seed);
-  }
-  gradients.run(0, traced.forward_count);
-  for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
-  for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
-    for (int id = 0; id < traced.forward_count; ++id)
-      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
-          read && read->index == static_cast<int>(weight))
-        traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
 }
 
 }  // namespace stagecraft::operations
@@ -12646,6 +12288,365 @@ struct zero_padding2d : layer<zero_padding2d> {
 
 // ---- stagecraft/layers/layers.hpp
 // All layers. Level 2.
+
+// ---- stagecraft/operations/loop_parts.hpp
+// What belongs to a loop, and what its step reads from outside. Level 1.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// What belongs to one loop, and not to one inside it.
+struct loop_parts {
+  std::vector<int> carries, nexts, reads, stacks, outside;
+
+  constexpr loop_parts(operation_list const& list, int begin, int end) {
+    for (int id = begin + 1; id < end; ++id) {
+      auto const& here = list.node_of(id);
+      bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
+      if (is_own && here.what.is<carry>()) carries.push_back(id);
+      if (is_own && here.what.is<next>()) nexts.push_back(id);
+      if (is_own && here.what.is<at>()) reads.push_back(id);
+      if (is_own && here.what.is<stack>()) stacks.push_back(id);
+      if (is_own) continue;
+      for (int i = 0; i < here.operand_count; ++i) note_outside(list, list.operand(id, i), begin);
+    }
+    for (int const id : nexts) note_outside(list, list.operand(id, 2), begin);
+    for (int const id : stacks) note_outside(list, list.operand(id, 1), begin);
+  }
+
+ private:
+  constexpr void note_outside(operation_list const& list, int id, int begin) {
+    if (id >= begin || !list.node_of(id).has_gradient) return;
+    for (int const known : outside)
+      if (known == id) return;
+    outside.push_back(id);
+  }
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/differentiation.hpp
+// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list. Level 1.
+
+namespace stagecraft::operations {
+
+/// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
+class differentiation {
+  // What has no operands, or no gradient: nothing flows on. Before its caller: see tracer.
+  template <class What>
+  constexpr void rule(What const&, int, tensor) {}
+
+ public:
+  constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
+
+  /// The gradient of operation `id`; its own id is -1 if there is none.
+  [[nodiscard]] constexpr tensor of(int id) const {
+    auto const index = static_cast<std::size_t>(id);
+    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
+  }
+  [[nodiscard]] constexpr bool has(int id) const { return of(id).id >= 0; }
+
+  /// Adds to the gradient of operation `id`. What was broadcast is summed.
+  constexpr void add(int id, tensor gradient) {
+    if (!wanted(id)) return;
+    auto const index = static_cast<std::size_t>(id);
+    if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
+    gradient = sum_to(gradient, list().node_of(id).shape);
+    gradients_[index] = gradients_[index] < 0 ? gradient.id : (of(id) + gradient).id;
+  }
+
+  /// Appends the gradients of the operands of all operations [first, end).
+  constexpr void run(int first, int end) {
+    for (int id = end - 1; id >= first; --id) {
+      node const at_id = list().node_of(id);  // a copy: the list grows
+      if (at_id.what.is<loop_end>()) {
+        int const begin = list().operand(id, 0);
+        differentiate_loop(begin, id);
+        id = begin;
+      } else if (has(id) && at_id.has_gradient) {
+        if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
+          composite_gradient of_group(*ops_, id, of(id));
+          group->rule(of_group);
+          for (int i = 0; i + 1 < at_id.operand_count; ++i)
+            if (auto const given = of_group.given()[static_cast<std::size_t>(i)]; given.id >= 0)
+              add(list().operand(id, i + 1), given);
+          id = group->first;
+        } else {
+          at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
+  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr bool wanted(int id) const { return list().node_of(id).has_gradient; }
+  [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
+
+  constexpr tensor sum_to(tensor gradient, extents shape) const {
+    extents const wide = gradient.shape();
+    if (wide == shape) return gradient;
+    reduce over{reduction::sum};
+    for (int i = 0; i < wide.rank; ++i)
+      if (shape.aligned(i, wide.rank) == 1 && wide[i] > 1) over.axes |= 1U << i;
+    if (over.axes != 0) gradient = ops_->append(over, over.out(wide), {gradient.id});
+    return ops_->reshape(gradient, shape);
+  }
+
+  constexpr void rule(map const& what, int id, tensor dy) {
+    tensor const y{&list(), id}, a = operand(id, 0);
+    switch (what.apply) {
+      case function::identity: return add(a.id, dy);
+      case function::negative: return add(a.id, -dy);
+      case function::absolute: return add(a.id, dy * sign(a));
+      case function::exp: return add(a.id, dy * y);
+      case function::log: return add(a.id, dy / a);
+      case function::sqrt: return add(a.id, dy * 0.5F / y);
+      case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
+      case function::sin: return add(a.id, dy * cos(a));
+      case function::cos: return add(a.id, -(dy * sin(a)));
+      case function::tanh: return add(a.id, dy * (1.0F - y * y));
+      case function::sigmoid: return add(a.id, dy * (y * (1.0F - y)));
+      case function::erf: return add(a.id, dy * (exp(-(a * a)) * 1.12837917F));  // 2 / sqrt(pi)
+      case function::sign:
+      case function::floor:
+      case function::less:
+      case function::less_equal:
+      case function::equal: return;
+      default: return rule_of_several(what.apply, id, y, dy);
+    }
+  }
+  constexpr void rule_of_several(function apply, int id, tensor y, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const of_a = wanted(a), of_b = wanted(b);
+    switch (apply) {
+      case function::add: add(a.id, dy); return add(b.id, dy);
+      case function::subtract:
+        add(a.id, dy);
+        if (of_b) add(b.id, -dy);
+        return;
+      case function::multiply:
+        if (a.id == b.id) return add(a.id, dy * (a * 2.0F));
+        if (of_a) add(a.id, dy * b);
+        if (of_b) add(b.id, dy * a);
+        return;
+      case function::divide:
+        if (of_a) add(a.id, dy / b);
+        if (of_b) add(b.id, -(dy * y) / b);
+        return;
+      case function::power:
+        if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
+        if (of_b) add(b.id, dy * y * log(a));
+        return;
+      case function::maximum: return choose(a, b, b <= a, dy);
+      case function::minimum: return choose(a, b, a <= b, dy);
+      case function::select: return choose(b, operand(id, 2), a, dy);
+      default: break;
+    }
+    if (tensor const c = operand(id, 2); wanted(c)) add(c.id, apply == function::multiply_subtract ? -dy : dy);
+    tensor const of_product = apply == function::negative_multiply_add ? -dy : dy;
+    if (of_a) add(a.id, of_product * b);
+    if (of_b) add(b.id, of_product * a);
+  }
+  /// The result is a where `condition` holds, else b.
+  constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
+    if (wanted(a)) add(a.id, where(condition, dy, 0.0F));
+    if (wanted(b)) add(b.id, where(condition, 0.0F, dy));
+  }
+  constexpr void rule(reduce const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    if (what.by == reduction::sum) return add(x.id, ops_->broadcast(dy, x.shape()));
+    // Equal largest elements share the gradient, as in TensorFlow.
+    tensor const is_largest = equal(x, tensor{&list(), id});
+    tensor const count = ops_->append(reduce{reduction::sum, what.axes}, what.out(x.shape()), {is_largest.id});
+    add(x.id, is_largest * (dy / count));
+  }
+  constexpr void rule(product const& what, int id, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const ta = what.transpose_a, tb = what.transpose_b;
+    if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
+    if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
+  }
+  // A convolution and its two gradients are each linear in both operands, and gradients of one another.
+  constexpr void rule(convolution const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), filter = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
+    if (wanted(filter)) add(filter.id, filter_gradient(what, x, dy));
+  }
+  constexpr void rule(convolution_input_gradient const& what, int id, tensor dy) {
+    tensor const gradient = operand(id, 0), filter = operand(id, 1);
+    convolution const forward{what.windows, what.groups};
+    if (wanted(gradient)) add(gradient.id, ops_->conv(dy, filter, what.windows, what.groups));
+    if (wanted(filter)) add(filter.id, filter_gradient(forward, dy, gradient));
+  }
+  constexpr void rule(convolution_filter_gradient const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), gradient = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient({what.windows, what.groups}, gradient, dy, x.shape()));
+    if (wanted(gradient)) add(gradient.id, ops_->conv(x, dy, what.windows, what.groups));
+  }
+  constexpr tensor input_gradient(convolution const& of, tensor dy, tensor filter, extents const& shape) {
+    return ops_->append(convolution_input_gradient{of.windows, of.groups}, shape, {dy.id, filter.id});
+  }
+  constexpr tensor filter_gradient(convolution const& of, tensor x, tensor dy) {
+    extents shape;
+    for (int i = 0; i < of.windows.count; ++i) shape.push_back(of.windows[i].size);
+    shape.push_back(x.shape()[-1] / of.groups);
+    shape.push_back(dy.shape()[-1]);
+    return ops_->append(convolution_filter_gradient{of.windows, of.groups}, shape, {x.id, dy.id});
+  }
+  constexpr void rule(pooling const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(pooling_gradient{what.kind, what.windows}, x.shape(), {x.id, id, dy.id}));
+  }
+  constexpr void rule(pooling_gradient const&, int, tensor) {
+    list().fail("the gradient of a pooling has no gradient of its own");
+  }
+
+  constexpr void rule(reshape const&, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->reshape(dy, x.shape()));
+  }
+  constexpr void rule(broadcast const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+  constexpr void rule(transpose const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(what.inverse(x.rank()), x.shape(), {dy.id}));
+  }
+  constexpr void rule(slice const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->scattered(dy, {what.axis, what.begin, what.step}, x.shape()));
+  }
+  constexpr void rule(pad const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(slice{what.axis, what.begin, what.step}, x.shape(), {dy.id}));
+  }
+  constexpr void rule(concatenate const& what, int id, tensor dy) {
+    int begin = 0;
+    for (int i = 0; i < list().node_of(id).operand_count; ++i) {
+      tensor const part = operand(id, i);
+      int const count = part.shape()[what.axis];
+      if (wanted(part)) add(part.id, ops_->slice(dy, what.axis, begin, count));
+      begin += count;
+    }
+  }
+  constexpr void rule(gather const&, int id, tensor dy) {
+    tensor const table = operand(id, 0), indices = operand(id, 1);
+    add(table.id, ops_->append(scatter_add{}, table.shape(), {dy.id, indices.id}));
+  }
+  constexpr void rule(scatter_add const&, int id, tensor dy) {
+    tensor const rows = operand(id, 0), indices = operand(id, 1);
+    add(rows.id, ops_->append(gather{}, rows.shape(), {dy.id, indices.id}));
+  }
+  /// What a state is after the last trip: the loop takes it from the state itself.
+  constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
+  constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+
+  constexpr void differentiate_loop(int begin, int end);
+
+  tracer* ops_;
+  std::vector<int> gradients_;
+};
+
+/// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
+/// the gradients of the step. Carried along are the gradients of the states, and the sums of those of what the step
+/// reads from outside.
+constexpr void differentiation::differentiate_loop(int begin, int end) {
+  detail::loop_parts const parts(list(), begin, end);
+  auto const shape_of = [&](int id) { return list().node_of(id).shape; };
+  bool reaches = false;
+  for (int const id : parts.carries) reaches |= has(id);
+  for (int const id : parts.stacks) reaches |= has(id);
+  if (!reaches) return;
+
+  std::vector<tensor> first_values;
+  for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
+  for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
+  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
+  std::vector<tensor> states;
+  for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
+
+  // The step once more. Stacks of the states, in the order of the states, stand first in the loop.
+  std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  copies[static_cast<std::size_t>(begin)] = loop.id;
+  auto const copy_of = [&](int id) { return id < begin ? id : copies[static_cast<std::size_t>(id)]; };
+  auto const make = [&](int id, tensor copy) { copies[static_cast<std::size_t>(id)] = copy.id; };
+  auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
+  int const body = list().size();
+  std::size_t state = 0;
+  for (int id = begin + 1; id < end; ++id) {
+    node const original = list().node_of(id);
+    if (is_own(id) && original.what.is<carry>()) {
+      int const kept = parts.stacks[state++];
+      auto const where = list().node_of(kept).what.as<operations::stack>();
+      make(id, ops_->at(loop, {&list(), kept}, {where.axis, !where.reversed}));
+    } else if (is_own(id) && original.what.is<operations::at>()) {
+      auto const where = original.what.as<operations::at>();
+      make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
+    } else if (!is_own(id)) {
+      std::vector<int> reads;
+      for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
+      operation what = original.what;
+      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
+      make(id, {&list(), list().append(what, original.shape, reads)});
+      list().node_of(list().size() - 1).has_gradient = original.has_gradient;
+    }
+  }
+  int const body_end = list().size();
+
+  differentiation inner(*ops_);
+  for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
+  for (int const id : parts.stacks)
+    if (has(id)) {
+      auto const where = list().node_of(id).what.as<operations::stack>();
+      inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
+    }
+  inner.run(body, body_end);
+
+  for (std::size_t i = 0; i < parts.carries.size(); ++i) {
+    tensor const gradient = inner.of(copy_of(parts.carries[i]));
+    ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
+  }
+  for (std::size_t i = 0; i < parts.outside.size(); ++i) {
+    tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
+    ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
+  }
+  std::vector<std::pair<int, tensor>> of_reads;
+  for (int const id : parts.reads)
+    if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
+      auto const where = list().node_of(id).what.as<operations::at>();
+      of_reads.emplace_back(list().operand(id, 1), ops_->stack(loop, gradient, {where.axis, !where.reversed}));
+    }
+  ops_->end_loop(loop);
+  for (auto const& [id, gradient] : of_reads) add(id, gradient);
+  for (std::size_t i = 0; i < parts.carries.size(); ++i)
+    add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
+  for (std::size_t i = 0; i < parts.outside.size(); ++i)
+    add(parts.outside[i], ops_->last(loop, states[parts.carries.size() + i]));
+}
+
+/// Appends the gradients of a traced computation, of all its inputs and weights.
+constexpr void differentiate(trace& traced) {
+  tracer ops(traced.list, traced.weights);
+  differentiation gradients(ops);
+  for (int const output : traced.outputs) {
+    tensor const seed = ops.append(input{static_cast<int>(traced.inputs.size() + traced.seeds.size())},
+                                   traced.list.node_of(output).shape);
+    traced.seeds.push_back(seed.id);
+    gradients.add(output, seed);
+  }
+  gradients.run(0, traced.forward_count);
+  for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
+  for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
+          read && read->index == static_cast<int>(weight))
+        traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
+}
+
+}  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/steps.hpp
 // Which operations a forward and a backward step carry out, and what is kept between them. Level 1.

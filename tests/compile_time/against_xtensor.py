@@ -4,7 +4,8 @@
     against_xtensor.py g++ clang++-19
 
 User time of the compiler without optimization, the smallest of several runs that alternate, so that other work on the
-machine does not count. Stops when all budgets are met, or after the last round.
+machine does not count. Stops as soon as all budgets are met with some room, or just met after a few rounds, or after the
+last one.
 """
 import os
 import pathlib
@@ -16,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parents[1] / "include"
 # At most this many times the time of xtensor's include.
 BUDGETS = {"five_layers": 1.0, "resnet50": 2.0, "sixteen_stages": 2.0}
+ROOM = 0.85  # of a budget: less than that is no accident of one run
 FIRST_CHECK = 3
 ROUNDS = 10
 # Clang 19 compiles xtensor before 0.26 only with this flag.
@@ -42,8 +44,8 @@ def measure(compiler, folder):
     for done in range(1, ROUNDS + 1):
         for name, (source, arguments) in units.items():
             smallest[name] = min(smallest[name], user_time(compiler, source, arguments))
-        met = all(smallest[name] <= BUDGETS[name] * smallest["xtensor"] for name in units if name in BUDGETS)
-        if met and done >= FIRST_CHECK:
+        used = max(smallest[name] / (BUDGETS[name] * smallest["xtensor"]) for name in units if name in BUDGETS)
+        if used <= (1 if done >= FIRST_CHECK else ROOM):
             break
     return smallest
 

@@ -2,7 +2,7 @@
 // The gradient rule of each operation, and of compositions of them, against finite differences.
 #include "gradient_check.hpp"
 
-#include <stagecraft/operations/trace.hpp>
+#include <stagecraft/operations/differentiation.hpp>
 #include <array>
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/flops.hpp>
-#include <stagecraft/operations/trace.hpp>
 #include <doctest/doctest.h>
 
 namespace stagecraft::operations {

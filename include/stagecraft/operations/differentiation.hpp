@@ -4,6 +4,7 @@
 
 #include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/loop_parts.hpp>
+#include <stagecraft/operations/trace.hpp>
 
 namespace stagecraft::operations {
 
@@ -299,6 +300,25 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
   for (std::size_t i = 0; i < parts.outside.size(); ++i)
     add(parts.outside[i], ops_->last(loop, states[parts.carries.size() + i]));
+}
+
+/// Appends the gradients of a traced computation, of all its inputs and weights.
+constexpr void differentiate(trace& traced) {
+  tracer ops(traced.list, traced.weights);
+  differentiation gradients(ops);
+  for (int const output : traced.outputs) {
+    tensor const seed = ops.append(input{static_cast<int>(traced.inputs.size() + traced.seeds.size())},
+                                   traced.list.node_of(output).shape);
+    traced.seeds.push_back(seed.id);
+    gradients.add(output, seed);
+  }
+  gradients.run(0, traced.forward_count);
+  for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
+  for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
+          read && read->index == static_cast<int>(weight))
+        traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
 }
 
 }  // namespace stagecraft::operations

@@ -2,7 +2,7 @@
 // Which operations a forward and a backward step carry out, and what is kept between them. Level 1.
 #pragma once
 
-#include <stagecraft/operations/trace.hpp>
+#include <stagecraft/operations/differentiation.hpp>
 
 namespace stagecraft::operations {
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole computation while it exists in constant evaluation: a `call` that was traced, and its gradients. Level 1.
+// A whole computation while it exists in constant evaluation: a `call` that was traced, with room for its gradients
+// (differentiation.hpp). Level 1.
 #pragma once
 
-#include <stagecraft/operations/differentiation.hpp>
+#include <stagecraft/operations/tracer.hpp>
 #include <concepts>
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace stagecraft::operations {
 
@@ -37,25 +41,6 @@ constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bo
     for (tensor const output : outputs) result.outputs.push_back(output.id);
   result.forward_count = result.list.size();
   return result;
-}
-
-/// Appends the gradients of a traced computation, of all its inputs and weights.
-constexpr void differentiate(trace& traced) {
-  tracer ops(traced.list, traced.weights);
-  differentiation gradients(ops);
-  for (int const output : traced.outputs) {
-    tensor const seed = ops.append(input{static_cast<int>(traced.inputs.size() + traced.seeds.size())},
-                                   traced.list.node_of(output).shape);
-    traced.seeds.push_back(seed.id);
-    gradients.add(output, seed);
-  }
-  gradients.run(0, traced.forward_count);
-  for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
-  for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
-    for (int id = 0; id < traced.forward_count; ++id)
-      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
-          read && read->index == static_cast<int>(weight))
-        traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
 }
 
 }  // namespace stagecraft::operations

@@ -3,6 +3,7 @@
 // Level 4.
 #pragma once
 
+#include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/program/pipeline_program.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <cstddef>
