@@ -37,6 +37,7 @@ TEST_CASE("gradients of functions of one number") {
   check_one([](tensor x) { return abs(x); });
   check_one([](tensor x) { return exp(x); });
   check_one([](tensor x) { return log(x * x + 0.5F); });
+  check_one([](tensor x) { return softplus(x); });
   check_one([](tensor x) { return sqrt(x * x + 0.5F); });
   check_one([](tensor x) { return rsqrt(x * x + 0.5F); });
   check_one([](tensor x) { return sin(x) * cos(x); });

@@ -3,19 +3,12 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/operations/composite_gradient.hpp>
+#include <stagecraft/operations/tracer.hpp>
 
 namespace stagecraft {
 
 namespace detail {
 
-/// log(1 + e^x), without overflow; its gradient is the sigmoid.
-constexpr operations::tensor call_softplus(operations::tracer& ops, operations::tensor x) {
-  using namespace operations;
-  return ops.composite(
-      "softplus", {x}, [&] { return maximum(x, 0.0F) + log(1.0F + exp(-abs(x))); },
-      [](composite_gradient& g) { g.give(0, g.gradient() * operations::sigmoid(g.read(0))); });
-}
 /// Keras's relu with all of its parameters; where it has a corner, the gradient is that of the left side.
 constexpr operations::tensor call_relu(activation const& f, operations::tensor x) {
   auto const above = f.max_value >= 0 ? minimum(x, f.max_value) : x;
@@ -40,7 +33,7 @@ constexpr operations::tensor activation::operator()(operations::tensor x) const 
     case activation_kind::selu: return where(x < 0.0F, (exp(x) - 1.0F) * 1.75809934F, x * 1.05070099F);
     case activation_kind::elu: return where(x < 0.0F, (exp(x) - 1.0F) * alpha, x);
     case activation_kind::exponential: return exp(x);
-    case activation_kind::softplus: return detail::call_softplus(ops, x);
+    case activation_kind::softplus: return operations::softplus(x);
     case activation_kind::softsign: return x / (abs(x) + 1.0F);
     case activation_kind::hard_sigmoid: return minimum(maximum(x * 0.2F + 0.5F, 0.0F), 1.0F);
   }

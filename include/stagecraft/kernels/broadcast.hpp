@@ -4,7 +4,9 @@
 #pragma once
 
 #include <stagecraft/kernels/simd.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace stagecraft::kernels {
 
@@ -20,9 +22,18 @@ namespace detail {
 /// floating-point exception of its own, such as that of 0 / 0.
 template <class Arch>
 [[nodiscard]] inline batch<Arch> load_repeating(float const* p, int count) {
-  alignas(64) float values[lanes<Arch>];
-  for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = p[lane < count ? lane : 0];
-  return batch<Arch>::load_aligned(values);
+  batch<Arch> const first(*p);
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_mask_loadu_ps(first, static_cast<__mmask16>((1U << count) - 1U), p);
+  else
+#endif
+  {
+    alignas(64) float values[lanes<Arch>];
+    first.store_aligned(values);
+    std::memcpy(values, p, static_cast<std::size_t>(count) * sizeof(float));
+    return batch<Arch>::load_aligned(values);
+  }
 }
 
 /// each(i, count, load) for all batches of a row, where load(operand) reads the operand's batch from i on.

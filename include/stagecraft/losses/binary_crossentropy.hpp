@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cross entropy of independent yes/no targets.
-// Keras counterpart: tf.keras.losses.BinaryCrossentropy. Level 2 of the house: options only, the loops are in
-// kernels/loss.hpp.
+// Keras counterpart: tf.keras.losses.BinaryCrossentropy. Level 2.
 #pragma once
 
 #include <string_view>
@@ -17,6 +16,18 @@ struct binary_crossentropy {
 
   static constexpr std::string_view name = "binary_crossentropy";
   static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    auto const y = label_smoothing == 0 ? target : target * (1 - label_smoothing) + 0.5F * label_smoothing;
+    if (from_logits) {
+      // In place of max and abs, whose derivatives at 0 would not add up to the sigmoid.
+      auto const is_positive = output >= 0;
+      return where(is_positive, output, 0.0F) - output * y + softplus(where(is_positive, -output, output));
+    }
+    constexpr float epsilon = 1e-7F;
+    auto const p = maximum(minimum(output, 1 - epsilon), epsilon);
+    return -(y * log(p + epsilon)) - (1 - y) * log(1 - p + epsilon);
+  }
 
   friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Squared differences near 0, absolute differences further out.
-// Keras counterpart: tf.keras.losses.Huber. Level 2 of the house: options only, the loops are in kernels/loss.hpp.
+// Keras counterpart: tf.keras.losses.Huber. Level 2.
 #pragma once
 
 #include <string_view>
@@ -14,6 +14,11 @@ struct huber {
 
   static constexpr std::string_view name = "huber";
   static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    auto const error = abs(output - target);
+    return where(error <= delta, error * error * 0.5F, error * delta - 0.5F * delta * delta);
+  }
 
   friend constexpr bool operator==(huber const&, huber const&) = default;
 };

@@ -80,6 +80,7 @@ class differentiation {
       case function::absolute: return add(a.id, dy * sign(a));
       case function::exp: return add(a.id, dy * y);
       case function::log: return add(a.id, dy / a);
+      case function::softplus: return add(a.id, dy * sigmoid(a));
       case function::sqrt: return add(a.id, dy * 0.5F / y);
       case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
       case function::sin: return add(a.id, dy * cos(a));
@@ -117,8 +118,9 @@ class differentiation {
         if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
         if (of_b) add(b.id, dy * y * log(a));
         return;
-      case function::maximum: return choose(a, b, b <= a, dy);
-      case function::minimum: return choose(a, b, a <= b, dy);
+      // Of equal ones, and of NaN, the first is the result.
+      case function::maximum: return choose(b, a, a < b, dy);
+      case function::minimum: return choose(b, a, b < a, dy);
       case function::select: return choose(b, operand(id, 2), a, dy);
       default: break;
     }

@@ -12,10 +12,11 @@ enum class function : unsigned char {
   identity,
   negative,
   absolute,
-  sign,  ///< -1, 0 or 1
+  sign,  ///< -1, 0 or 1; NaN of NaN
   floor,
   exp,
   log,
+  softplus,  ///< log(1 + exp)
   sqrt,
   rsqrt,  ///< 1 / sqrt
   sin,
@@ -67,6 +68,7 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
                                      "floor",
                                      "exp",
                                      "log",
+                                     "softplus",
                                      "sqrt",
                                      "rsqrt",
                                      "sin",

@@ -96,6 +96,7 @@ constexpr tensor sign(tensor a) { return apply(function::sign, a); }
 constexpr tensor floor(tensor a) { return apply(function::floor, a); }
 constexpr tensor exp(tensor a) { return apply(function::exp, a); }
 constexpr tensor log(tensor a) { return apply(function::log, a); }
+constexpr tensor softplus(tensor a) { return apply(function::softplus, a); }
 constexpr tensor sqrt(tensor a) { return apply(function::sqrt, a); }
 constexpr tensor rsqrt(tensor a) { return apply(function::rsqrt, a); }
 constexpr tensor sin(tensor a) { return apply(function::sin, a); }

@@ -111,7 +111,7 @@ void check_loss(dtype type, int tiles, bool with_gradient, sc::loss_scale const&
   int const s = step.tensor(sc::tensor_role::sample_scale, 0, dtype::float32, Rows);
   int const l = step.tensor(sc::tensor_role::loss, 0, dtype::float32, 1);
   int const g = with_gradient ? step.tensor(sc::tensor_role::input_gradient, 0, type, Rows * Columns) : -1;
-  append_loss(step, Loss, p, t, s, l, g, Rows, Columns, scale);
+  append_loss(step, sc::rule_of_loss<Loss, Columns>(with_gradient), p, t, s, l, g, Rows, Columns, scale);
   auto const result =
       check_cost(step, target_of(tiles), {prediction, target, scales, {}, {}}, {.accumulated = accumulated});
   CHECK(result.tensors[0] == prediction);
@@ -162,7 +162,8 @@ TEST_CASE("a row that only fills the batch may hold anything, one with scale 0 g
   int const s = step.tensor(sc::tensor_role::sample_scale, 0, dtype::float32, 2);
   int const l = step.tensor(sc::tensor_role::loss, 0, dtype::float32, 1);
   int const g = step.tensor(sc::tensor_role::input_gradient, 0, dtype::float32, 4);
-  append_loss(step, sc::losses::mean_squared_error{}, p, t, s, l, g, 2, 2, {.rows_per_sample = 1});
+  append_loss(step, sc::rule_of_loss<sc::losses::mean_squared_error{}, 2>(true), p, t, s, l, g, 2, 2,
+              {.rows_per_sample = 1});
   float const nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<std::vector<float>> const values{{1, 2, nan, nan}, {0, 0, nan, 0}, {2, 0}, {}, {}};
   auto const result = check_cost(step, target_of(2), values, {.valid_samples = 1});

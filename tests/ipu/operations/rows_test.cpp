@@ -50,21 +50,21 @@ static_assert(softmax_cost(true, dtype::float32) == sc::operation_cost{.compute_
 static_assert(softmax_cost(false, dtype::float16).bytes_exchanged == 192);
 static_assert(softmax_cost(false, dtype::float16).compute_cycles == 144 + 173 + 398 + 114 + 386 + 258 + 173);
 
-template <class Loss>
-constexpr sc::operation_cost loss_cost(Loss const& loss, bool with_gradient) {
+template <auto Loss>
+constexpr sc::operation_cost loss_cost(bool with_gradient) {
   sc::lowered_step step;
   int const prediction = step.tensor(tensor_role::input, 0, dtype::float32, 12 * 8);
-  int const targets = step.tensor(tensor_role::target, 0, dtype::float32, Loss::sparse_targets ? 12 : 12 * 8);
+  int const targets = step.tensor(tensor_role::target, 0, dtype::float32, Loss.sparse_targets ? 12 : 12 * 8);
   int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, 12);
   int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
   int const gradient = with_gradient ? step.tensor(tensor_role::output_gradient, 0, dtype::float32, 12 * 8) : -1;
-  append_loss(step, loss, prediction, targets, scales, result, gradient, 12, 8);
+  append_loss(step, sc::rule_of_loss<Loss, 8>(with_gradient), prediction, targets, scales, result, gradient, 12, 8);
   return cost_of_rows(step, step.operations[0], two_tiles);
 }
 
 // Squares and gradients 6 * (18 + 4 * 8 + 1), sums of rows 126, times scales 6 * (58 + 3) + 11, gradients times scales
 // 197, the tile's sum 6 * (18 + 22); on tile 0 6 * (3 + 6 + 1 + 5 + 2 + 3) for the sums of both.
-static_assert(loss_cost(sc::losses::mean_squared_error{}, true) ==
+static_assert(loss_cost<sc::losses::mean_squared_error{}>(true) ==
               sc::operation_cost{.compute_cycles = 306 + 126 + 377 + 197 + 240 + 120,
                                  .exchange_cycles = 102 + 50,
                                  .sync_cycles = 2 * 126,
@@ -73,7 +73,7 @@ static_assert(loss_cost(sc::losses::mean_squared_error{}, true) ==
                                  .exchanges = 2,
                                  .compute_sets = 2,
                                  .temporary_bytes = 192 + 192 + 24 + 8 + 8});
-static_assert(loss_cost(sc::losses::mean_squared_error{}, false) ==
+static_assert(loss_cost<sc::losses::mean_squared_error{}>(false) ==
               sc::operation_cost{.compute_cycles = 306 + 126 + 377 + 240 + 120,
                                  .exchange_cycles = 102 + 2,
                                  .sync_cycles = 2 * 126,
@@ -83,22 +83,22 @@ static_assert(loss_cost(sc::losses::mean_squared_error{}, false) ==
                                  .compute_sets = 2,
                                  .temporary_bytes = 192 + 192 + 24 + 8 + 8});
 // Softmax 1526, ones and zeros 6 * (23 + 8 / 2), cross entropy 6 * (19 + 9 * 8 + 1).
-static_assert(loss_cost(sc::losses::sparse_categorical_crossentropy{.from_logits = true}, true).compute_cycles ==
+static_assert(loss_cost<sc::losses::sparse_categorical_crossentropy{.from_logits = true}>(true).compute_cycles ==
               1526 + 162 + 552 + 126 + 377 + 197 + 240 + 120);
 // Clipping twice 6 * (20 + 4 * 3) + 11 instead of softmax, sums, inverses and products.
-static_assert(loss_cost(sc::losses::categorical_crossentropy{}, true).compute_cycles ==
+static_assert(loss_cost<sc::losses::categorical_crossentropy{}>(true).compute_cycles ==
               2 * 203 + 126 + 386 + 197 + 552 + 126 + 377 + 197 + 240 + 120);
 // Smoothing: 6 * (20 + 4 * 2) + 11, twice.
-static_assert(loss_cost(sc::losses::categorical_crossentropy{.label_smoothing = 0.1F}, true).compute_cycles ==
-              loss_cost(sc::losses::categorical_crossentropy{}, true).compute_cycles + 2 * 179);
+static_assert(loss_cost<sc::losses::categorical_crossentropy{.label_smoothing = 0.1F}>(true).compute_cycles ==
+              loss_cost<sc::losses::categorical_crossentropy{}>(true).compute_cycles + 2 * 179);
 // Twice clipping, differences from 1 and cross entropy, and the sum of gradients 6 * (58 + 4 * 3) + 11.
-static_assert(loss_cost(sc::losses::binary_crossentropy{}, true).compute_cycles ==
+static_assert(loss_cost<sc::losses::binary_crossentropy{}>(true).compute_cycles ==
               2 * (203 + 179 + 552) + 431 + 126 + 377 + 197 + 240 + 120);
 // Differences 431, absolute values 6 * (55 + 5 * 9 / 2) + 20, signs 6 * (55 + 9 * 9 / 2) + 20.
-static_assert(loss_cost(sc::losses::mean_absolute_error{}, true).compute_cycles ==
+static_assert(loss_cost<sc::losses::mean_absolute_error{}>(true).compute_cycles ==
               431 + 482 + 590 + 126 + 377 + 197 + 240 + 120);
 // Differences, absolute values, two sides of the gradient, the smaller, 64 + 6 * 34 for e - m / 2, products.
-static_assert(loss_cost(sc::losses::huber{}, true).compute_cycles ==
+static_assert(loss_cost<sc::losses::huber{}>(true).compute_cycles ==
               431 + 482 + 2 * 203 + 203 + 268 + 431 + 126 + 377 + 197 + 240 + 120);
 
 // One row of 600: each worker adds up 100 elements, and one of them what all have found. The same with 6 rows, where

@@ -74,7 +74,7 @@ class traced_loss_row {
 namespace stagecraft::kernels {
 
 template <auto Loss, int Columns, class Arch, class Type>
-  requires stagecraft::detail::HasLossCall<Type>
+  requires(stagecraft::detail::HasLossCall<Type> && !stagecraft::detail::HasPlainLossCall<Type>)
 struct loss_row<Loss, Columns, Arch, Type> {
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;

@@ -86,6 +86,7 @@ class formula_vertices {
         scalar(vertices::binary_operation::variance_to_inv_std_dev, type);
       else if (step.apply != function::identity)
         unary(unary_of(step.apply), type);
+      if (step.apply == function::softplus) unary(vertices::unary_operation::exponent, type);
     } else if (step.apply == function::select) {
       // As a product with 1 or 0 and a sum: popops' Select has no estimate of its own.
       type = add_binary(vertices::binary_operation::multiply, a, b);
@@ -148,6 +149,7 @@ class formula_vertices {
       case function::sign: return signum;
       case function::exp: return exponent;
       case function::log: return logarithm;
+      case function::softplus: return logarithm_one_plus;  // behind an exponent
       case function::sqrt: return vertices::unary_operation::sqrt;
       case function::rsqrt: return vertices::unary_operation::rsqrt;
       case function::sin: return vertices::unary_operation::sin;

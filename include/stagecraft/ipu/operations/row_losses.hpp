@@ -9,12 +9,16 @@
 #include <stagecraft/ipu/cycles/non_linearity.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
 #include <stagecraft/ipu/cycles/unary_op.hpp>
+#include <stagecraft/ipu/operations/formula_work.hpp>
 #include <stagecraft/ipu/operations/vertex_work.hpp>
 #include <stagecraft/ipu/tile_operation.hpp>
+#include <stagecraft/losses/loss_formula.hpp>
+#include <stagecraft/losses/loss_plan.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/operations/flops.hpp>
-#include <stagecraft/operations/traced_plan.hpp>
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -25,42 +29,29 @@ enum class loss_kind : int {
   mean_squared_error,
   mean_absolute_error,
   huber,
-  traced  ///< written as a `call`: tile_operation::row_plan
+  elementwise,  ///< of the user's own, a function at each place: tile_operation::formula
+  traced        ///< of the user's own, of whole rows: tile_operation::row_plan
 };
 
 /// A loss's definition, as an operation carries it: sizes[3] the kind, sizes[4] whether predictions are logits,
-/// scalars[0] the option. (sizes[5], sizes[6] and scalars[1] are those of append_loss.)
+/// scalars[0] the option, `formula` what is computed at each place, `row_plan` of a row. (sizes[5], sizes[6] and
+/// scalars[1] are those of append_loss.)
 struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
   float option = 0;  ///< label_smoothing, or huber's delta
+  operations::formula_view const* formula = nullptr;
   operations::plan_view const* plan = nullptr;
 
-  constexpr loss_rule() = default;
-  constexpr explicit loss_rule(losses::sparse_categorical_crossentropy const& loss) noexcept
-      : kind(loss_kind::sparse_categorical_crossentropy), from_logits(loss.from_logits) {}
-  constexpr explicit loss_rule(losses::categorical_crossentropy const& loss) noexcept
-      : kind(loss_kind::categorical_crossentropy), from_logits(loss.from_logits), option(loss.label_smoothing) {}
-  constexpr explicit loss_rule(losses::binary_crossentropy const& loss) noexcept
-      : kind(loss_kind::binary_crossentropy), from_logits(loss.from_logits), option(loss.label_smoothing) {}
-  constexpr explicit loss_rule(losses::mean_squared_error const&) noexcept {}
-  constexpr explicit loss_rule(losses::mean_absolute_error const&) noexcept : kind(loss_kind::mean_absolute_error) {}
-  constexpr explicit loss_rule(losses::huber const& loss) noexcept : kind(loss_kind::huber), option(loss.delta) {}
-
-  constexpr explicit loss_rule(operations::plan_view const& of_row) noexcept : kind(loss_kind::traced), plan(&of_row) {}
-
   [[nodiscard]] static constexpr loss_rule of(tile_operation const& operation) noexcept {
-    loss_rule rule;
-    rule.kind = static_cast<loss_kind>(operation.sizes[3]);
-    rule.from_logits = operation.sizes[4] != 0;
-    rule.option = operation.scalars[0];
-    rule.plan = operation.row_plan;
-    return rule;
+    return {static_cast<loss_kind>(operation.sizes[3]), operation.sizes[4] != 0, operation.scalars[0],
+            operation.formula, operation.row_plan};
   }
   constexpr void write_to(tile_operation& operation) const noexcept {
     operation.sizes[3] = static_cast<int>(kind);
     operation.sizes[4] = from_logits ? 1 : 0;
     operation.scalars[0] = option;
+    operation.formula = formula;
     operation.row_plan = plan;
   }
 
@@ -70,6 +61,34 @@ struct loss_rule {
   /// Whether probabilities have to be computed from the predictions first.
   [[nodiscard]] constexpr bool needs_softmax() const noexcept { return is_categorical() && from_logits; }
 };
+
+/// That of a loss of the library, or of one that is written as a `call`.
+template <auto Loss, int Columns>
+constexpr loss_rule rule_of_loss(bool with_gradient) {
+  using loss_type = std::remove_cv_t<decltype(Loss)>;
+  loss_rule rule;
+  if constexpr (requires { Loss.from_logits; }) rule.from_logits = Loss.from_logits;
+  if constexpr (requires { Loss.label_smoothing; }) rule.option = Loss.label_smoothing;
+  if constexpr (detail::HasPlainLossCall<loss_type>)
+    rule.formula =
+        with_gradient ? &detail::view_of_loss<Loss, Columns, true> : &detail::view_of_loss<Loss, Columns, false>;
+  if constexpr (std::same_as<loss_type, losses::sparse_categorical_crossentropy>) {
+    rule.kind = loss_kind::sparse_categorical_crossentropy;
+  } else if constexpr (std::same_as<loss_type, losses::categorical_crossentropy>) {
+    rule.kind = loss_kind::categorical_crossentropy;
+  } else if constexpr (std::same_as<loss_type, losses::binary_crossentropy>) {
+    rule.kind = loss_kind::binary_crossentropy;
+  } else if constexpr (std::same_as<loss_type, losses::mean_absolute_error>) {
+    rule.kind = loss_kind::mean_absolute_error;
+  } else if constexpr (std::same_as<loss_type, losses::huber>) {
+    rule.kind = loss_kind::huber;
+    rule.option = Loss.delta;
+  } else if constexpr (!std::same_as<loss_type, losses::mean_squared_error>) {
+    rule.kind = detail::HasPlainLossCall<loss_type> ? loss_kind::elementwise : loss_kind::traced;
+    if constexpr (!detail::HasPlainLossCall<loss_type>) rule.plan = &detail::plan_of_loss<Loss, Columns>::value;
+  }
+  return rule;
+}
 
 namespace detail {
 
@@ -82,7 +101,8 @@ namespace detail {
 ///   logits: sigmoid;
 /// - mean absolute error: difference, absolute value, sign;
 /// - huber: difference, absolute value, the smaller of it and delta: m (|e| - m / 2); two for clipping the gradient;
-/// - written as a call: scalar code of a worker for each row, with two loads and the operation, 3 instructions, for
+/// - of the user's own, at each place: the operations of its formula;
+/// - of whole rows: scalar code of a worker for each row, with two loads and the operation, 3 instructions, for
 /// each
 ///   operation of its plan;
 /// - then sums over rows, times the rows' scales, as is the gradient, and over the tile.
@@ -130,6 +150,11 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
   }
   switch (rule.kind) {
     case loss_kind::traced: break;
+    case loss_kind::elementwise: {
+      dtype const types[]{dtype::float32, type};
+      work += formula_vertices(*rule.formula, types, elements, target).work;
+      break;
+    }
     case loss_kind::sparse_categorical_crossentropy:
     case loss_kind::categorical_crossentropy:
       if (!rule.from_logits) {

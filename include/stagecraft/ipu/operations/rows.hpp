@@ -53,9 +53,9 @@ struct loss_scale {
 /// loss = the sum over rows of scale * loss(row), one number, and, unless `gradient` is -1, the gradient of that by the
 /// prediction. prediction (rows, columns); targets (rows) class numbers for sparse losses, else (rows, columns);
 /// scales (rows). Definitions as in kernels/loss.hpp.
-template <class Loss>
-constexpr void append_loss(lowered_step& step, Loss const& loss, int prediction, int targets, int scales, int result,
-                           int gradient, std::int64_t rows, std::int64_t columns, loss_scale const& scale = {}) {
+constexpr void append_loss(lowered_step& step, loss_rule const& loss, int prediction, int targets, int scales,
+                           int result, int gradient, std::int64_t rows, std::int64_t columns,
+                           loss_scale const& scale = {}) {
   auto& operation = gradient < 0 ? step.add(operation_kind::rows, static_cast<int>(rows_function::loss),
                                             {prediction, targets, scales}, {result})
                                  : step.add(operation_kind::rows, static_cast<int>(rows_function::loss_gradient),
@@ -66,7 +66,7 @@ constexpr void append_loss(lowered_step& step, Loss const& loss, int prediction,
   operation.sizes[5] = scale.rows_per_sample;
   operation.sizes[6] = scale.running_mean ? 1 : 0;
   operation.scalars[1] = scale.factor;
-  loss_rule(loss).write_to(operation);
+  loss.write_to(operation);
 }
 
 namespace detail {

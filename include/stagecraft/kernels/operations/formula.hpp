@@ -52,16 +52,23 @@ class formula_function {
   }
 
   /// `results` may be `given`.
-  void operator()(value const* given, value* results) const {
+  [[gnu::always_inline]] inline void operator()(value const* given, value* results) const {
     value values[steps];
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (compute<I>(given, values), ...);
-    }(std::make_index_sequence<steps>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>)
+        __attribute__((always_inline)) { (compute<I>(given, values), ...); }(std::make_index_sequence<steps>{});
     for (std::size_t i = 0; i < result_count; ++i) results[i] = values[Formula.results[i]];
   }
 
  private:
   static constexpr std::size_t steps = Formula.steps.size();
+
+  /// How many constants that are no literals stand before a step.
+  static constexpr std::size_t place_of(std::size_t end) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < end; ++i)
+      count += Formula.steps[i].is_uniform && Formula.steps[i].from != operations::formula_source::constant;
+    return count;
+  }
 
   template <std::size_t I>
   void set_constant(std::span<double const> given, double* numbers) {
@@ -69,16 +76,16 @@ class formula_function {
     if constexpr (step.is_uniform) {
       numbers[I] = detail::uniform_value(step, given, numbers);
       if constexpr (step.from != operations::formula_source::constant)
-        constants_[I] = value(static_cast<float>(numbers[I]));
+        constants_[place_of(I)] = value(static_cast<float>(numbers[I]));
     }
   }
   template <std::size_t I>
-  void compute(value const* given, value* values) const {
+  [[gnu::always_inline]] inline void compute(value const* given, value* values) const {
     constexpr auto const& step = Formula.steps[I];
     if constexpr (step.from == operations::formula_source::constant)
       values[I] = value(step.value);
     else if constexpr (step.is_uniform)
-      values[I] = constants_[I];
+      values[I] = constants_[place_of(I)];
     else if constexpr (step.from == operations::formula_source::place)
       values[I] = given[step.index];
     else
@@ -86,7 +93,7 @@ class formula_function {
                                                    values[step.operands[2]]);
   }
 
-  value constants_[steps];
+  value constants_[place_of(steps) + 1]{};
 };
 
 /// The same for a formula that is known at run time only: n places, some at a time. `given[i]` and `results[i]` are

@@ -44,13 +44,16 @@ template <operations::function F, class Arch>
   else if constexpr (F == absolute)
     return xsimd::abs(a);
   else if constexpr (F == sign)
-    return detail::indicator<Arch>(a > value(0.0F)) - detail::indicator<Arch>(a < value(0.0F));
+    return xsimd::select(a == a, detail::indicator<Arch>(a > value(0.0F)) - detail::indicator<Arch>(a < value(0.0F)),
+                         a);
   else if constexpr (F == floor)
     return xsimd::floor(a);
   else if constexpr (F == exp)
     return kernels::exp<Arch>(a);
   else if constexpr (F == log)
     return kernels::log<Arch>(a);
+  else if constexpr (F == softplus)
+    return kernels::softplus<Arch>(a);
   else if constexpr (F == sqrt)
     return xsimd::sqrt(a);
   else if constexpr (F == rsqrt)
@@ -102,10 +105,11 @@ template <operations::function F, class Arch>
     case identity: return a;
     case negative: return -a;
     case absolute: return std::fabs(a);
-    case sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
+    case sign: return a > 0 ? 1 : a < 0 ? -1 : a * 0;
     case floor: return std::floor(a);
     case exp: return std::exp(a);
     case log: return std::log(a);
+    case softplus: return (a < 0 ? 0 : a) + std::log1p(std::exp(-std::fabs(a)));
     case sqrt: return std::sqrt(a);
     case rsqrt: return 1 / std::sqrt(a);
     case sin: return std::sin(a);
@@ -118,8 +122,8 @@ template <operations::function F, class Arch>
     case multiply: return a * b;
     case divide: return a / b;
     case power: return std::pow(a, b);
-    case maximum: return a > b ? a : b;
-    case minimum: return a < b ? a : b;
+    case maximum: return a < b ? b : a;
+    case minimum: return b < a ? b : a;
     case less: return a < b ? 1 : 0;
     case less_equal: return a <= b ? 1 : 0;
     case equal: return a == b ? 1 : 0;

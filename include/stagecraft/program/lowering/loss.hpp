@@ -6,7 +6,6 @@
 #include <stagecraft/ipu/operations/known_functions.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
-#include <stagecraft/losses/loss_plan.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/logits.hpp>
@@ -54,11 +53,8 @@ constexpr lowered_step lower_loss() {
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
     scale.rows_per_sample = output_shape.size() / columns;
-    if constexpr (detail::HasLossCall<loss_type>)
-      append_loss(step, detail::plan_of_loss<loss, static_cast<int>(output_shape.back())>::value, prediction, targets,
-                  scales, result, written, rows, columns, scale);
-    else
-      append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
+    append_loss(step, rule_of_loss<loss, static_cast<int>(output_shape.back())>(written >= 0), prediction, targets,
+                scales, result, written, rows, columns, scale);
     if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
   }
   return step;

@@ -7,9 +7,12 @@
 #include <stagecraft/execution/tiles/tile_view.hpp>
 #include <stagecraft/execution/traced/traced_loss.hpp>
 #include <stagecraft/ipu/operations/row_losses.hpp>
+#include <stagecraft/kernels/operations/formula.hpp>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -104,78 +107,53 @@ inline float categorical_loss(loss_rule const& rule, loss_row_view const& row, f
   return static_cast<float>(loss);
 }
 
-/// One element's loss and its slope, of those losses that are means over the row.
-struct element_loss {
-  float value = 0;
-  float slope = 0;
-};
-
-[[nodiscard]] inline element_loss binary_loss(loss_rule const& rule, float p, float given) {
-  float const t = rule.option == 0 ? given : given * (1.0F - rule.option) + 0.5F * rule.option;
-  if (rule.from_logits) {
-    float const softplus = std::log1p(std::exp(-std::fabs(p)));
-    return {(p < 0 ? 0.0F : p) - p * t + softplus, 1.0F / (1.0F + std::exp(-p)) - t};
-  }
-  constexpr float epsilon = clip_low;
-  float const q = clipped(p);
-  float const slope = (1.0F - t) / (1.0F - q + epsilon) - t / (q + epsilon);
-  return {-t * std::log(q + epsilon) - (1.0F - t) * std::log(1.0F - q + epsilon), is_clipped(p) ? 0.0F : slope};
-}
-
-[[nodiscard]] inline element_loss loss_of_element(loss_rule const& rule, float p, float t) {
-  float const error = p - t;
-  switch (rule.kind) {
-    case loss_kind::mean_squared_error: return {error * error, 2.0F * error};
-    case loss_kind::mean_absolute_error: return {std::fabs(error), error > 0 ? 1.0F : error < 0 ? -1.0F : error * 0.0F};
-    case loss_kind::huber: {
-      float const delta = rule.option, size = std::fabs(error);
-      return {size <= delta ? 0.5F * size * size : delta * size - 0.5F * delta * delta, error > delta    ? delta
-                                                                                        : error < -delta ? -delta
-                                                                                                         : error};
-    }
-    default: return binary_loss(rule, p, t);
-  }
-}
-
-/// The loss of a row without its scale; the gradient is scaled.
-inline float loss_of_row(loss_rule const& rule, loss_row_view const& row, float scale, bool with_gradient) {
-  if (rule.kind == loss_kind::sparse_categorical_crossentropy) return sparse_loss(rule, row, scale, with_gradient);
-  if (rule.kind == loss_kind::categorical_crossentropy) return categorical_loss(rule, row, scale, with_gradient);
-  double sum = 0;
-  float const per_column = scale / static_cast<float>(row.columns);
-  for (std::int64_t c = 0; c < row.columns; ++c) {
-    auto const one = loss_of_element(rule, row.p(c), row.t(c));
-    sum += one.value;
-    if (with_gradient) row.set_gradient(c, one.slope * per_column);
-  }
-  return static_cast<float>(sum) / static_cast<float>(row.columns);
-}
-
-/// Losses that are written as a `call`: the host's steps, on a row at a time.
-class traced_losses {
+/// The losses of rows, one after the other: the library's own of whole rows, and the host's steps for the others.
+class row_losses {
  public:
-  /// Without a plan there is nothing to do.
-  traced_losses(operations::plan_view const* plan, std::int64_t columns)
-      : plan_(plan), memory_(plan == nullptr ? 0 : traced_loss_row<>::floats(*plan)) {
-    if (plan == nullptr) return;
-    numbers_.resize(static_cast<std::size_t>(2 * columns));
-    addresses_.resize(plan->nodes.size());
+  row_losses(loss_rule const& rule, std::int64_t columns, bool with_gradient)
+      : rule_(rule),
+        with_gradient_(with_gradient),
+        memory_(rule.plan == nullptr ? 0 : traced_loss_row<>::floats(*rule.plan)) {
+    if (rule.formula == nullptr && rule.plan == nullptr) return;
+    numbers_.resize(static_cast<std::size_t>(3 * columns));
+    if (rule.plan != nullptr) addresses_.resize(rule.plan->nodes.size());
   }
-  float evaluate(loss_row_view const& row, float scale, bool with_gradient) {
+
+  /// The loss of a row without its scale; the gradient is scaled.
+  float evaluate(loss_row_view const& row, float scale) {
+    if (rule_.kind == loss_kind::sparse_categorical_crossentropy) return sparse_loss(rule_, row, scale, with_gradient_);
+    if (rule_.kind == loss_kind::categorical_crossentropy) return categorical_loss(rule_, row, scale, with_gradient_);
     float *const target = numbers_.data(), *const prediction = target + row.columns;
     for (std::int64_t c = 0; c < row.columns; ++c) {
       target[c] = row.t(c);
       prediction[c] = row.p(c);
     }
-    float const loss = traced_loss_row<>(*plan_, memory_.data(), addresses_)
-                           .evaluate(target, prediction, scale, with_gradient ? prediction : nullptr);
-    for (std::int64_t c = 0; with_gradient && c < row.columns; ++c) row.set_gradient(c, prediction[c]);
+    float const loss = rule_.formula != nullptr
+                           ? mean_of_places(target, prediction, row.columns, scale)
+                           : traced_loss_row<>(*rule_.plan, memory_.data(), addresses_)
+                                 .evaluate(target, prediction, scale, with_gradient_ ? prediction : nullptr);
+    for (std::int64_t c = 0; with_gradient_ && c < row.columns; ++c) row.set_gradient(c, prediction[c]);
     return loss;
   }
 
  private:
-  operations::plan_view const* plan_;
-  std::vector<float> numbers_;
+  float mean_of_places(float* target, float* prediction, std::int64_t columns, float scale) {
+    std::array<float, operations::formula_view::most_steps> constants{};
+    kernels::formula_constants(*rule_.formula, std::array{static_cast<double>(scale / static_cast<float>(columns))},
+                               constants);
+    float* const values = prediction + columns;
+    std::array<float const*, 2> const given{target, prediction};
+    std::array<float*, 2> const results{values, prediction};
+    kernels::formula_places(*rule_.formula, constants, given, std::span(results).first(with_gradient_ ? 2 : 1),
+                            columns);
+    double sum = 0;
+    for (std::int64_t c = 0; c < columns; ++c) sum += static_cast<double>(values[c]);
+    return static_cast<float>(sum) / static_cast<float>(columns);
+  }
+
+  loss_rule rule_;
+  bool with_gradient_;
+  std::vector<float> numbers_;  ///< of a row: targets, predictions, losses
   std::vector<float*> addresses_;
   aligned_block memory_;
 };

@@ -52,15 +52,13 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   bool const is_sparse = rule.kind == loss_kind::sparse_categorical_crossentropy;
   float factor = operation.scalars[1];
   if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(accumulated + 1);
-  traced_losses own(rule.plan, columns);
+  row_losses losses(rule, columns, with_gradient);
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     loss_row_view const view{operands[0], operands[1], row, columns, is_sparse ? 1 : columns};
     float const scale = operands[2][row];
     if (row < valid_rows)
-      sum += static_cast<double>(scale) *
-             static_cast<double>(rule.plan != nullptr ? own.evaluate(view, scale * factor, with_gradient)
-                                                      : loss_of_row(rule, view, scale * factor, with_gradient));
+      sum += static_cast<double>(scale) * static_cast<double>(losses.evaluate(view, scale * factor));
     else
       for (std::int64_t c = 0; with_gradient && c < columns; ++c) view.set_gradient(c, 0);
   }
