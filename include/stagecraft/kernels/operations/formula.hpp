@@ -13,8 +13,8 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-[[nodiscard]] inline double uniform_value(operations::formula_step const& step, std::span<double const> given,
-                                          double const* values) {
+[[nodiscard, gnu::always_inline]] inline double uniform_value(operations::formula_step const& step,
+                                                              std::span<double const> given, double const* values) {
   switch (step.from) {
     case operations::formula_source::constant: return static_cast<double>(step.value);
     case operations::formula_source::everywhere: return given[static_cast<std::size_t>(step.index)];

@@ -99,7 +99,7 @@ template <operations::function F, class Arch>
 }
 
 /// The same in double, whatever the function is.
-[[nodiscard]] inline double function_value(operations::function f, double a, double b, double c) {
+[[nodiscard, gnu::always_inline]] inline double function_value(operations::function f, double a, double b, double c) {
   using enum operations::function;
   switch (f) {
     case identity: return a;
