@@ -16,8 +16,9 @@ struct huber {
   static constexpr bool sparse_targets = false;
 
   constexpr auto call(auto target, auto output) const {
-    auto const error = abs(output - target);
-    return where(error <= delta, error * error * 0.5F, error * delta - 0.5F * delta * delta);
+    auto const error = output - target;
+    auto const slope = maximum(minimum(error, delta), -delta);
+    return slope * (error - slope * 0.5F);
   }
 
   friend constexpr bool operator==(huber const&, huber const&) = default;
