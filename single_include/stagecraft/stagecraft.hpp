@@ -5969,10 +5969,11 @@ enum class function : unsigned char {
   identity,
   negative,
   absolute,
-  sign,  ///< -1, 0 or 1
+  sign,  ///< -1, 0 or 1; NaN of NaN
   floor,
   exp,
   log,
+  softplus,  ///< log(1 + exp)
   sqrt,
   rsqrt,  ///< 1 / sqrt
   sin,
@@ -6024,6 +6025,7 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
                                      "floor",
                                      "exp",
                                      "log",
+                                     "softplus",
                                      "sqrt",
                                      "rsqrt",
                                      "sin",
@@ -6500,6 +6502,7 @@ constexpr tensor sign(tensor a) { return apply(function::sign, a); }
 constexpr tensor floor(tensor a) { return apply(function::floor, a); }
 constexpr tensor exp(tensor a) { return apply(function::exp, a); }
 constexpr tensor log(tensor a) { return apply(function::log, a); }
+constexpr tensor softplus(tensor a) { return apply(function::softplus, a); }
 constexpr tensor sqrt(tensor a) { return apply(function::sqrt, a); }
 constexpr tensor rsqrt(tensor a) { return apply(function::rsqrt, a); }
 constexpr tensor sin(tensor a) { return apply(function::sin, a); }
@@ -6852,40 +6855,6 @@ class tracer {
 
 }  // namespace stagecraft::operations
 
-// ---- stagecraft/operations/composite_gradient.hpp
-// What a composite's own gradient rule is given. Level 1.
-
-namespace stagecraft::operations {
-
-/// The composite's operands, its result and the gradient of that; takes gradients of the operands.
-class composite_gradient {
- public:
-  constexpr composite_gradient(tracer& ops, int composite, tensor of_result)
-      : ops_(&ops),
-        composite_(composite),
-        of_result_(of_result),
-        given_(static_cast<std::size_t>(ops.list().node_of(composite).operand_count - 1)) {}
-
-  [[nodiscard]] constexpr tracer& ops() const noexcept { return *ops_; }
-  /// Operand `index` of `reads`.
-  [[nodiscard]] constexpr tensor read(int index) const {
-    return {&ops_->list(), ops_->list().operand(composite_, index + 1)};
-  }
-  [[nodiscard]] constexpr tensor result() const { return {&ops_->list(), composite_}; }
-  [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
-  /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
-  constexpr void give(int index, tensor gradient) { given_[static_cast<std::size_t>(index)] = gradient; }
-  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept { return given_; }
-
- private:
-  tracer* ops_;
-  int composite_;
-  tensor of_result_;
-  std::vector<tensor> given_;
-};
-
-}  // namespace stagecraft::operations
-
 // ---- stagecraft/activations/activation_call.hpp
 // Activation functions of the tensors of a layer's `call`, in terms of operations. Level 2.
 
@@ -6893,13 +6862,6 @@ namespace stagecraft {
 
 namespace detail {
 
-/// log(1 + e^x), without overflow; its gradient is the sigmoid.
-constexpr operations::tensor call_softplus(operations::tracer& ops, operations::tensor x) {
-  using namespace operations;
-  return ops.composite(
-      "softplus", {x}, [&] { return maximum(x, 0.0F) + log(1.0F + exp(-abs(x))); },
-      [](composite_gradient& g) { g.give(0, g.gradient() * operations::sigmoid(g.read(0))); });
-}
 /// Keras's relu with all of its parameters; where it has a corner, the gradient is that of the left side.
 constexpr operations::tensor call_relu(activation const& f, operations::tensor x) {
   auto const above = f.max_value >= 0 ? minimum(x, f.max_value) : x;
@@ -6924,7 +6886,7 @@ constexpr operations::tensor activation::operator()(operations::tensor x) const 
     case activation_kind::selu: return where(x < 0.0F, (exp(x) - 1.0F) * 1.75809934F, x * 1.05070099F);
     case activation_kind::elu: return where(x < 0.0F, (exp(x) - 1.0F) * alpha, x);
     case activation_kind::exponential: return exp(x);
-    case activation_kind::softplus: return detail::call_softplus(ops, x);
+    case activation_kind::softplus: return operations::softplus(x);
     case activation_kind::softsign: return x / (abs(x) + 1.0F);
     case activation_kind::hard_sigmoid: return minimum(maximum(x * 0.2F + 0.5F, 0.0F), 1.0F);
   }
@@ -6988,7 +6950,7 @@ template <class List, class Ids>
   }
   return total;
 }
-/// Of the operations [first, end).
+/// The same of the operations [first, end).
 template <class List>
 [[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
   std::vector<int> ids;
@@ -12289,6 +12251,40 @@ struct zero_padding2d : layer<zero_padding2d> {
 // ---- stagecraft/layers/layers.hpp
 // All layers. Level 2.
 
+// ---- stagecraft/operations/composite_gradient.hpp
+// What a composite's own gradient rule is given. Level 1.
+
+namespace stagecraft::operations {
+
+/// The composite's operands, its result and the gradient of that; takes gradients of the operands.
+class composite_gradient {
+ public:
+  constexpr composite_gradient(tracer& ops, int composite, tensor of_result)
+      : ops_(&ops),
+        composite_(composite),
+        of_result_(of_result),
+        given_(static_cast<std::size_t>(ops.list().node_of(composite).operand_count - 1)) {}
+
+  [[nodiscard]] constexpr tracer& ops() const noexcept { return *ops_; }
+  /// Operand `index` of `reads`.
+  [[nodiscard]] constexpr tensor read(int index) const {
+    return {&ops_->list(), ops_->list().operand(composite_, index + 1)};
+  }
+  [[nodiscard]] constexpr tensor result() const { return {&ops_->list(), composite_}; }
+  [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
+  /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
+  constexpr void give(int index, tensor gradient) { given_[static_cast<std::size_t>(index)] = gradient; }
+  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept { return given_; }
+
+ private:
+  tracer* ops_;
+  int composite_;
+  tensor of_result_;
+  std::vector<tensor> given_;
+};
+
+}  // namespace stagecraft::operations
+
 // ---- stagecraft/operations/loop_parts.hpp
 // What belongs to a loop, and what its step reads from outside. Level 1.
 
@@ -12405,6 +12401,7 @@ class differentiation {
       case function::absolute: return add(a.id, dy * sign(a));
       case function::exp: return add(a.id, dy * y);
       case function::log: return add(a.id, dy / a);
+      case function::softplus: return add(a.id, dy * sigmoid(a));
       case function::sqrt: return add(a.id, dy * 0.5F / y);
       case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
       case function::sin: return add(a.id, dy * cos(a));
@@ -12442,8 +12439,9 @@ class differentiation {
         if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
         if (of_b) add(b.id, dy * y * log(a));
         return;
-      case function::maximum: return choose(a, b, b <= a, dy);
-      case function::minimum: return choose(a, b, a <= b, dy);
+      // Of equal ones, and of NaN, the first is the result.
+      case function::maximum: return choose(b, a, a < b, dy);
+      case function::minimum: return choose(b, a, b < a, dy);
       case function::select: return choose(b, operand(id, 2), a, dy);
       default: break;
     }
@@ -13332,8 +13330,7 @@ constexpr call_needs needs_of(layers::maximum const&, layer_inputs const&, int, 
 
 // ---- stagecraft/losses/binary_crossentropy.hpp
 // Cross entropy of independent yes/no targets.
-// Keras counterpart: tf.keras.losses.BinaryCrossentropy. Level 2 of the house: options only, the loops are in
-// kernels/loss.hpp.
+// Keras counterpart: tf.keras.losses.BinaryCrossentropy. Level 2.
 
 namespace stagecraft::losses {
 
@@ -13346,6 +13343,18 @@ struct binary_crossentropy {
 
   static constexpr std::string_view name = "binary_crossentropy";
   static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    auto const y = label_smoothing == 0 ? target : target * (1 - label_smoothing) + 0.5F * label_smoothing;
+    if (from_logits) {
+      // In place of max and abs, whose derivatives at 0 would not add up to the sigmoid.
+      auto const is_positive = output >= 0;
+      return where(is_positive, output, 0.0F) - output * y + operations::softplus(where(is_positive, -output, output));
+    }
+    constexpr float epsilon = 1e-7F;
+    auto const p = maximum(minimum(output, 1 - epsilon), epsilon);
+    return -(y * log(p + epsilon)) - (1 - y) * log(1 - p + epsilon);
+  }
 
   friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
 };
@@ -13376,7 +13385,7 @@ struct categorical_crossentropy {
 
 // ---- stagecraft/losses/huber.hpp
 // Squared differences near 0, absolute differences further out.
-// Keras counterpart: tf.keras.losses.Huber. Level 2 of the house: options only, the loops are in kernels/loss.hpp.
+// Keras counterpart: tf.keras.losses.Huber. Level 2.
 
 namespace stagecraft::losses {
 
@@ -13387,6 +13396,12 @@ struct huber {
 
   static constexpr std::string_view name = "huber";
   static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    auto const error = output - target;
+    auto const slope = maximum(minimum(error, delta), -delta);
+    return slope * (error - slope * 0.5F);
+  }
 
   friend constexpr bool operator==(huber const&, huber const&) = default;
 };
@@ -13461,8 +13476,7 @@ constexpr operations::trace trace_loss(L const& loss, int columns) {
 
 // ---- stagecraft/losses/mean_absolute_error.hpp
 // Mean of absolute differences.
-// Keras counterpart: tf.keras.losses.MeanAbsoluteError. Level 2 of the house: options only, the loops are in
-// kernels/loss.hpp.
+// Keras counterpart: tf.keras.losses.MeanAbsoluteError. Level 2.
 
 namespace stagecraft::losses {
 
@@ -13471,6 +13485,8 @@ struct mean_absolute_error {
   static constexpr std::string_view name = "mean_absolute_error";
   static constexpr bool sparse_targets = false;
 
+  constexpr auto call(auto target, auto output) const { return abs(output - target); }
+
   friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
 };
 
@@ -13478,8 +13494,7 @@ struct mean_absolute_error {
 
 // ---- stagecraft/losses/mean_squared_error.hpp
 // Mean of squared differences.
-// Keras counterpart: tf.keras.losses.MeanSquaredError. Level 2 of the house: options only, the loops are in
-// kernels/loss.hpp.
+// Keras counterpart: tf.keras.losses.MeanSquaredError. Level 2.
 
 namespace stagecraft::losses {
 
@@ -13487,6 +13502,8 @@ namespace stagecraft::losses {
 struct mean_squared_error {
   static constexpr std::string_view name = "mean_squared_error";
   static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const { return square(output - target); }
 
   friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
 };
@@ -15424,124 +15441,690 @@ struct loss_row<Loss, Columns, Arch, losses::categorical_crossentropy> {
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/loss_elementwise.hpp
-// The losses that are a mean over the last axis: mean squared and absolute error, Huber, binary cross entropy.
-// Keras counterpart: tf.keras.losses. Level 4 of the house.
+// ---- stagecraft/kernels/broadcast.hpp
+// Rows of elementwise results whose operands may be single numbers, and their gradients: what merging layers and
+// operators do where shapes differ. Keras counterpart: broadcasting in tf.keras.layers.Add and its like. Level 4.
+
+namespace stagecraft::kernels {
+
+/// What a row reads of an operand: elements beside each other, or one for all.
+struct row_operand {
+  float const* values = nullptr;
+  bool single = false;
+};
+
+namespace detail {
+
+/// The first `count` floats at p; the other lanes repeat the first, so that no operation on them raises a
+/// floating-point exception of its own, such as that of 0 / 0.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> load_repeating(float const* p, int count) {
+  batch<Arch> const first(*p);
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_mask_loadu_ps(first, static_cast<__mmask16>((1U << count) - 1U), p);
+  else
+#endif
+  {
+    alignas(64) float values[lanes<Arch>];
+    first.store_aligned(values);
+    std::memcpy(values, p, static_cast<std::size_t>(count) * sizeof(float));
+    return batch<Arch>::load_aligned(values);
+  }
+}
+
+/// each(i, count, load) for all batches of a row, where load(operand) reads the operand's batch from i on.
+template <class Arch, class Each>
+inline void for_each_batch(row_operand const* operands, std::int64_t n, Each const& each) {
+  for (std::int64_t i = 0; i < n; i += lanes<Arch>) {
+    int const count = n - i < lanes<Arch> ? static_cast<int>(n - i) : lanes<Arch>;
+    each(i, count, [=](int operand) {
+      auto const& from = operands[operand];
+      if (from.single) return batch<Arch>(*from.values);
+      return count == lanes<Arch> ? batch<Arch>::load_unaligned(from.values + i)
+                                  : load_repeating<Arch>(from.values + i, count);
+    });
+  }
+}
+
+}  // namespace detail
+
+/// y = Rule of the operands.
+template <class Rule, class Arch>
+inline void broadcast_row(row_operand const* operands, int count, float* y, std::int64_t n) {
+  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
+    store_first<Arch>(Rule::template value<batch<Arch>>(count, load), y + i, valid);
+  });
+}
+
+/// The gradient of operand number `which`, element by element: dx = or dx += it.
+template <class Rule, class Arch>
+inline void broadcast_gradient_row(row_operand const* operands, int count, int which, float const* dy, float* dx,
+                                   bool adds, std::int64_t n) {
+  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
+    auto slope = Rule::template gradient<batch<Arch>>(count, which, detail::load_repeating<Arch>(dy + i, valid), load);
+    if (adds) slope = slope + load_first<Arch>(dx + i, valid);
+    store_first<Arch>(slope, dx + i, valid);
+  });
+}
+
+/// The sum of these gradients over a row, for an operand that is one for all.
+template <class Rule, class Arch>
+[[nodiscard]] inline float broadcast_gradient_sum(row_operand const* operands, int count, int which, float const* dy,
+                                                  std::int64_t n) {
+  batch<Arch> sum(0.0F);
+  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
+    auto const given = detail::load_repeating<Arch>(dy + i, valid);
+    auto const slope = Rule::template gradient<batch<Arch>>(count, which, given, load);
+    // What fills the last batch is no part of the sum.
+    alignas(64) float parts[lanes<Arch>];
+    store_first<Arch>(slope, parts, valid);
+    sum = sum + load_first<Arch>(parts, valid);
+  });
+  return horizontal_sum<Arch>(sum);
+}
+
+/// How results and gradients follow from the operands, for `broadcast_row` and its like; V is a batch of numbers.
+struct broadcast_add {
+  template <class V>
+  static V value(int count, auto const& load) {
+    V sum = load(0);
+    for (int i = 1; i < count; ++i) sum = sum + load(i);
+    return sum;
+  }
+  template <class V>
+  static V gradient(int, int, V const& dy, auto const&) {
+    return dy;
+  }
+};
+
+struct broadcast_subtract {
+  template <class V>
+  static V value(int, auto const& load) {
+    return load(0) - load(1);
+  }
+  template <class V>
+  static V gradient(int, int which, V const& dy, auto const&) {
+    return which == 0 ? dy : -dy;
+  }
+};
+
+struct broadcast_average {
+  template <class V>
+  static V value(int count, auto const& load) {
+    return broadcast_add::value<V>(count, load) * V(1.0F / static_cast<float>(count));
+  }
+  template <class V>
+  static V gradient(int count, int, V const& dy, auto const&) {
+    return dy * V(1.0F / static_cast<float>(count));
+  }
+};
+
+struct broadcast_multiply {
+  template <class V>
+  static V value(int count, auto const& load) {
+    V product = load(0);
+    for (int i = 1; i < count; ++i) product = product * load(i);
+    return product;
+  }
+  template <class V>
+  static V gradient(int count, int which, V const& dy, auto const& load) {
+    V product = dy;
+    for (int i = 0; i < count; ++i)
+      if (i != which) product = product * load(i);
+    return product;
+  }
+};
+
+struct broadcast_divide {
+  template <class V>
+  static V value(int, auto const& load) {
+    return load(0) / load(1);
+  }
+  /// TensorFlow's: dy / b, and dy * (-a / b / b).
+  template <class V>
+  static V gradient(int, int which, V const& dy, auto const& load) {
+    if (which == 0) return dy / load(1);
+    return dy * (-load(0) / load(1) / load(1));
+  }
+};
+
+/// The largest, not a number if one is not; of equal ones, the first gets the gradient.
+struct broadcast_maximum {
+  template <class V>
+  static V value(int count, auto const& load) {
+    V largest = load(0);
+    for (int i = 1; i < count; ++i) {
+      V const next = load(i);
+      largest = xsimd::select(xsimd::isnan(next), next, at_least(largest, next));
+    }
+    return largest;
+  }
+  template <class V>
+  static V gradient(int count, int which, V const& dy, auto const& load) {
+    V const own = load(which);
+    V result = dy;
+    for (int i = 0; i < count; ++i) {
+      if (i == which) continue;
+      V const other = load(i);
+      result = i < which ? xsimd::select(other >= own, V(0.0F), result) : xsimd::select(own >= other, result, V(0.0F));
+    }
+    return result;
+  }
+};
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/function.hpp
+// Functions of one, two or three numbers, on batches of them. Level 4.
 
 namespace stagecraft::kernels {
 
 namespace detail {
 
-/// The loop over a row for a loss whose value is mean(Element::value(p, t)).
-template <class Element, int Columns, class Arch>
-struct mean_loss_row {
-  using batch_type = batch<Arch>;
-
-  static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
-    constexpr int width = lanes<Arch>;
-    constexpr int whole = Columns / width * width;
-    constexpr int rest = Columns - whole;
-    batch_type const slope_scale(scale / static_cast<float>(Columns));
-    batch_type sum(0.0F);
-    for (std::int64_t i = 0; i < whole; i += width) {
-      batch_type const p = batch_type::load_unaligned(prediction + i);
-      batch_type const t = batch_type::load_unaligned(target + i);
-      sum = sum + Element::value(p, t);
-      if (gradient != nullptr) (Element::slope(p, t) * slope_scale).store_unaligned(gradient + i);
-    }
-    if constexpr (rest > 0) {
-      batch_type const p = load_first<Arch>(prediction + whole, rest);
-      batch_type const t = load_first<Arch>(target + whole, rest);
-      sum = sum + keep_first(Element::value(p, t), rest);
-      if (gradient != nullptr) store_first(Element::slope(p, t) * slope_scale, gradient + whole, rest);
-    }
-    return horizontal_sum(sum) / static_cast<float>(Columns);
-  }
-};
-
+/// A function of the C library, lane by lane.
+template <class Arch, class F>
+[[nodiscard]] inline batch<Arch> each_lane(batch<Arch> const& a, batch<Arch> const& b, F const& f) {
+  alignas(64) float x[lanes<Arch>], y[lanes<Arch>];
+  a.store_aligned(x);
+  b.store_aligned(y);
+  for (int lane = 0; lane < lanes<Arch>; ++lane) x[lane] = f(x[lane], y[lane]);
+  return batch<Arch>::load_aligned(x);
+}
+/// 1 or 0.
 template <class Arch>
-struct squared_error_element {
-  using value_type = batch<Arch>;
-  static value_type value(value_type const& p, value_type const& t) { return (p - t) * (p - t); }
-  static value_type slope(value_type const& p, value_type const& t) { return value_type(2.0F) * (p - t); }
-};
-
-template <class Arch>
-struct absolute_error_element {
-  using value_type = batch<Arch>;
-  static value_type value(value_type const& p, value_type const& t) { return xsimd::abs(p - t); }
-  static value_type slope(value_type const& p, value_type const& t) {
-    value_type const error = p - t;
-    value_type const zero(0.0F);
-    return xsimd::select(error > zero, value_type(1.0F),
-                         xsimd::select(error < zero, value_type(-1.0F), error * zero));  // NaN stays
-  }
-};
-
-template <auto Loss, class Arch>
-struct huber_element {
-  using value_type = batch<Arch>;
-  static value_type value(value_type const& p, value_type const& t) {
-    value_type const size = xsimd::abs(p - t);
-    return xsimd::select(size <= value_type(Loss.delta), value_type(0.5F) * size * size,
-                         value_type(Loss.delta) * size - value_type(0.5F * Loss.delta * Loss.delta));
-  }
-  static value_type slope(value_type const& p, value_type const& t) {
-    return at_least(at_most(p - t, value_type(Loss.delta)), value_type(-Loss.delta));
-  }
-};
-
-template <auto Loss, class Arch>
-struct binary_crossentropy_element {
-  using value_type = batch<Arch>;
-
-  static value_type smooth(value_type const& t) {
-    if constexpr (Loss.label_smoothing == 0) return t;
-    return t * value_type(1.0F - Loss.label_smoothing) + value_type(0.5F * Loss.label_smoothing);
-  }
-
-  static value_type value(value_type const& p, value_type const& target) {
-    value_type const t = smooth(target);
-    if constexpr (Loss.from_logits) {
-      return at_least(p, value_type(0.0F)) - p * t + kernels::softplus(-xsimd::abs(p));
-    } else {
-      value_type const q = clip_probability(p);
-      value_type const epsilon(probability_epsilon);
-      value_type const one(1.0F);
-      return value_type(0.0F) - t * kernels::log(q + epsilon) - (one - t) * kernels::log(one - q + epsilon);
-    }
-  }
-
-  static value_type slope(value_type const& p, value_type const& target) {
-    value_type const t = smooth(target);
-    if constexpr (Loss.from_logits) {
-      return kernels::sigmoid(p) - t;
-    } else {
-      value_type const q = clip_probability(p);
-      value_type const epsilon(probability_epsilon);
-      value_type const one(1.0F);
-      return clip_slope(p, (one - t) / (one - q + epsilon) - t / (q + epsilon));
-    }
-  }
-};
+[[nodiscard]] inline batch<Arch> indicator(batch_mask<Arch> const& condition) {
+  return xsimd::select(condition, batch<Arch>(1.0F), batch<Arch>(0.0F));
+}
 
 }  // namespace detail
 
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::mean_squared_error>
-    : detail::mean_loss_row<detail::squared_error_element<Arch>, Columns, Arch> {};
+/// f(a, b, c) in each lane; operands that f does not have are not read.
+template <operations::function F, class Arch>
+[[nodiscard]] inline batch<Arch> function_value(batch<Arch> const& a, [[maybe_unused]] batch<Arch> const& b,
+                                                [[maybe_unused]] batch<Arch> const& c) {
+  using enum operations::function;
+  using value = batch<Arch>;
+  if constexpr (F == identity)
+    return a;
+  else if constexpr (F == negative)
+    return -a;
+  else if constexpr (F == absolute)
+    return xsimd::abs(a);
+  else if constexpr (F == sign)
+    return xsimd::select(a == a, detail::indicator<Arch>(a > value(0.0F)) - detail::indicator<Arch>(a < value(0.0F)),
+                         a);
+  else if constexpr (F == floor)
+    return xsimd::floor(a);
+  else if constexpr (F == exp)
+    return kernels::exp<Arch>(a);
+  else if constexpr (F == log)
+    return kernels::log<Arch>(a);
+  else if constexpr (F == softplus)
+    return kernels::softplus<Arch>(a);
+  else if constexpr (F == sqrt)
+    return xsimd::sqrt(a);
+  else if constexpr (F == rsqrt)
+    return value(1.0F) / xsimd::sqrt(a);
+  else if constexpr (F == sin)
+    return detail::each_lane<Arch>(a, a, [](float x, float) { return std::sin(x); });
+  else if constexpr (F == cos)
+    return detail::each_lane<Arch>(a, a, [](float x, float) { return std::cos(x); });
+  else if constexpr (F == tanh)
+    return kernels::tanh<Arch>(a);
+  else if constexpr (F == sigmoid)
+    return kernels::sigmoid<Arch>(a);
+  else if constexpr (F == erf)
+    return kernels::erf<Arch>(a);
+  else if constexpr (F == add)
+    return a + b;
+  else if constexpr (F == subtract)
+    return a - b;
+  else if constexpr (F == multiply)
+    return a * b;
+  else if constexpr (F == divide)
+    return a / b;
+  else if constexpr (F == power)
+    return detail::each_lane<Arch>(a, b, [](float x, float y) { return std::pow(x, y); });
+  else if constexpr (F == maximum)
+    return at_least(a, b);
+  else if constexpr (F == minimum)
+    return at_most(a, b);
+  else if constexpr (F == less)
+    return detail::indicator<Arch>(a < b);
+  else if constexpr (F == less_equal)
+    return detail::indicator<Arch>(a <= b);
+  else if constexpr (F == equal)
+    return detail::indicator<Arch>(a == b);
+  else if constexpr (F == select)
+    return xsimd::select(a != value(0.0F), b, c);
+  else if constexpr (F == multiply_add)
+    return fused_multiply_add(a, b, c);
+  else if constexpr (F == multiply_subtract)
+    return fused_multiply_add(a, b, -c);
+  else
+    return fused_negative_multiply_add(a, b, c);
+}
 
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::mean_absolute_error>
-    : detail::mean_loss_row<detail::absolute_error_element<Arch>, Columns, Arch> {};
+/// The same in double, whatever the function is.
+[[nodiscard, gnu::always_inline]] inline double function_value(operations::function f, double a, double b, double c) {
+  using enum operations::function;
+  switch (f) {
+    case identity: return a;
+    case negative: return -a;
+    case absolute: return std::fabs(a);
+    case sign: return a > 0 ? 1 : a < 0 ? -1 : a * 0;
+    case floor: return std::floor(a);
+    case exp: return std::exp(a);
+    case log: return std::log(a);
+    case softplus: return (a < 0 ? 0 : a) + std::log1p(std::exp(-std::fabs(a)));
+    case sqrt: return std::sqrt(a);
+    case rsqrt: return 1 / std::sqrt(a);
+    case sin: return std::sin(a);
+    case cos: return std::cos(a);
+    case tanh: return std::tanh(a);
+    case sigmoid: return 1 / (1 + std::exp(-a));
+    case erf: return std::erf(a);
+    case add: return a + b;
+    case subtract: return a - b;
+    case multiply: return a * b;
+    case divide: return a / b;
+    case power: return std::pow(a, b);
+    case maximum: return a < b ? b : a;
+    case minimum: return b < a ? b : a;
+    case less: return a < b ? 1 : 0;
+    case less_equal: return a <= b ? 1 : 0;
+    case equal: return a == b ? 1 : 0;
+    case select: return a != 0 ? b : c;
+    case multiply_add: return a * b + c;
+    case multiply_subtract: return a * b - c;
+    case negative_multiply_add: return c - a * b;
+  }
+  return 0;
+}
 
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::huber>
-    : detail::mean_loss_row<detail::huber_element<Loss, Arch>, Columns, Arch> {};
+/// each(f) with the function as a constant: a std::integral_constant.
+template <class Each>
+inline void with_function(operations::function apply, Each const& each) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    static_cast<void>(((static_cast<std::size_t>(apply) == I &&
+                        (each(std::integral_constant<operations::function, operations::function{I}>{}), true)) ||
+                       ...));
+  }(std::make_index_sequence<operations::function_count>{});
+}
 
-template <auto Loss, int Columns, class Arch>
-struct loss_row<Loss, Columns, Arch, losses::binary_crossentropy>
-    : detail::mean_loss_row<detail::binary_crossentropy_element<Loss, Arch>, Columns, Arch> {};
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/operations/formula.hpp
+// What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
+// Level 1.
+
+namespace stagecraft::operations {
+
+/// Where a number of a formula comes from.
+enum class formula_source : unsigned char {
+  place,       ///< given, another one at each place
+  everywhere,  ///< given, one for all places
+  constant,
+  function  ///< of numbers before it
+};
+
+/// A number of a formula.
+struct formula_step {
+  formula_source from = formula_source::constant;
+  function apply = function::identity;
+  bool is_uniform = true;  ///< the same at all places
+  int operands[3]{};       ///< numbers before it
+  int index = 0;           ///< of what is given
+  float value = 0;         ///< of a constant
+};
+
+/// A formula while the compiler writes it down; `formula_of` gives what is kept of it.
+///
+/// It is traced as a list of maps of numbers: an `input` is given at each place, a `weight` once for all of them. Only
+/// what results need stays, and a product that is used once, by a sum or difference, becomes one step with it, which
+/// rounds once: so that all compilers and machines compute the same.
+class formula {
+ public:
+  std::vector<formula_step> steps;
+  std::vector<int> results;
+  diagnostic problem;
+
+  constexpr formula(operation_list const& list, std::vector<int> const& wanted) : problem(list.problem) {
+    std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    for (int const id : wanted) ++uses[at(id)];
+    for (int id = list.size(); id-- > 0;)
+      if (uses[at(id)] > 0)
+        for (int i = 0; i < list.node_of(id).operand_count; ++i) ++uses[at(list.operand(id, i))];
+
+    std::vector<char> is_uniform(list.nodes.size(), 0);
+    for (int id = 0; id < list.size(); ++id) {
+      bool same = !list.node_of(id).what.is<input>();
+      for (int i = 0; i < list.node_of(id).operand_count; ++i) same = same && is_uniform[at(list.operand(id, i))];
+      is_uniform[at(id)] = same;
+    }
+    // The operand of a sum or difference that is computed together with it, or -1.
+    std::vector<char> is_part(list.nodes.size(), 0);
+    std::vector<int> product_of(list.nodes.size(), -1);
+    for (int id = 0; id < list.size(); ++id) {
+      auto const* what = list.node_of(id).what.if_is<map>();
+      if (uses[at(id)] == 0 || is_uniform[at(id)] || what == nullptr ||
+          (what->apply != function::add && what->apply != function::subtract))
+        continue;
+      for (int const side : {1, 0}) {
+        int const operand = list.operand(id, side);
+        auto const* product = list.node_of(operand).what.if_is<map>();
+        if (product == nullptr || product->apply != function::multiply || uses[at(operand)] != 1 ||
+            is_uniform[at(operand)])
+          continue;
+        product_of[at(id)] = side;
+        is_part[at(operand)] = 1;
+        break;
+      }
+    }
+    for (int id = 0; id < list.size(); ++id) {
+      if (uses[at(id)] == 0 || is_part[at(id)]) continue;
+      formula_step step{.is_uniform = is_uniform[at(id)] != 0};
+      node const& here = list.node_of(id);
+      if (auto const* given = here.what.if_is<input>()) {
+        step.from = formula_source::place;
+        step.index = given->index;
+      } else if (auto const* same = here.what.if_is<weight>()) {
+        step.from = formula_source::everywhere;
+        step.index = same->index;
+      } else if (auto const* value = here.what.if_is<constant>()) {
+        step.value = value->value;
+      } else {
+        step.from = formula_source::function;
+        step.apply = here.what.as<map>().apply;
+        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[at(list.operand(id, i))];
+        if (int const side = product_of[at(id)]; side >= 0) {
+          int const product = list.operand(id, side), other = list.operand(id, 1 - side);
+          step.apply = step.apply == function::add ? function::multiply_add
+                       : side == 1                 ? function::negative_multiply_add
+                                                   : function::multiply_subtract;
+          step.operands[0] = numbers[at(list.operand(product, 0))];
+          step.operands[1] = numbers[at(list.operand(product, 1))];
+          step.operands[2] = numbers[at(other)];
+        }
+      }
+      numbers[at(id)] = static_cast<int>(steps.size());
+      steps.push_back(step);
+    }
+    for (int const id : wanted) results.push_back(numbers[at(id)]);
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+};
+
+/// A formula as a constant of the program.
+template <std::size_t Steps, std::size_t Results>
+struct frozen_formula {
+  std::array<formula_step, Steps> steps{};
+  std::array<int, Results> results{};
+
+  constexpr explicit frozen_formula(formula const& from) {
+    for (std::size_t i = 0; i < Steps; ++i) steps[i] = from.steps[i];
+    for (std::size_t i = 0; i < Results; ++i) results[i] = from.results[i];
+  }
+};
+
+/// The same without its lengths in its type.
+struct formula_view {
+  static constexpr std::size_t most_steps = 64;
+
+  std::span<formula_step const> steps;
+  std::span<int const> results;
+};
+
+namespace detail {
+
+template <class Make>
+inline constexpr std::pair<std::size_t, std::size_t> sizes_of_formula = [] {
+  formula const made = Make{}();
+  return std::pair(made.steps.size(), made.results.size());
+}();
+
+}  // namespace detail
+
+/// Freezes a formula: `Make{}()` gives it in constant evaluation, and is called twice.
+template <class Make>
+inline constexpr auto formula_of =
+    frozen_formula<detail::sizes_of_formula<Make>.first, detail::sizes_of_formula<Make>.second>(Make{}());
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/kernels/operations/formula.hpp
+// Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array. Level 4.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+[[nodiscard, gnu::always_inline]] inline double uniform_value(operations::formula_step const& step,
+                                                              std::span<double const> given, double const* values) {
+  switch (step.from) {
+    case operations::formula_source::constant: return static_cast<double>(step.value);
+    case operations::formula_source::everywhere: return given[static_cast<std::size_t>(step.index)];
+    default:
+      return function_value(step.apply, values[step.operands[0]], values[step.operands[1]], values[step.operands[2]]);
+  }
+}
+
+}  // namespace detail
+
+/// The numbers of a formula that are the same at all places, where they stand among its steps. `given` are those that
+/// it is given. They are computed in double.
+inline void formula_constants(operations::formula_view const& of, std::span<double const> given, std::span<float> to) {
+  std::array<double, operations::formula_view::most_steps> values{};
+  for (std::size_t i = 0; i < of.steps.size(); ++i) {
+    auto const& step = of.steps[i];
+    if (!step.is_uniform) continue;
+    values[i] = detail::uniform_value(step, given, values.data());
+    to[i] = static_cast<float>(values[i]);
+  }
+}
+
+/// A formula with what is given everywhere, as a function of batches: f(given, results) at one place of each array.
+template <auto const& Formula, class Arch>
+class formula_function {
+ public:
+  using value = batch<Arch>;
+  static constexpr std::size_t result_count = Formula.results.size();
+
+  explicit formula_function(std::span<double const> given) {
+    double numbers[steps]{};
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (set_constant<I>(given, numbers), ...);
+    }(std::make_index_sequence<steps>{});
+  }
+
+  /// `results` may be `given`.
+  [[gnu::always_inline]] inline void operator()(value const* given, value* results) const {
+    value values[steps];
+    [&]<std::size_t... I>(std::index_sequence<I...>)
+        __attribute__((always_inline)) { (compute<I>(given, values), ...); }(std::make_index_sequence<steps>{});
+    for (std::size_t i = 0; i < result_count; ++i) results[i] = values[Formula.results[i]];
+  }
+
+ private:
+  static constexpr std::size_t steps = Formula.steps.size();
+
+  /// How many constants that are no literals stand before a step.
+  static constexpr std::size_t place_of(std::size_t end) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < end; ++i)
+      count += Formula.steps[i].is_uniform && Formula.steps[i].from != operations::formula_source::constant;
+    return count;
+  }
+
+  template <std::size_t I>
+  void set_constant(std::span<double const> given, double* numbers) {
+    constexpr auto const& step = Formula.steps[I];
+    if constexpr (step.is_uniform) {
+      numbers[I] = detail::uniform_value(step, given, numbers);
+      if constexpr (step.from != operations::formula_source::constant)
+        constants_[place_of(I)] = value(static_cast<float>(numbers[I]));
+    }
+  }
+  template <std::size_t I>
+  [[gnu::always_inline]] inline void compute(value const* given, value* values) const {
+    constexpr auto const& step = Formula.steps[I];
+    if constexpr (step.from == operations::formula_source::constant)
+      values[I] = value(step.value);
+    else if constexpr (step.is_uniform)
+      values[I] = constants_[place_of(I)];
+    else if constexpr (step.from == operations::formula_source::place)
+      values[I] = given[step.index];
+    else
+      values[I] = function_value<step.apply, Arch>(values[step.operands[0]], values[step.operands[1]],
+                                                   values[step.operands[2]]);
+  }
+
+  value constants_[place_of(steps) + 1]{};
+};
+
+/// The same for a formula that is known at run time only: n places, some at a time. `given[i]` and `results[i]` are
+/// arrays of n numbers, and may be the same ones.
+template <class Arch = default_architecture>
+inline void formula_places(operations::formula_view const& of, std::span<float const> constants,
+                           std::span<float const* const> given, std::span<float* const> results, std::int64_t n) {
+  constexpr int width = lanes<Arch>;
+  std::array<batch<Arch>, operations::formula_view::most_steps> values;
+  for (std::int64_t first = 0; first < n; first += width) {
+    int const count = n - first < width ? static_cast<int>(n - first) : width;
+    for (std::size_t i = 0; i < of.steps.size(); ++i) {
+      auto const& step = of.steps[i];
+      auto const operand = [&](int k) -> batch<Arch> const& {
+        return values[static_cast<std::size_t>(step.operands[k])];
+      };
+      if (step.is_uniform)
+        values[i] = batch<Arch>(constants[i]);
+      else if (step.from == operations::formula_source::place)
+        values[i] = detail::load_repeating<Arch>(given[static_cast<std::size_t>(step.index)] + first, count);
+      else
+        with_function(step.apply, [&]<operations::function F>(std::integral_constant<operations::function, F>) {
+          values[i] = function_value<F, Arch>(operand(0), operand(1), operand(2));
+        });
+    }
+    for (std::size_t i = 0; i < results.size(); ++i)
+      store_first<Arch>(values[static_cast<std::size_t>(of.results[i])], results[i] + first, count);
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/losses/loss_formula.hpp
+// A loss whose `call` has no `ops`: a function of a target and an output at each place, of which a row's loss is the
+// mean. Level 2.
+
+namespace stagecraft::detail {
+
+/// Given at each place are the target and the output. Results are the loss and, if `WithGradient`, its derivative by
+/// the output.
+template <auto Loss, bool WithGradient>
+struct elementwise_loss {
+  constexpr operations::formula operator()() const {
+    using namespace operations;
+    operation_list list;
+    std::vector<parameter> weights;
+    tracer ops(list, weights);
+    extents const place{};
+    tensor const target = ops.append(input{0}, place), output = ops.append(input{1}, place);
+    tensor const each = Loss.call(target, output);
+    std::vector<int> results{each.id};
+    if (WithGradient) {
+      int const count = list.size();
+      differentiation gradients(ops);
+      gradients.add(each.id, number(list, 1));
+      gradients.run(0, count);
+      results.push_back(gradients.has(output.id) ? gradients.of(output.id).id : number(list, 0).id);
+    }
+    return {list, results};
+  }
+};
+
+template <auto Loss, bool WithGradient>
+inline constexpr auto const& formula_of_loss = operations::formula_of<elementwise_loss<Loss, WithGradient>>;
+template <auto Loss, bool WithGradient>
+inline constexpr operations::formula_view view_of_loss{formula_of_loss<Loss, WithGradient>.steps,
+                                                       formula_of_loss<Loss, WithGradient>.results};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/kernels/loss_elementwise.hpp
+// Losses that are the mean over a row of a function of each target and output: mean squared error and the like, and
+// those of the user's own whose `call` has no `ops`. Keras counterpart: tf.keras.losses. Level 4.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// n places; of each its loss goes to f(i, count, losses), and its gradient, times its `scale`, to `gradient`.
+template <auto Loss, bool WithGradient, class Arch, class Scale, class Visit>
+[[gnu::always_inline]] inline void elementwise_losses(float const* target, float const* prediction, Scale const& scale,
+                                                      [[maybe_unused]] float* gradient, std::int64_t n,
+                                                      Visit const& visit) {
+  using value = batch<Arch>;
+  constexpr int width = lanes<Arch>;
+  formula_function<stagecraft::detail::formula_of_loss<Loss, WithGradient>, Arch> const function({});
+  value results[2];
+  std::int64_t i = 0;
+  for (; i + width <= n; i += width) {
+    value const given[]{value::load_unaligned(target + i), value::load_unaligned(prediction + i)};
+    function(given, results);
+    if constexpr (WithGradient) (results[1] * scale(i, width)).store_unaligned(gradient + i);
+    visit(i, width, results[0]);
+  }
+  if (i == n) return;
+  auto const count = static_cast<int>(n - i);
+  value const given[]{load_repeating<Arch>(target + i, count), load_repeating<Arch>(prediction + i, count)};
+  function(given, results);
+  if constexpr (WithGradient) store_first(results[1] * scale(i, count), gradient + i, count);
+  visit(i, count, results[0]);
+}
+
+}  // namespace detail
+
+template <auto Loss, int Columns, class Arch, class Type>
+  requires stagecraft::detail::HasPlainLossCall<Type>
+struct loss_row<Loss, Columns, Arch, Type> {
+  static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
+    return gradient == nullptr ? run<false>(target, prediction, scale, nullptr)
+                               : run<true>(target, prediction, scale, gradient);
+  }
+
+  /// The same for n rows of one column, some at a time; each(loss) for all of them in turn.
+  template <class Each>
+    requires(Columns == 1)
+  static void evaluate_rows(float const* target, float const* prediction, float const* scale, float* gradient,
+                            std::int64_t n, Each const& each) {
+    auto const scales = [&](std::int64_t i, int count) { return detail::load_repeating<Arch>(scale + i, count); };
+    auto const visit = [&](auto, int count, batch<Arch> const& losses) {
+      alignas(64) float values[lanes<Arch>];
+      losses.store_aligned(values);
+      for (int lane = 0; lane < count; ++lane) each(values[lane]);
+    };
+    if (gradient == nullptr)
+      detail::elementwise_losses<Loss, false, Arch>(target, prediction, scales, gradient, n, visit);
+    else
+      detail::elementwise_losses<Loss, true, Arch>(target, prediction, scales, gradient, n, visit);
+  }
+
+ private:
+  template <bool WithGradient>
+  static float run(float const* target, float const* prediction, float scale, float* gradient) {
+    batch<Arch> const factor(scale / static_cast<float>(Columns));
+    batch<Arch> sum(0.0F);
+    detail::elementwise_losses<Loss, WithGradient, Arch>(
+        target, prediction, [&](auto...) { return factor; }, gradient, Columns,
+        [&](auto, int count, batch<Arch> const& losses) {
+          sum = sum + (count == lanes<Arch> ? losses : keep_first(losses, count));
+        });
+    return horizontal_sum(sum) / static_cast<float>(Columns);
+  }
+};
 
 }  // namespace stagecraft::kernels
 
@@ -15571,19 +16154,23 @@ template <auto Loss, int Rows, int Columns, class Arch = default_architecture>
 inline float loss(target_type<Loss> const* target, float const* prediction, float const* scale, float* gradient,
                   float* row_loss = nullptr, std::int64_t valid_rows = Rows) {
   constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
+  using row_type = loss_row<Loss, Columns, Arch>;
   double total = 0;
-  for (std::int64_t row = 0; row < Rows; ++row) {
-    float* const row_gradient = gradient == nullptr ? nullptr : gradient + row * Columns;
-    float value = 0;
-    if (row < valid_rows) {
-      value = loss_row<Loss, Columns, Arch>::evaluate(target + row * target_columns, prediction + row * Columns,
-                                                      scale[row], row_gradient);
-      total += static_cast<double>(scale[row]) * static_cast<double>(value);
-    } else if (row_gradient != nullptr) {
-      for (int column = 0; column < Columns; ++column) row_gradient[column] = 0;
-    }
+  std::int64_t row = 0;
+  auto const add = [&](float value) {
+    total += static_cast<double>(scale[row]) * static_cast<double>(value);
     if (row_loss != nullptr) row_loss[row] = value;
+    ++row;
+  };
+  if constexpr (requires { row_type::evaluate_rows(target, prediction, scale, gradient, valid_rows, add); }) {
+    row_type::evaluate_rows(target, prediction, scale, gradient, valid_rows, add);
+  } else {
+    while (row < valid_rows)
+      add(row_type::evaluate(target + row * target_columns, prediction + row * Columns, scale[row],
+                             gradient == nullptr ? nullptr : gradient + row * Columns));
   }
+  if (gradient != nullptr) std::fill(gradient + valid_rows * Columns, gradient + std::int64_t{Rows} * Columns, 0.0F);
+  if (row_loss != nullptr) std::fill(row_loss + valid_rows, row_loss + Rows, 0.0F);
   return static_cast<float>(total);
 }
 
@@ -16048,146 +16635,6 @@ struct top_k_categorical_accuracy {
 // All metrics.
 // Keras counterpart: tf.keras.metrics. Level 2 of the house.
 
-// ---- stagecraft/operations/formula.hpp
-// What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
-// Level 1.
-
-namespace stagecraft::operations {
-
-/// Where a number of a formula comes from.
-enum class formula_source : unsigned char {
-  place,       ///< given, another one at each place
-  everywhere,  ///< given, one for all places
-  constant,
-  function  ///< of numbers before it
-};
-
-/// A number of a formula.
-struct formula_step {
-  formula_source from = formula_source::constant;
-  function apply = function::identity;
-  bool is_uniform = true;  ///< the same at all places
-  int operands[3]{};       ///< numbers before it
-  int index = 0;           ///< of what is given
-  float value = 0;         ///< of a constant
-};
-
-/// A formula while the compiler writes it down; `formula_of` gives what is kept of it.
-///
-/// It is traced as a list of maps of numbers: an `input` is given at each place, a `weight` once for all of them. Only
-/// what results need stays, and a product that is used once, by a sum or difference, becomes one step with it, which
-/// rounds once: so that all compilers and machines compute the same.
-class formula {
- public:
-  std::vector<formula_step> steps;
-  std::vector<int> results;
-  diagnostic problem;
-
-  constexpr formula(operation_list const& list, std::vector<int> const& wanted) : problem(list.problem) {
-    std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
-    for (int const id : wanted) ++uses[at(id)];
-    for (int id = list.size(); id-- > 0;)
-      if (uses[at(id)] > 0)
-        for (int i = 0; i < list.node_of(id).operand_count; ++i) ++uses[at(list.operand(id, i))];
-
-    std::vector<char> is_uniform(list.nodes.size(), 0);
-    for (int id = 0; id < list.size(); ++id) {
-      bool same = !list.node_of(id).what.is<input>();
-      for (int i = 0; i < list.node_of(id).operand_count; ++i) same = same && is_uniform[at(list.operand(id, i))];
-      is_uniform[at(id)] = same;
-    }
-    // The operand of a sum or difference that is computed together with it, or -1.
-    std::vector<char> is_part(list.nodes.size(), 0);
-    std::vector<int> product_of(list.nodes.size(), -1);
-    for (int id = 0; id < list.size(); ++id) {
-      auto const* what = list.node_of(id).what.if_is<map>();
-      if (uses[at(id)] == 0 || is_uniform[at(id)] || what == nullptr ||
-          (what->apply != function::add && what->apply != function::subtract))
-        continue;
-      for (int const side : {1, 0}) {
-        int const operand = list.operand(id, side);
-        auto const* product = list.node_of(operand).what.if_is<map>();
-        if (product == nullptr || product->apply != function::multiply || uses[at(operand)] != 1 ||
-            is_uniform[at(operand)])
-          continue;
-        product_of[at(id)] = side;
-        is_part[at(operand)] = 1;
-        break;
-      }
-    }
-    for (int id = 0; id < list.size(); ++id) {
-      if (uses[at(id)] == 0 || is_part[at(id)]) continue;
-      formula_step step{.is_uniform = is_uniform[at(id)] != 0};
-      node const& here = list.node_of(id);
-      if (auto const* given = here.what.if_is<input>()) {
-        step.from = formula_source::place;
-        step.index = given->index;
-      } else if (auto const* same = here.what.if_is<weight>()) {
-        step.from = formula_source::everywhere;
-        step.index = same->index;
-      } else if (auto const* value = here.what.if_is<constant>()) {
-        step.value = value->value;
-      } else {
-        step.from = formula_source::function;
-        step.apply = here.what.as<map>().apply;
-        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[at(list.operand(id, i))];
-        if (int const side = product_of[at(id)]; side >= 0) {
-          int const product = list.operand(id, side), other = list.operand(id, 1 - side);
-          step.apply = step.apply == function::add ? function::multiply_add
-                       : side == 1                 ? function::negative_multiply_add
-                                                   : function::multiply_subtract;
-          step.operands[0] = numbers[at(list.operand(product, 0))];
-          step.operands[1] = numbers[at(list.operand(product, 1))];
-          step.operands[2] = numbers[at(other)];
-        }
-      }
-      numbers[at(id)] = static_cast<int>(steps.size());
-      steps.push_back(step);
-    }
-    for (int const id : wanted) results.push_back(numbers[at(id)]);
-  }
-
- private:
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-};
-
-/// A formula as a constant of the program.
-template <std::size_t Steps, std::size_t Results>
-struct frozen_formula {
-  std::array<formula_step, Steps> steps{};
-  std::array<int, Results> results{};
-
-  constexpr explicit frozen_formula(formula const& from) {
-    for (std::size_t i = 0; i < Steps; ++i) steps[i] = from.steps[i];
-    for (std::size_t i = 0; i < Results; ++i) results[i] = from.results[i];
-  }
-};
-
-/// The same without its lengths in its type.
-struct formula_view {
-  static constexpr std::size_t most_steps = 64;
-
-  std::span<formula_step const> steps;
-  std::span<int const> results;
-};
-
-namespace detail {
-
-template <class Make>
-inline constexpr std::pair<std::size_t, std::size_t> sizes_of_formula = [] {
-  formula const made = Make{}();
-  return std::pair(made.steps.size(), made.results.size());
-}();
-
-}  // namespace detail
-
-/// Freezes a formula: `Make{}()` gives it in constant evaluation, and is called twice.
-template <class Make>
-inline constexpr auto formula_of =
-    frozen_formula<detail::sizes_of_formula<Make>.first, detail::sizes_of_formula<Make>.second>(Make{}());
-
-}  // namespace stagecraft::operations
-
 // ---- stagecraft/optimizers/optimizer.hpp
 // What makes a struct an optimizer: its step, in operations on one weight. Keras counterpart:
 // tf.keras.optimizers.Optimizer and its `_resource_apply_dense`. Level 2.
@@ -16204,7 +16651,7 @@ class update_tracer {
   constexpr update_tracer(operations::operation_list& list, int* slots) : list_(&list), slots_(slots) {}
 
   /// A number that is kept with each weight from update to update, and begins with 0: Keras's `add_slot`. `name` is for
-  /// readers; slots are told apart by the order of the calls.
+  /// readers; slots are told apart by the order of the calls. E4089 for more than `most_slots`.
   constexpr tensor slot([[maybe_unused]] std::string_view name) {
     return {list_, list_->append(operations::input{first_slot + (*slots_)++}, {}, {})};
   }
@@ -16224,7 +16671,7 @@ class update_tracer {
   }
 
   /// What is given at each place, as `input`s of a formula: the weight, its gradient, and the slots from here on.
-  static constexpr int weight = 0, gradient = 1, first_slot = 2;
+  static constexpr int weight = 0, gradient = 1, first_slot = 2, most_slots = 6;
   struct new_value {
     int variable, value;
   };
@@ -16301,6 +16748,9 @@ template <auto Optimizer>
 inline constexpr diagnostic optimizer_problem = [] {
   auto const step = optimizer_step<Optimizer>{}();
   diagnostic problem = step.problem;
+  if (typename optimizer_step<Optimizer>::traced const update; update.slots > update_tracer::most_slots)
+    problem.report(4089, "the training's optimizer keeps ", update.slots, " slots with a weight; there are at most ",
+                   update_tracer::most_slots);
   if (auto const count = step.steps.size(); count > operations::formula_view::most_steps)
     problem.report(4089, "the training's optimizer takes ", static_cast<int>(count), " operations; there are at most ",
                    static_cast<int>(operations::formula_view::most_steps));
@@ -16418,6 +16868,7 @@ struct rmsprop {
     auto const mean_square = ops.slot("rms");
     auto square_now = mean_square * rho + square(gradient) * (1 - rho);
     ops.update(mean_square, square_now);
+    // Asked for here for Keras's order of the slots: rms, momentum, mg.
     auto const movement = momentum != 0 ? ops.slot("momentum") : weight;
     if (centered) {
       auto const mean = ops.slot("mg");
@@ -16726,307 +17177,6 @@ struct session_shape {
 };
 
 }  // namespace stagecraft
-
-// ---- stagecraft/kernels/broadcast.hpp
-// Rows of elementwise results whose operands may be single numbers, and their gradients: what merging layers and
-// operators do where shapes differ. Keras counterpart: broadcasting in tf.keras.layers.Add and its like. Level 4.
-
-namespace stagecraft::kernels {
-
-/// What a row reads of an operand: elements beside each other, or one for all.
-struct row_operand {
-  float const* values = nullptr;
-  bool single = false;
-};
-
-namespace detail {
-
-/// The first `count` floats at p; the other lanes repeat the first, so that no operation on them raises a
-/// floating-point exception of its own, such as that of 0 / 0.
-template <class Arch>
-[[nodiscard]] inline batch<Arch> load_repeating(float const* p, int count) {
-  alignas(64) float values[lanes<Arch>];
-  for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = p[lane < count ? lane : 0];
-  return batch<Arch>::load_aligned(values);
-}
-
-/// each(i, count, load) for all batches of a row, where load(operand) reads the operand's batch from i on.
-template <class Arch, class Each>
-inline void for_each_batch(row_operand const* operands, std::int64_t n, Each const& each) {
-  for (std::int64_t i = 0; i < n; i += lanes<Arch>) {
-    int const count = n - i < lanes<Arch> ? static_cast<int>(n - i) : lanes<Arch>;
-    each(i, count, [=](int operand) {
-      auto const& from = operands[operand];
-      if (from.single) return batch<Arch>(*from.values);
-      return count == lanes<Arch> ? batch<Arch>::load_unaligned(from.values + i)
-                                  : load_repeating<Arch>(from.values + i, count);
-    });
-  }
-}
-
-}  // namespace detail
-
-/// y = Rule of the operands.
-template <class Rule, class Arch>
-inline void broadcast_row(row_operand const* operands, int count, float* y, std::int64_t n) {
-  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    store_first<Arch>(Rule::template value<batch<Arch>>(count, load), y + i, valid);
-  });
-}
-
-/// The gradient of operand number `which`, element by element: dx = or dx += it.
-template <class Rule, class Arch>
-inline void broadcast_gradient_row(row_operand const* operands, int count, int which, float const* dy, float* dx,
-                                   bool adds, std::int64_t n) {
-  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    auto slope = Rule::template gradient<batch<Arch>>(count, which, detail::load_repeating<Arch>(dy + i, valid), load);
-    if (adds) slope = slope + load_first<Arch>(dx + i, valid);
-    store_first<Arch>(slope, dx + i, valid);
-  });
-}
-
-/// The sum of these gradients over a row, for an operand that is one for all.
-template <class Rule, class Arch>
-[[nodiscard]] inline float broadcast_gradient_sum(row_operand const* operands, int count, int which, float const* dy,
-                                                  std::int64_t n) {
-  batch<Arch> sum(0.0F);
-  detail::for_each_batch<Arch>(operands, n, [&](std::int64_t i, int valid, auto const& load) {
-    auto const given = detail::load_repeating<Arch>(dy + i, valid);
-    auto const slope = Rule::template gradient<batch<Arch>>(count, which, given, load);
-    // What fills the last batch is no part of the sum.
-    alignas(64) float parts[lanes<Arch>];
-    store_first<Arch>(slope, parts, valid);
-    sum = sum + load_first<Arch>(parts, valid);
-  });
-  return horizontal_sum<Arch>(sum);
-}
-
-/// How results and gradients follow from the operands, for `broadcast_row` and its like; V is a batch of numbers.
-struct broadcast_add {
-  template <class V>
-  static V value(int count, auto const& load) {
-    V sum = load(0);
-    for (int i = 1; i < count; ++i) sum = sum + load(i);
-    return sum;
-  }
-  template <class V>
-  static V gradient(int, int, V const& dy, auto const&) {
-    return dy;
-  }
-};
-
-struct broadcast_subtract {
-  template <class V>
-  static V value(int, auto const& load) {
-    return load(0) - load(1);
-  }
-  template <class V>
-  static V gradient(int, int which, V const& dy, auto const&) {
-    return which == 0 ? dy : -dy;
-  }
-};
-
-struct broadcast_average {
-  template <class V>
-  static V value(int count, auto const& load) {
-    return broadcast_add::value<V>(count, load) * V(1.0F / static_cast<float>(count));
-  }
-  template <class V>
-  static V gradient(int count, int, V const& dy, auto const&) {
-    return dy * V(1.0F / static_cast<float>(count));
-  }
-};
-
-struct broadcast_multiply {
-  template <class V>
-  static V value(int count, auto const& load) {
-    V product = load(0);
-    for (int i = 1; i < count; ++i) product = product * load(i);
-    return product;
-  }
-  template <class V>
-  static V gradient(int count, int which, V const& dy, auto const& load) {
-    V product = dy;
-    for (int i = 0; i < count; ++i)
-      if (i != which) product = product * load(i);
-    return product;
-  }
-};
-
-struct broadcast_divide {
-  template <class V>
-  static V value(int, auto const& load) {
-    return load(0) / load(1);
-  }
-  /// TensorFlow's: dy / b, and dy * (-a / b / b).
-  template <class V>
-  static V gradient(int, int which, V const& dy, auto const& load) {
-    if (which == 0) return dy / load(1);
-    return dy * (-load(0) / load(1) / load(1));
-  }
-};
-
-/// The largest, not a number if one is not; of equal ones, the first gets the gradient.
-struct broadcast_maximum {
-  template <class V>
-  static V value(int count, auto const& load) {
-    V largest = load(0);
-    for (int i = 1; i < count; ++i) {
-      V const next = load(i);
-      largest = xsimd::select(xsimd::isnan(next), next, at_least(largest, next));
-    }
-    return largest;
-  }
-  template <class V>
-  static V gradient(int count, int which, V const& dy, auto const& load) {
-    V const own = load(which);
-    V result = dy;
-    for (int i = 0; i < count; ++i) {
-      if (i == which) continue;
-      V const other = load(i);
-      result = i < which ? xsimd::select(other >= own, V(0.0F), result) : xsimd::select(own >= other, result, V(0.0F));
-    }
-    return result;
-  }
-};
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/operations/function.hpp
-// Functions of one, two or three numbers, on batches of them. Level 4.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-/// A function of the C library, lane by lane.
-template <class Arch, class F>
-[[nodiscard]] inline batch<Arch> each_lane(batch<Arch> const& a, batch<Arch> const& b, F const& f) {
-  alignas(64) float x[lanes<Arch>], y[lanes<Arch>];
-  a.store_aligned(x);
-  b.store_aligned(y);
-  for (int lane = 0; lane < lanes<Arch>; ++lane) x[lane] = f(x[lane], y[lane]);
-  return batch<Arch>::load_aligned(x);
-}
-/// 1 or 0.
-template <class Arch>
-[[nodiscard]] inline batch<Arch> indicator(batch_mask<Arch> const& condition) {
-  return xsimd::select(condition, batch<Arch>(1.0F), batch<Arch>(0.0F));
-}
-
-}  // namespace detail
-
-/// f(a, b, c) in each lane; operands that f does not have are not read.
-template <operations::function F, class Arch>
-[[nodiscard]] inline batch<Arch> function_value(batch<Arch> const& a, [[maybe_unused]] batch<Arch> const& b,
-                                                [[maybe_unused]] batch<Arch> const& c) {
-  using enum operations::function;
-  using value = batch<Arch>;
-  if constexpr (F == identity)
-    return a;
-  else if constexpr (F == negative)
-    return -a;
-  else if constexpr (F == absolute)
-    return xsimd::abs(a);
-  else if constexpr (F == sign)
-    return detail::indicator<Arch>(a > value(0.0F)) - detail::indicator<Arch>(a < value(0.0F));
-  else if constexpr (F == floor)
-    return xsimd::floor(a);
-  else if constexpr (F == exp)
-    return kernels::exp<Arch>(a);
-  else if constexpr (F == log)
-    return kernels::log<Arch>(a);
-  else if constexpr (F == sqrt)
-    return xsimd::sqrt(a);
-  else if constexpr (F == rsqrt)
-    return value(1.0F) / xsimd::sqrt(a);
-  else if constexpr (F == sin)
-    return detail::each_lane<Arch>(a, a, [](float x, float) { return std::sin(x); });
-  else if constexpr (F == cos)
-    return detail::each_lane<Arch>(a, a, [](float x, float) { return std::cos(x); });
-  else if constexpr (F == tanh)
-    return kernels::tanh<Arch>(a);
-  else if constexpr (F == sigmoid)
-    return kernels::sigmoid<Arch>(a);
-  else if constexpr (F == erf)
-    return kernels::erf<Arch>(a);
-  else if constexpr (F == add)
-    return a + b;
-  else if constexpr (F == subtract)
-    return a - b;
-  else if constexpr (F == multiply)
-    return a * b;
-  else if constexpr (F == divide)
-    return a / b;
-  else if constexpr (F == power)
-    return detail::each_lane<Arch>(a, b, [](float x, float y) { return std::pow(x, y); });
-  else if constexpr (F == maximum)
-    return at_least(a, b);
-  else if constexpr (F == minimum)
-    return at_most(a, b);
-  else if constexpr (F == less)
-    return detail::indicator<Arch>(a < b);
-  else if constexpr (F == less_equal)
-    return detail::indicator<Arch>(a <= b);
-  else if constexpr (F == equal)
-    return detail::indicator<Arch>(a == b);
-  else if constexpr (F == select)
-    return xsimd::select(a != value(0.0F), b, c);
-  else if constexpr (F == multiply_add)
-    return fused_multiply_add(a, b, c);
-  else if constexpr (F == multiply_subtract)
-    return fused_multiply_add(a, b, -c);
-  else
-    return fused_negative_multiply_add(a, b, c);
-}
-
-/// The same in double, whatever the function is.
-[[nodiscard]] inline double function_value(operations::function f, double a, double b, double c) {
-  using enum operations::function;
-  switch (f) {
-    case identity: return a;
-    case negative: return -a;
-    case absolute: return std::fabs(a);
-    case sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
-    case floor: return std::floor(a);
-    case exp: return std::exp(a);
-    case log: return std::log(a);
-    case sqrt: return std::sqrt(a);
-    case rsqrt: return 1 / std::sqrt(a);
-    case sin: return std::sin(a);
-    case cos: return std::cos(a);
-    case tanh: return std::tanh(a);
-    case sigmoid: return 1 / (1 + std::exp(-a));
-    case erf: return std::erf(a);
-    case add: return a + b;
-    case subtract: return a - b;
-    case multiply: return a * b;
-    case divide: return a / b;
-    case power: return std::pow(a, b);
-    case maximum: return a > b ? a : b;
-    case minimum: return a < b ? a : b;
-    case less: return a < b ? 1 : 0;
-    case less_equal: return a <= b ? 1 : 0;
-    case equal: return a == b ? 1 : 0;
-    case select: return a != 0 ? b : c;
-    case multiply_add: return a * b + c;
-    case multiply_subtract: return a * b - c;
-    case negative_multiply_add: return c - a * b;
-  }
-  return 0;
-}
-
-/// each(f) with the function as a constant: a std::integral_constant.
-template <class Each>
-inline void with_function(operations::function apply, Each const& each) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    static_cast<void>(((static_cast<std::size_t>(apply) == I &&
-                        (each(std::integral_constant<operations::function, operations::function{I}>{}), true)) ||
-                       ...));
-  }(std::make_index_sequence<operations::function_count>{});
-}
-
-}  // namespace stagecraft::kernels
 
 // ---- stagecraft/kernels/operations/strided.hpp
 // Walks through several arrays of up to eight axes at once, row by row, where each array has strides of its own.
@@ -17955,7 +18105,7 @@ class traced_loss_row {
 namespace stagecraft::kernels {
 
 template <auto Loss, int Columns, class Arch, class Type>
-  requires stagecraft::detail::HasLossCall<Type>
+  requires(stagecraft::detail::HasLossCall<Type> && !stagecraft::detail::HasPlainLossCall<Type>)
 struct loss_row<Loss, Columns, Arch, Type> {
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
@@ -18236,119 +18386,6 @@ inline void add_regularization_gradient(regularizer const& penalty, float const*
         return gradient + fused_multiply_add(twice_l2, x, sign);
       },
       g, w, static_cast<float const*>(g));
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/operations/formula.hpp
-// Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array. Level 4.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-[[nodiscard]] inline double uniform_value(operations::formula_step const& step, std::span<double const> given,
-                                          double const* values) {
-  switch (step.from) {
-    case operations::formula_source::constant: return static_cast<double>(step.value);
-    case operations::formula_source::everywhere: return given[static_cast<std::size_t>(step.index)];
-    default:
-      return function_value(step.apply, values[step.operands[0]], values[step.operands[1]], values[step.operands[2]]);
-  }
-}
-
-}  // namespace detail
-
-/// The numbers of a formula that are the same at all places, where they stand among its steps. `given` are those that
-/// it is given. They are computed in double.
-inline void formula_constants(operations::formula_view const& of, std::span<double const> given, std::span<float> to) {
-  std::array<double, operations::formula_view::most_steps> values{};
-  for (std::size_t i = 0; i < of.steps.size(); ++i) {
-    auto const& step = of.steps[i];
-    if (!step.is_uniform) continue;
-    values[i] = detail::uniform_value(step, given, values.data());
-    to[i] = static_cast<float>(values[i]);
-  }
-}
-
-/// A formula with what is given everywhere, as a function of batches: f(given, results) at one place of each array.
-template <auto const& Formula, class Arch>
-class formula_function {
- public:
-  using value = batch<Arch>;
-  static constexpr std::size_t result_count = Formula.results.size();
-
-  explicit formula_function(std::span<double const> given) {
-    double numbers[steps]{};
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (set_constant<I>(given, numbers), ...);
-    }(std::make_index_sequence<steps>{});
-  }
-
-  /// `results` may be `given`.
-  void operator()(value const* given, value* results) const {
-    value values[steps];
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (compute<I>(given, values), ...);
-    }(std::make_index_sequence<steps>{});
-    for (std::size_t i = 0; i < result_count; ++i) results[i] = values[Formula.results[i]];
-  }
-
- private:
-  static constexpr std::size_t steps = Formula.steps.size();
-
-  template <std::size_t I>
-  void set_constant(std::span<double const> given, double* numbers) {
-    constexpr auto const& step = Formula.steps[I];
-    if constexpr (step.is_uniform) {
-      numbers[I] = detail::uniform_value(step, given, numbers);
-      if constexpr (step.from != operations::formula_source::constant)
-        constants_[I] = value(static_cast<float>(numbers[I]));
-    }
-  }
-  template <std::size_t I>
-  void compute(value const* given, value* values) const {
-    constexpr auto const& step = Formula.steps[I];
-    if constexpr (step.from == operations::formula_source::constant)
-      values[I] = value(step.value);
-    else if constexpr (step.is_uniform)
-      values[I] = constants_[I];
-    else if constexpr (step.from == operations::formula_source::place)
-      values[I] = given[step.index];
-    else
-      values[I] = function_value<step.apply, Arch>(values[step.operands[0]], values[step.operands[1]],
-                                                   values[step.operands[2]]);
-  }
-
-  value constants_[steps];
-};
-
-/// The same for a formula that is known at run time only: n places, some at a time. `given[i]` and `results[i]` are
-/// arrays of n numbers, and may be the same ones.
-template <class Arch = default_architecture>
-inline void formula_places(operations::formula_view const& of, std::span<float const> constants,
-                           std::span<float const* const> given, std::span<float* const> results, std::int64_t n) {
-  constexpr int width = lanes<Arch>;
-  std::array<batch<Arch>, operations::formula_view::most_steps> values;
-  for (std::int64_t first = 0; first < n; first += width) {
-    int const count = n - first < width ? static_cast<int>(n - first) : width;
-    for (std::size_t i = 0; i < of.steps.size(); ++i) {
-      auto const& step = of.steps[i];
-      auto const operand = [&](int k) -> batch<Arch> const& {
-        return values[static_cast<std::size_t>(step.operands[k])];
-      };
-      if (step.is_uniform)
-        values[i] = batch<Arch>(constants[i]);
-      else if (step.from == operations::formula_source::place)
-        values[i] = detail::load_repeating<Arch>(given[static_cast<std::size_t>(step.index)] + first, count);
-      else
-        with_function(step.apply, [&]<operations::function F>(std::integral_constant<operations::function, F>) {
-          values[i] = function_value<F, Arch>(operand(0), operand(1), operand(2));
-        });
-    }
-    for (std::size_t i = 0; i < results.size(); ++i)
-      store_first<Arch>(values[static_cast<std::size_t>(of.results[i])], results[i] + first, count);
-  }
 }
 
 }  // namespace stagecraft::kernels
@@ -19064,7 +19101,7 @@ enum class operation_kind : unsigned char {
 
 /// Of one family; what `function`, `sizes` and `scalars` mean is told by the family's header.
 struct tile_operation {
-  static constexpr int most_inputs = 8, most_outputs = 4, most_sizes = 24, most_scalars = 8;
+  static constexpr int most_inputs = 8, most_outputs = 7, most_sizes = 24, most_scalars = 8;
 
   operation_kind kind = operation_kind::map;
   int function = 0;
@@ -19075,7 +19112,7 @@ struct tile_operation {
   std::int64_t sizes[most_sizes]{};
   float scalars[most_scalars]{};
   int plan = -1;                                      ///< of a convolution: its plan in the step
-  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step: what it computes
+  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step or an elementwise loss
   operations::plan_view const* row_plan = nullptr;    ///< of a loss of one's own: that of a row
 };
 
@@ -24363,6 +24400,187 @@ struct loss_transform {
 
 }  // namespace stagecraft::vertices
 
+// ---- stagecraft/ipu/operations/formula_work.hpp
+// What a tile does to compute a formula at each of its elements. Level 3.
+
+namespace stagecraft::detail {
+
+/// The vertices of a formula, one after the other: popops' operations, each in the place of its first operand. What is
+/// the same at all places is a vertex's scalar. A multiple that is added is one scaled_add; so is a sum of two
+/// multiples (a x + b y), and sqrt or its reciprocal of a sum with a number is one operation where popops has it.
+class formula_vertices {
+ public:
+  /// `types`: of what is given at each place. A result of two types has the first one's, to which the other is cast.
+  constexpr formula_vertices(operations::formula_view const& formula, std::span<dtype const> types,
+                             std::int64_t elements, ipu_target const& target)
+      : formula_(formula), target_(target), elements_(elements) {
+    find_uses();
+    for (int i = 0; i < static_cast<int>(formula.steps.size()); ++i) {
+      auto const& step = formula.steps[at(i)];
+      if (step.is_uniform) continue;
+      if (step.from == operations::formula_source::place)
+        types_[at(i)] = types[at(step.index)];
+      else if (!is_part_[at(i)])
+        add(i, step);
+    }
+  }
+
+  vertex_work work;
+
+ private:
+  using function = operations::function;
+  static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  [[nodiscard]] constexpr operations::formula_step const& step_of(int i) const { return formula_.steps[at(i)]; }
+  [[nodiscard]] constexpr bool is_uniform(int i) const { return step_of(i).is_uniform; }
+  [[nodiscard]] constexpr bool is_function(int i, function apply) const {
+    return step_of(i).from == operations::formula_source::function && step_of(i).apply == apply && !is_uniform(i);
+  }
+  static constexpr bool is_product_and_sum(function f) {
+    return f == function::multiply_add || f == function::multiply_subtract || f == function::negative_multiply_add;
+  }
+  /// Of a product, the factor that is the same at all places, or -1.
+  [[nodiscard]] constexpr int multiple(operations::formula_step const& product) const {
+    return is_uniform(product.operands[0]) ? 0 : is_uniform(product.operands[1]) ? 1 : -1;
+  }
+
+  /// Steps that another one contains: the second multiple of a x + b y, and the sum within 1 / sqrt(x + number).
+  constexpr void find_uses() {
+    std::array<int, operations::formula_view::most_steps> uses{};
+    for (auto const& step : formula_.steps)
+      if (step.from == operations::formula_source::function)
+        for (int k = 0; k < operations::arity(step.apply); ++k) ++uses[at(step.operands[k])];
+    for (int const result : formula_.results) ++uses[at(result)];
+    for (auto const& step : formula_.steps) {
+      if (step.is_uniform || step.from != operations::formula_source::function) continue;
+      if (is_product_and_sum(step.apply) && multiple(step) >= 0) {
+        int const other = step.operands[2];
+        if (uses[at(other)] == 1 && is_function(other, function::multiply) && multiple(step_of(other)) >= 0)
+          is_part_[at(other)] = true;
+      }
+      int const sum = step.operands[0];
+      if (step.apply == function::rsqrt && uses[at(sum)] == 1 && is_function(sum, function::add) &&
+          (is_uniform(step_of(sum).operands[0]) || is_uniform(step_of(sum).operands[1])))
+        is_part_[at(sum)] = true;
+    }
+  }
+
+  constexpr void add(int id, operations::formula_step const& step) {
+    int const a = step.operands[0], b = step.operands[1], c = step.operands[2];
+    dtype& type = types_[at(id)];
+    if (is_product_and_sum(step.apply)) {
+      type = add_product_and_sum(step, a, b, c);
+    } else if (operations::arity(step.apply) == 1) {
+      bool const is_variance = step.apply == function::rsqrt && is_part_[at(a)];
+      int const from = !is_variance ? a : step_of(a).operands[is_uniform(step_of(a).operands[0]) ? 1 : 0];
+      type = types_[at(from)];
+      if (is_variance)
+        scalar(vertices::binary_operation::variance_to_inv_std_dev, type);
+      else if (step.apply != function::identity)
+        unary(unary_of(step.apply), type);
+      if (step.apply == function::softplus) unary(vertices::unary_operation::exponent, type);
+    } else if (step.apply == function::select) {
+      // As a product with 1 or 0 and a sum: popops' Select has no estimate of its own.
+      type = add_binary(vertices::binary_operation::multiply, a, b);
+      add_to(type, c);
+    } else if (step.apply == function::multiply && a == b) {
+      type = types_[at(a)];
+      unary(vertices::unary_operation::square, type);
+    } else {
+      type = add_binary(binary_of(step.apply), a, b);
+    }
+  }
+  constexpr dtype add_product_and_sum(operations::formula_step const& step, int a, int b, int c) {
+    int const factor = multiple(step);
+    if (factor < 0 || is_uniform(c)) {
+      dtype const type = a == b ? types_[at(a)] : add_binary(vertices::binary_operation::multiply, a, b);
+      if (a == b) unary(vertices::unary_operation::square, type);
+      add_to(type, c);
+      return type;
+    }
+    int const scaled = factor == 0 ? b : a;
+    int const base = !is_part_[at(c)] ? c : step_of(c).operands[multiple(step_of(c)) == 0 ? 1 : 0];
+    work.add(
+        vertices::scaled_add{is_part_[at(c)] ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
+                             types_[at(base)], types_[at(scaled)], elements_},
+        target_);
+    return types_[at(base)];
+  }
+  constexpr dtype add_binary(vertices::binary_operation operation, int a, int b) {
+    if (is_uniform(a) || is_uniform(b)) {
+      dtype const type = types_[at(is_uniform(a) ? b : a)];
+      scalar(operation, type);
+      return type;
+    }
+    // Of two types, what was given is cast to what was computed.
+    bool const casts_first = step_of(a).from == operations::formula_source::place;
+    dtype const type = types_[at(casts_first ? b : a)];
+    cast(casts_first ? a : b, type);
+    binary(operation, type);
+    return type;
+  }
+  /// Numbers of a type, and an operand.
+  constexpr void add_to(dtype type, int operand) {
+    if (is_uniform(operand)) return scalar(vertices::binary_operation::add, type);
+    cast(operand, type);
+    binary(vertices::binary_operation::add, type);
+  }
+  constexpr void cast(int operand, dtype to) {
+    if (types_[at(operand)] != to) work.add(vertices::cast{types_[at(operand)], to, elements_}, target_);
+  }
+  constexpr void binary(vertices::binary_operation operation, dtype type) {
+    work.add(vertices::binary_op{operation, type, elements_, true}, target_);
+  }
+  constexpr void scalar(vertices::binary_operation operation, dtype type) {
+    work.add(vertices::broadcast_op{operation, type, elements_, true}, target_);
+  }
+  constexpr void unary(vertices::unary_operation operation, dtype type) {
+    work.add(vertices::unary_op{operation, type, elements_, false}, target_);
+  }
+
+  static constexpr vertices::unary_operation unary_of(function f) {
+    using enum vertices::unary_operation;
+    switch (f) {
+      case function::negative: return negate;
+      case function::absolute: return absolute;
+      case function::sign: return signum;
+      case function::exp: return exponent;
+      case function::log: return logarithm;
+      case function::softplus: return logarithm_one_plus;  // behind an exponent
+      case function::sqrt: return vertices::unary_operation::sqrt;
+      case function::rsqrt: return vertices::unary_operation::rsqrt;
+      case function::sin: return vertices::unary_operation::sin;
+      case function::cos: return vertices::unary_operation::cos;
+      case function::tanh: return vertices::unary_operation::tanh;
+      case function::sigmoid: return vertices::unary_operation::sigmoid;
+      case function::erf: return vertices::unary_operation::erf;
+      default: return vertices::unary_operation::floor;
+    }
+  }
+  static constexpr vertices::binary_operation binary_of(function f) {
+    using enum vertices::binary_operation;
+    switch (f) {
+      case function::subtract: return subtract;
+      case function::multiply: return multiply;
+      case function::divide: return divide;
+      case function::power: return power;
+      case function::maximum: return maximum;
+      case function::minimum: return minimum;
+      case function::less:
+      case function::less_equal: return greater_than;
+      case function::equal: return vertices::binary_operation::equal;
+      default: return vertices::binary_operation::add;
+    }
+  }
+
+  operations::formula_view const& formula_;
+  ipu_target const& target_;
+  std::int64_t elements_;
+  std::array<dtype, operations::formula_view::most_steps> types_{};
+  std::array<bool, operations::formula_view::most_steps> is_part_{};
+};
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/ipu/operations/row_losses.hpp
 // The losses of the library as operations on rows know them, and what they cost. Level 3.
 
@@ -24375,42 +24593,29 @@ enum class loss_kind : int {
   mean_squared_error,
   mean_absolute_error,
   huber,
-  traced  ///< written as a `call`: tile_operation::row_plan
+  elementwise,  ///< of the user's own, a function at each place: tile_operation::formula
+  traced        ///< of the user's own, of whole rows: tile_operation::row_plan
 };
 
 /// A loss's definition, as an operation carries it: sizes[3] the kind, sizes[4] whether predictions are logits,
-/// scalars[0] the option. (sizes[5], sizes[6] and scalars[1] are those of append_loss.)
+/// scalars[0] the option, `formula` what is computed at each place, `row_plan` of a row. (sizes[5], sizes[6] and
+/// scalars[1] are those of append_loss.)
 struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
   float option = 0;  ///< label_smoothing, or huber's delta
+  operations::formula_view const* formula = nullptr;
   operations::plan_view const* plan = nullptr;
 
-  constexpr loss_rule() = default;
-  constexpr explicit loss_rule(losses::sparse_categorical_crossentropy const& loss) noexcept
-      : kind(loss_kind::sparse_categorical_crossentropy), from_logits(loss.from_logits) {}
-  constexpr explicit loss_rule(losses::categorical_crossentropy const& loss) noexcept
-      : kind(loss_kind::categorical_crossentropy), from_logits(loss.from_logits), option(loss.label_smoothing) {}
-  constexpr explicit loss_rule(losses::binary_crossentropy const& loss) noexcept
-      : kind(loss_kind::binary_crossentropy), from_logits(loss.from_logits), option(loss.label_smoothing) {}
-  constexpr explicit loss_rule(losses::mean_squared_error const&) noexcept {}
-  constexpr explicit loss_rule(losses::mean_absolute_error const&) noexcept : kind(loss_kind::mean_absolute_error) {}
-  constexpr explicit loss_rule(losses::huber const& loss) noexcept : kind(loss_kind::huber), option(loss.delta) {}
-
-  constexpr explicit loss_rule(operations::plan_view const& of_row) noexcept : kind(loss_kind::traced), plan(&of_row) {}
-
   [[nodiscard]] static constexpr loss_rule of(tile_operation const& operation) noexcept {
-    loss_rule rule;
-    rule.kind = static_cast<loss_kind>(operation.sizes[3]);
-    rule.from_logits = operation.sizes[4] != 0;
-    rule.option = operation.scalars[0];
-    rule.plan = operation.row_plan;
-    return rule;
+    return {static_cast<loss_kind>(operation.sizes[3]), operation.sizes[4] != 0, operation.scalars[0],
+            operation.formula, operation.row_plan};
   }
   constexpr void write_to(tile_operation& operation) const noexcept {
     operation.sizes[3] = static_cast<int>(kind);
     operation.sizes[4] = from_logits ? 1 : 0;
     operation.scalars[0] = option;
+    operation.formula = formula;
     operation.row_plan = plan;
   }
 
@@ -24420,6 +24625,33 @@ struct loss_rule {
   /// Whether probabilities have to be computed from the predictions first.
   [[nodiscard]] constexpr bool needs_softmax() const noexcept { return is_categorical() && from_logits; }
 };
+
+/// That of a loss of the library, or of one that is written as a `call`.
+template <auto Loss, int Columns>
+constexpr loss_rule rule_of_loss(bool with_gradient) {
+  using loss_type = std::remove_cv_t<decltype(Loss)>;
+  loss_rule rule;
+  if constexpr (requires { Loss.from_logits; }) rule.from_logits = Loss.from_logits;
+  if constexpr (requires { Loss.label_smoothing; }) rule.option = Loss.label_smoothing;
+  if constexpr (detail::HasPlainLossCall<loss_type>)
+    rule.formula = with_gradient ? &detail::view_of_loss<Loss, true> : &detail::view_of_loss<Loss, false>;
+  if constexpr (std::same_as<loss_type, losses::sparse_categorical_crossentropy>) {
+    rule.kind = loss_kind::sparse_categorical_crossentropy;
+  } else if constexpr (std::same_as<loss_type, losses::categorical_crossentropy>) {
+    rule.kind = loss_kind::categorical_crossentropy;
+  } else if constexpr (std::same_as<loss_type, losses::binary_crossentropy>) {
+    rule.kind = loss_kind::binary_crossentropy;
+  } else if constexpr (std::same_as<loss_type, losses::mean_absolute_error>) {
+    rule.kind = loss_kind::mean_absolute_error;
+  } else if constexpr (std::same_as<loss_type, losses::huber>) {
+    rule.kind = loss_kind::huber;
+    rule.option = Loss.delta;
+  } else if constexpr (!std::same_as<loss_type, losses::mean_squared_error>) {
+    rule.kind = detail::HasPlainLossCall<loss_type> ? loss_kind::elementwise : loss_kind::traced;
+    if constexpr (!detail::HasPlainLossCall<loss_type>) rule.plan = &detail::plan_of_loss<Loss, Columns>::value;
+  }
+  return rule;
+}
 
 namespace detail {
 
@@ -24432,8 +24664,8 @@ namespace detail {
 ///   logits: sigmoid;
 /// - mean absolute error: difference, absolute value, sign;
 /// - huber: difference, absolute value, the smaller of it and delta: m (|e| - m / 2); two for clipping the gradient;
-/// - written as a call: scalar code of a worker for each row, with two loads and the operation, 3 instructions, for
-/// each
+/// - of the user's own, at each place: the operations of its formula;
+/// - of whole rows: scalar code of a worker for each row, with two loads and the operation, 3 instructions, for each
 ///   operation of its plan;
 /// - then sums over rows, times the rows' scales, as is the gradient, and over the tile.
 constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t rows, std::int64_t columns,
@@ -24480,6 +24712,11 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
   }
   switch (rule.kind) {
     case loss_kind::traced: break;
+    case loss_kind::elementwise: {
+      dtype const types[]{dtype::float32, type};
+      work += formula_vertices(*rule.formula, types, elements, target).work;
+      break;
+    }
     case loss_kind::sparse_categorical_crossentropy:
     case loss_kind::categorical_crossentropy:
       if (!rule.from_logits) {
@@ -24571,9 +24808,9 @@ struct loss_scale {
 /// loss = the sum over rows of scale * loss(row), one number, and, unless `gradient` is -1, the gradient of that by the
 /// prediction. prediction (rows, columns); targets (rows) class numbers for sparse losses, else (rows, columns);
 /// scales (rows). Definitions as in kernels/loss.hpp.
-template <class Loss>
-constexpr void append_loss(lowered_step& step, Loss const& loss, int prediction, int targets, int scales, int result,
-                           int gradient, std::int64_t rows, std::int64_t columns, loss_scale const& scale = {}) {
+constexpr void append_loss(lowered_step& step, loss_rule const& loss, int prediction, int targets, int scales,
+                           int result, int gradient, std::int64_t rows, std::int64_t columns,
+                           loss_scale const& scale = {}) {
   auto& operation = gradient < 0 ? step.add(operation_kind::rows, static_cast<int>(rows_function::loss),
                                             {prediction, targets, scales}, {result})
                                  : step.add(operation_kind::rows, static_cast<int>(rows_function::loss_gradient),
@@ -24584,7 +24821,7 @@ constexpr void append_loss(lowered_step& step, Loss const& loss, int prediction,
   operation.sizes[5] = scale.rows_per_sample;
   operation.sizes[6] = scale.running_mean ? 1 : 0;
   operation.scalars[1] = scale.factor;
-  loss_rule(loss).write_to(operation);
+  loss.write_to(operation);
 }
 
 namespace detail {
@@ -24674,180 +24911,6 @@ constexpr std::int64_t row_elements(lowered_step const& step, tile_operation con
 }
 
 }  // namespace stagecraft
-
-// ---- stagecraft/ipu/operations/formula_work.hpp
-// What a tile does to compute a formula at each of its elements. Level 3.
-
-namespace stagecraft::detail {
-
-/// The vertices of a formula, one after the other: popops' operations, each in the place of its first operand. What is
-/// the same at all places is a vertex's scalar. A multiple that is added is one scaled_add; so is a sum of two
-/// multiples (a x + b y), and sqrt or its reciprocal of a sum with a number is one operation where popops has it.
-class formula_vertices {
- public:
-  /// `types`: of what is given at each place. A result of two types has the first one's, to which the other is cast.
-  constexpr formula_vertices(operations::formula_view const& formula, std::span<dtype const> types,
-                             std::int64_t elements, ipu_target const& target)
-      : formula_(formula), target_(target), elements_(elements) {
-    find_uses();
-    for (int i = 0; i < static_cast<int>(formula.steps.size()); ++i) {
-      auto const& step = formula.steps[at(i)];
-      if (step.is_uniform) continue;
-      if (step.from == operations::formula_source::place)
-        types_[at(i)] = types[at(step.index)];
-      else if (!is_part_[at(i)])
-        add(i, step);
-    }
-  }
-
-  vertex_work work;
-
- private:
-  using function = operations::function;
-  static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  [[nodiscard]] constexpr operations::formula_step const& step_of(int i) const { return formula_.steps[at(i)]; }
-  [[nodiscard]] constexpr bool is_uniform(int i) const { return step_of(i).is_uniform; }
-  [[nodiscard]] constexpr bool is_function(int i, function apply) const {
-    return step_of(i).from == operations::formula_source::function && step_of(i).apply == apply && !is_uniform(i);
-  }
-  static constexpr bool is_product_and_sum(function f) {
-    return f == function::multiply_add || f == function::multiply_subtract || f == function::negative_multiply_add;
-  }
-  /// Of a product, the factor that is the same at all places, or -1.
-  [[nodiscard]] constexpr int multiple(operations::formula_step const& product) const {
-    return is_uniform(product.operands[0]) ? 0 : is_uniform(product.operands[1]) ? 1 : -1;
-  }
-
-  /// Steps that another one contains: the second multiple of a x + b y, and the sum within 1 / sqrt(x + number).
-  constexpr void find_uses() {
-    std::array<int, operations::formula_view::most_steps> uses{};
-    for (auto const& step : formula_.steps)
-      if (step.from == operations::formula_source::function)
-        for (int k = 0; k < operations::arity(step.apply); ++k) ++uses[at(step.operands[k])];
-    for (int const result : formula_.results) ++uses[at(result)];
-    for (auto const& step : formula_.steps) {
-      if (step.is_uniform || step.from != operations::formula_source::function) continue;
-      if (is_product_and_sum(step.apply) && multiple(step) >= 0) {
-        int const other = step.operands[2];
-        if (uses[at(other)] == 1 && is_function(other, function::multiply) && multiple(step_of(other)) >= 0)
-          is_part_[at(other)] = true;
-      }
-      int const sum = step.operands[0];
-      if (step.apply == function::rsqrt && uses[at(sum)] == 1 && is_function(sum, function::add) &&
-          (is_uniform(step_of(sum).operands[0]) || is_uniform(step_of(sum).operands[1])))
-        is_part_[at(sum)] = true;
-    }
-  }
-
-  constexpr void add(int id, operations::formula_step const& step) {
-    int const a = step.operands[0], b = step.operands[1], c = step.operands[2];
-    dtype& type = types_[at(id)];
-    if (is_product_and_sum(step.apply)) {
-      type = add_product_and_sum(step, a, b, c);
-    } else if (operations::arity(step.apply) == 1) {
-      bool const is_variance = step.apply == function::rsqrt && is_part_[at(a)];
-      int const from = !is_variance ? a : step_of(a).operands[is_uniform(step_of(a).operands[0]) ? 1 : 0];
-      type = types_[at(from)];
-      if (is_variance)
-        scalar(vertices::binary_operation::variance_to_inv_std_dev, type);
-      else if (step.apply != function::identity)
-        unary(unary_of(step.apply), type);
-    } else if (step.apply == function::select) {
-      // As a product with 1 or 0 and a sum: popops' Select has no estimate of its own.
-      type = add_binary(vertices::binary_operation::multiply, a, b);
-      type = add_binary(vertices::binary_operation::add, b, c);
-    } else if (step.apply == function::multiply && a == b) {
-      type = types_[at(a)];
-      unary(vertices::unary_operation::square, type);
-    } else {
-      type = add_binary(binary_of(step.apply), a, b);
-    }
-  }
-  constexpr dtype add_product_and_sum(operations::formula_step const& step, int a, int b, int c) {
-    int const factor = multiple(step);
-    if (factor < 0 || is_uniform(c)) {
-      dtype const type = a == b ? types_[at(a)] : add_binary(vertices::binary_operation::multiply, a, b);
-      if (a == b) unary(vertices::unary_operation::square, type);
-      if (!is_uniform(c)) cast(c, type);
-      is_uniform(c) ? scalar(vertices::binary_operation::add, type) : binary(vertices::binary_operation::add, type);
-      return type;
-    }
-    int const scaled = factor == 0 ? b : a;
-    int const base = !is_part_[at(c)] ? c : step_of(c).operands[multiple(step_of(c)) == 0 ? 1 : 0];
-    work.add(
-        vertices::scaled_add{is_part_[at(c)] ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
-                             types_[at(base)], types_[at(scaled)], elements_},
-        target_);
-    return types_[at(base)];
-  }
-  constexpr dtype add_binary(vertices::binary_operation operation, int a, int b) {
-    if (is_uniform(a) || is_uniform(b)) {
-      dtype const type = types_[at(is_uniform(a) ? b : a)];
-      scalar(operation, type);
-      return type;
-    }
-    // Of two types, what was given is cast to what was computed.
-    bool const casts_first = step_of(a).from == operations::formula_source::place;
-    dtype const type = types_[at(casts_first ? b : a)];
-    cast(casts_first ? a : b, type);
-    binary(operation, type);
-    return type;
-  }
-  constexpr void cast(int operand, dtype to) {
-    if (types_[at(operand)] != to) work.add(vertices::cast{types_[at(operand)], to, elements_}, target_);
-  }
-  constexpr void binary(vertices::binary_operation operation, dtype type) {
-    work.add(vertices::binary_op{operation, type, elements_, true}, target_);
-  }
-  constexpr void scalar(vertices::binary_operation operation, dtype type) {
-    work.add(vertices::broadcast_op{operation, type, elements_, true}, target_);
-  }
-  constexpr void unary(vertices::unary_operation operation, dtype type) {
-    work.add(vertices::unary_op{operation, type, elements_, false}, target_);
-  }
-
-  static constexpr vertices::unary_operation unary_of(function f) {
-    using enum vertices::unary_operation;
-    switch (f) {
-      case function::negative: return negate;
-      case function::absolute: return absolute;
-      case function::sign: return signum;
-      case function::exp: return exponent;
-      case function::log: return logarithm;
-      case function::sqrt: return vertices::unary_operation::sqrt;
-      case function::rsqrt: return vertices::unary_operation::rsqrt;
-      case function::sin: return vertices::unary_operation::sin;
-      case function::cos: return vertices::unary_operation::cos;
-      case function::tanh: return vertices::unary_operation::tanh;
-      case function::sigmoid: return vertices::unary_operation::sigmoid;
-      case function::erf: return vertices::unary_operation::erf;
-      default: return vertices::unary_operation::floor;
-    }
-  }
-  static constexpr vertices::binary_operation binary_of(function f) {
-    using enum vertices::binary_operation;
-    switch (f) {
-      case function::subtract: return subtract;
-      case function::multiply: return multiply;
-      case function::divide: return divide;
-      case function::power: return power;
-      case function::maximum: return maximum;
-      case function::minimum: return minimum;
-      case function::less:
-      case function::less_equal: return greater_than;
-      case function::equal: return vertices::binary_operation::equal;
-      default: return vertices::binary_operation::add;
-    }
-  }
-
-  operations::formula_view const& formula_;
-  ipu_target const& target_;
-  std::int64_t elements_;
-  std::array<dtype, operations::formula_view::most_steps> types_{};
-  std::array<bool, operations::formula_view::most_steps> is_part_{};
-};
-
-}  // namespace stagecraft::detail
 
 // ---- stagecraft/ipu/operations/update_work.hpp
 // What a tile does in the update of a weight. Level 3.
@@ -25239,11 +25302,8 @@ constexpr lowered_step lower_loss() {
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
     scale.rows_per_sample = output_shape.size() / columns;
-    if constexpr (detail::HasLossCall<loss_type>)
-      append_loss(step, detail::plan_of_loss<loss, static_cast<int>(output_shape.back())>::value, prediction, targets,
-                  scales, result, written, rows, columns, scale);
-    else
-      append_loss(step, loss, prediction, targets, scales, result, written, rows, columns, scale);
+    append_loss(step, rule_of_loss<loss, static_cast<int>(output_shape.back())>(written >= 0), prediction, targets,
+                scales, result, written, rows, columns, scale);
     if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
   }
   return step;
@@ -28964,7 +29024,9 @@ constexpr lowered_step lower_update() {
   int const gradient =
       detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements);
   constexpr int slots = detail::slots_of<Training.optimizer>;
-  int state[tile_operation::most_inputs]{};
+  static_assert(update_tracer::first_slot + update_tracer::most_slots <= tile_operation::most_inputs &&
+                1 + update_tracer::most_slots <= tile_operation::most_outputs);
+  int state[update_tracer::most_slots]{};
   for (int i = 0; i < slots; ++i) state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements);
   bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
   bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
@@ -32209,78 +32271,56 @@ inline float categorical_loss(loss_rule const& rule, loss_row_view const& row, f
   return static_cast<float>(loss);
 }
 
-/// One element's loss and its slope, of those losses that are means over the row.
-struct element_loss {
-  float value = 0;
-  float slope = 0;
-};
-
-[[nodiscard]] inline element_loss binary_loss(loss_rule const& rule, float p, float given) {
-  float const t = rule.option == 0 ? given : given * (1.0F - rule.option) + 0.5F * rule.option;
-  if (rule.from_logits) {
-    float const softplus = std::log1p(std::exp(-std::fabs(p)));
-    return {(p < 0 ? 0.0F : p) - p * t + softplus, 1.0F / (1.0F + std::exp(-p)) - t};
-  }
-  constexpr float epsilon = clip_low;
-  float const q = clipped(p);
-  float const slope = (1.0F - t) / (1.0F - q + epsilon) - t / (q + epsilon);
-  return {-t * std::log(q + epsilon) - (1.0F - t) * std::log(1.0F - q + epsilon), is_clipped(p) ? 0.0F : slope};
-}
-
-[[nodiscard]] inline element_loss loss_of_element(loss_rule const& rule, float p, float t) {
-  float const error = p - t;
-  switch (rule.kind) {
-    case loss_kind::mean_squared_error: return {error * error, 2.0F * error};
-    case loss_kind::mean_absolute_error: return {std::fabs(error), error > 0 ? 1.0F : error < 0 ? -1.0F : error * 0.0F};
-    case loss_kind::huber: {
-      float const delta = rule.option, size = std::fabs(error);
-      return {size <= delta ? 0.5F * size * size : delta * size - 0.5F * delta * delta, error > delta    ? delta
-                                                                                        : error < -delta ? -delta
-                                                                                                         : error};
-    }
-    default: return binary_loss(rule, p, t);
-  }
-}
-
-/// The loss of a row without its scale; the gradient is scaled.
-inline float loss_of_row(loss_rule const& rule, loss_row_view const& row, float scale, bool with_gradient) {
-  if (rule.kind == loss_kind::sparse_categorical_crossentropy) return sparse_loss(rule, row, scale, with_gradient);
-  if (rule.kind == loss_kind::categorical_crossentropy) return categorical_loss(rule, row, scale, with_gradient);
-  double sum = 0;
-  float const per_column = scale / static_cast<float>(row.columns);
-  for (std::int64_t c = 0; c < row.columns; ++c) {
-    auto const one = loss_of_element(rule, row.p(c), row.t(c));
-    sum += one.value;
-    if (with_gradient) row.set_gradient(c, one.slope * per_column);
-  }
-  return static_cast<float>(sum) / static_cast<float>(row.columns);
-}
-
-/// Losses that are written as a `call`: the host's steps, on a row at a time.
-class traced_losses {
+/// The losses of rows, one after the other: the library's own of whole rows, and the host's steps for the others.
+class row_losses {
  public:
-  /// Without a plan there is nothing to do.
-  traced_losses(operations::plan_view const* plan, std::int64_t columns)
-      : plan_(plan), memory_(plan == nullptr ? 0 : traced_loss_row<>::floats(*plan)) {
-    if (plan == nullptr) return;
-    numbers_.resize(static_cast<std::size_t>(2 * columns));
-    addresses_.resize(plan->nodes.size());
+  row_losses(loss_rule const& rule, std::int64_t columns, bool with_gradient)
+      : rule_(rule),
+        with_gradient_(with_gradient),
+        memory_(rule.plan == nullptr ? 0 : traced_loss_row<>::floats(*rule.plan)) {
+    if (rule.formula == nullptr && rule.plan == nullptr) return;
+    numbers_.resize(static_cast<std::size_t>(3 * columns));
+    if (rule.plan != nullptr) addresses_.resize(rule.plan->nodes.size());
   }
-  float evaluate(loss_row_view const& row, float scale, bool with_gradient) {
+
+  /// The loss of a row without its scale; the gradient is scaled.
+  float evaluate(loss_row_view const& row, float scale) {
+    if (rule_.kind == loss_kind::sparse_categorical_crossentropy) return sparse_loss(rule_, row, scale, with_gradient_);
+    if (rule_.kind == loss_kind::categorical_crossentropy) return categorical_loss(rule_, row, scale, with_gradient_);
     float *const target = numbers_.data(), *const prediction = target + row.columns;
     for (std::int64_t c = 0; c < row.columns; ++c) {
       target[c] = row.t(c);
       prediction[c] = row.p(c);
     }
-    float const loss = traced_loss_row<>(*plan_, memory_.data(), addresses_)
-                           .evaluate(target, prediction, scale, with_gradient ? prediction : nullptr);
-    for (std::int64_t c = 0; with_gradient && c < row.columns; ++c) row.set_gradient(c, prediction[c]);
+    float const loss = rule_.formula != nullptr
+                           ? mean_of_places(target, prediction, row.columns, scale)
+                           : traced_loss_row<>(*rule_.plan, memory_.data(), addresses_)
+                                 .evaluate(target, prediction, scale, with_gradient_ ? prediction : nullptr);
+    for (std::int64_t c = 0; with_gradient_ && c < row.columns; ++c) row.set_gradient(c, prediction[c]);
     return loss;
   }
 
  private:
-  operations::plan_view const* plan_;
-  std::vector<float> numbers_;
+  float mean_of_places(float* target, float* prediction, std::int64_t columns, float scale) {
+    std::array<float, operations::formula_view::most_steps> constants{};
+    kernels::formula_constants(*rule_.formula, {}, constants);
+    float* const values = prediction + columns;
+    std::array<float const*, 2> const given{target, prediction};
+    std::array<float*, 2> const results{values, prediction};
+    kernels::formula_places(*rule_.formula, constants, given, std::span(results).first(with_gradient_ ? 2 : 1),
+                            columns);
+    float const factor = scale / static_cast<float>(columns);
+    double sum = 0;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      sum += static_cast<double>(values[c]);
+      prediction[c] *= factor;
+    }
+    return static_cast<float>(sum) / static_cast<float>(columns);
+  }
+
+  loss_rule rule_;
+  bool with_gradient_;
+  std::vector<float> numbers_;  ///< of a row: targets, predictions, losses
   std::vector<float*> addresses_;
   aligned_block memory_;
 };
@@ -32333,15 +32373,13 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   bool const is_sparse = rule.kind == loss_kind::sparse_categorical_crossentropy;
   float factor = operation.scalars[1];
   if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(accumulated + 1);
-  traced_losses own(rule.plan, columns);
+  row_losses losses(rule, columns, with_gradient);
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     loss_row_view const view{operands[0], operands[1], row, columns, is_sparse ? 1 : columns};
     float const scale = operands[2][row];
     if (row < valid_rows)
-      sum += static_cast<double>(scale) *
-             static_cast<double>(rule.plan != nullptr ? own.evaluate(view, scale * factor, with_gradient)
-                                                      : loss_of_row(rule, view, scale * factor, with_gradient));
+      sum += static_cast<double>(scale) * static_cast<double>(losses.evaluate(view, scale * factor));
     else
       for (std::int64_t c = 0; with_gradient && c < columns; ++c) view.set_gradient(c, 0);
   }

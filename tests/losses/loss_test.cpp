@@ -251,6 +251,29 @@ TEST_CASE("rows that only fill the batch give nothing, whatever they hold, those
   }
 }
 
+TEST_CASE("rows of one column, computed many at a time, have the bits of each one alone") {
+  constexpr losses::huber huber{.delta = 0.5F};
+  constexpr int rows = 37, valid = 33;
+  std::vector<float> target(rows), prediction(rows), scale(rows), gradient(rows, 9.0F), row_loss(rows, 9.0F);
+  for (std::size_t i = 0; i < rows; ++i) {
+    target[i] = std::sin(static_cast<float>(i));
+    prediction[i] = std::cos(3 * static_cast<float>(i));
+    scale[i] = static_cast<float>(i % 5) / 7;
+  }
+  double total = 0;
+  float const loss = kernels::loss<huber, rows, 1>(target.data(), prediction.data(), scale.data(), gradient.data(),
+                                                   row_loss.data(), valid);
+  for (std::size_t i = 0; i < rows; ++i) {
+    CAPTURE(i);
+    float slope = 0, alone = 0;
+    kernels::loss<huber, 1, 1>(&target[i], &prediction[i], &scale[i], &slope, &alone);
+    if (i < valid) total += static_cast<double>(scale[i]) * static_cast<double>(alone);
+    CHECK(row_loss[i] == (i < valid ? alone : 0));
+    CHECK(gradient[i] == (i < valid ? slope : 0));
+  }
+  CHECK(loss == static_cast<float>(total));
+}
+
 TEST_CASE("large logits and converged classifiers keep their digits") {
   std::vector<float> const scale{1};
   std::int32_t const label = 1;

@@ -24,6 +24,25 @@ static_assert(sc::detail::slots_of<optimizers::rmsprop{}> == 1);
 static_assert(sc::detail::slots_of<optimizers::rmsprop{.momentum = 0.9F, .centered = true}> == 3);
 static_assert(sc::detail::slots_of<optimizers::adam{}> == 2 &&
               sc::detail::slots_of<optimizers::adam{.amsgrad = true}> == 3);
+namespace {
+
+template <int Slots>
+struct moments : sc::optimizer<moments<Slots>> {
+  float learning_rate = 0.1F;
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    for (int i = 0; i < Slots; ++i) {
+      auto const slot = ops.slot("m");
+      ops.update(slot, slot * 0.5F + gradient);
+      gradient = slot + gradient;
+    }
+    ops.update(weight, weight - ops.learning_rate() * gradient);
+  }
+};
+
+}  // namespace
+
+static_assert(sc::detail::slots_of<moments<6>{}> == 6 && !sc::detail::optimizer_problem<moments<6>{}>.failed());
+static_assert(sc::detail::optimizer_problem<moments<7>{}>.code == 4089);
 static_assert(optimizers::adam{}.learning_rate == 0.001F && optimizers::sgd{}.learning_rate == 0.01F);
 static_assert(sc::regularizer{}.empty());
 static_assert(sc::regularizer(sc::regularizers::l1_l2{}) == sc::regularizer{.l1 = 0.01F, .l2 = 0.01F});

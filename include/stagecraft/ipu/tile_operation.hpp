@@ -26,7 +26,7 @@ enum class operation_kind : unsigned char {
 
 /// Of one family; what `function`, `sizes` and `scalars` mean is told by the family's header.
 struct tile_operation {
-  static constexpr int most_inputs = 8, most_outputs = 4, most_sizes = 24, most_scalars = 8;
+  static constexpr int most_inputs = 8, most_outputs = 7, most_sizes = 24, most_scalars = 8;
 
   operation_kind kind = operation_kind::map;
   int function = 0;

@@ -6,6 +6,7 @@
 #include <stagecraft/kernels/loss_categorical.hpp>
 #include <stagecraft/kernels/loss_elementwise.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -31,19 +32,23 @@ template <auto Loss, int Rows, int Columns, class Arch = default_architecture>
 inline float loss(target_type<Loss> const* target, float const* prediction, float const* scale, float* gradient,
                   float* row_loss = nullptr, std::int64_t valid_rows = Rows) {
   constexpr int target_columns = Loss.sparse_targets ? 1 : Columns;
+  using row_type = loss_row<Loss, Columns, Arch>;
   double total = 0;
-  for (std::int64_t row = 0; row < Rows; ++row) {
-    float* const row_gradient = gradient == nullptr ? nullptr : gradient + row * Columns;
-    float value = 0;
-    if (row < valid_rows) {
-      value = loss_row<Loss, Columns, Arch>::evaluate(target + row * target_columns, prediction + row * Columns,
-                                                      scale[row], row_gradient);
-      total += static_cast<double>(scale[row]) * static_cast<double>(value);
-    } else if (row_gradient != nullptr) {
-      for (int column = 0; column < Columns; ++column) row_gradient[column] = 0;
-    }
+  std::int64_t row = 0;
+  auto const add = [&](float value) {
+    total += static_cast<double>(scale[row]) * static_cast<double>(value);
     if (row_loss != nullptr) row_loss[row] = value;
+    ++row;
+  };
+  if constexpr (requires { row_type::evaluate_rows(target, prediction, scale, gradient, valid_rows, add); }) {
+    row_type::evaluate_rows(target, prediction, scale, gradient, valid_rows, add);
+  } else {
+    while (row < valid_rows)
+      add(row_type::evaluate(target + row * target_columns, prediction + row * Columns, scale[row],
+                             gradient == nullptr ? nullptr : gradient + row * Columns));
   }
+  if (gradient != nullptr) std::fill(gradient + valid_rows * Columns, gradient + std::int64_t{Rows} * Columns, 0.0F);
+  if (row_loss != nullptr) std::fill(row_loss + valid_rows, row_loss + Rows, 0.0F);
   return static_cast<float>(total);
 }
 

@@ -6,9 +6,37 @@
 #include <stagecraft/kernels/loss_row.hpp>
 #include <stagecraft/kernels/operations/formula.hpp>
 #include <stagecraft/losses/loss_formula.hpp>
-#include <array>
+#include <cstdint>
 
 namespace stagecraft::kernels {
+
+namespace detail {
+
+/// n places; of each its loss goes to f(i, count, losses), and its gradient, times its `scale`, to `gradient`.
+template <auto Loss, bool WithGradient, class Arch, class Scale, class Visit>
+[[gnu::always_inline]] inline void elementwise_losses(float const* target, float const* prediction, Scale const& scale,
+                                                      [[maybe_unused]] float* gradient, std::int64_t n,
+                                                      Visit const& visit) {
+  using value = batch<Arch>;
+  constexpr int width = lanes<Arch>;
+  formula_function<stagecraft::detail::formula_of_loss<Loss, WithGradient>, Arch> const function({});
+  value results[2];
+  std::int64_t i = 0;
+  for (; i + width <= n; i += width) {
+    value const given[]{value::load_unaligned(target + i), value::load_unaligned(prediction + i)};
+    function(given, results);
+    if constexpr (WithGradient) (results[1] * scale(i, width)).store_unaligned(gradient + i);
+    visit(i, width, results[0]);
+  }
+  if (i == n) return;
+  auto const count = static_cast<int>(n - i);
+  value const given[]{load_repeating<Arch>(target + i, count), load_repeating<Arch>(prediction + i, count)};
+  function(given, results);
+  if constexpr (WithGradient) store_first(results[1] * scale(i, count), gradient + i, count);
+  visit(i, count, results[0]);
+}
+
+}  // namespace detail
 
 template <auto Loss, int Columns, class Arch, class Type>
   requires stagecraft::detail::HasPlainLossCall<Type>
@@ -18,27 +46,33 @@ struct loss_row<Loss, Columns, Arch, Type> {
                                : run<true>(target, prediction, scale, gradient);
   }
 
+  /// The same for n rows of one column, some at a time; each(loss) for all of them in turn.
+  template <class Each>
+    requires(Columns == 1)
+  static void evaluate_rows(float const* target, float const* prediction, float const* scale, float* gradient,
+                            std::int64_t n, Each const& each) {
+    auto const scales = [&](std::int64_t i, int count) { return detail::load_repeating<Arch>(scale + i, count); };
+    auto const visit = [&](auto, int count, batch<Arch> const& losses) {
+      alignas(64) float values[lanes<Arch>];
+      losses.store_aligned(values);
+      for (int lane = 0; lane < count; ++lane) each(values[lane]);
+    };
+    if (gradient == nullptr)
+      detail::elementwise_losses<Loss, false, Arch>(target, prediction, scales, gradient, n, visit);
+    else
+      detail::elementwise_losses<Loss, true, Arch>(target, prediction, scales, gradient, n, visit);
+  }
+
  private:
   template <bool WithGradient>
-  static float run(float const* target, float const* prediction, float scale, [[maybe_unused]] float* gradient) {
-    using value = batch<Arch>;
-    constexpr int width = lanes<Arch>, whole = Columns / width * width, rest = Columns - whole;
-    formula_function<stagecraft::detail::formula_of_loss<Loss, Columns, WithGradient>, Arch> const function(
-        std::array{static_cast<double>(scale / static_cast<float>(Columns))});
-    value sum(0.0F), results[2];
-    for (int i = 0; i < whole; i += width) {
-      value const given[]{value::load_unaligned(target + i), value::load_unaligned(prediction + i)};
-      function(given, results);
-      sum = sum + results[0];
-      if constexpr (WithGradient) results[1].store_unaligned(gradient + i);
-    }
-    if constexpr (rest > 0) {
-      value const given[]{detail::load_repeating<Arch>(target + whole, rest),
-                          detail::load_repeating<Arch>(prediction + whole, rest)};
-      function(given, results);
-      sum = sum + keep_first(results[0], rest);
-      if constexpr (WithGradient) store_first(results[1], gradient + whole, rest);
-    }
+  static float run(float const* target, float const* prediction, float scale, float* gradient) {
+    batch<Arch> const factor(scale / static_cast<float>(Columns));
+    batch<Arch> sum(0.0F);
+    detail::elementwise_losses<Loss, WithGradient, Arch>(
+        target, prediction, [&](auto...) { return factor; }, gradient, Columns,
+        [&](auto, int count, batch<Arch> const& losses) {
+          sum = sum + (count == lanes<Arch> ? losses : keep_first(losses, count));
+        });
     return horizontal_sum(sum) / static_cast<float>(Columns);
   }
 };

@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.losses.BinaryCrossentropy. Level 2.
 #pragma once
 
+#include <stagecraft/operations/tensor.hpp>
 #include <string_view>
 
 namespace stagecraft::losses {
@@ -22,7 +23,7 @@ struct binary_crossentropy {
     if (from_logits) {
       // In place of max and abs, whose derivatives at 0 would not add up to the sigmoid.
       auto const is_positive = output >= 0;
-      return where(is_positive, output, 0.0F) - output * y + softplus(where(is_positive, -output, output));
+      return where(is_positive, output, 0.0F) - output * y + operations::softplus(where(is_positive, -output, output));
     }
     constexpr float epsilon = 1e-7F;
     auto const p = maximum(minimum(output, 1 - epsilon), epsilon);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loss whose `call` has no `ops`: a function of a target and an output at each place, of which a row's loss is the mean.
-// Level 2.
+// A loss whose `call` has no `ops`: a function of a target and an output at each place, of which a row's loss is the
+// mean. Level 2.
 #pragma once
 
 #include <stagecraft/losses/loss.hpp>
@@ -9,23 +9,23 @@
 
 namespace stagecraft::detail {
 
-/// Given at each place are the target and the output; everywhere the factor of the gradient. Results are the loss and,
-/// if `WithGradient`, its gradient by the output.
-template <auto Loss, int Columns, bool WithGradient>
+/// Given at each place are the target and the output. Results are the loss and, if `WithGradient`, its derivative by
+/// the output.
+template <auto Loss, bool WithGradient>
 struct elementwise_loss {
   constexpr operations::formula operator()() const {
     using namespace operations;
     operation_list list;
     std::vector<parameter> weights;
     tracer ops(list, weights);
-    extents const row{1, Columns};
-    tensor const target = ops.append(input{0}, row), output = ops.append(input{1}, row);
+    extents const place{};
+    tensor const target = ops.append(input{0}, place), output = ops.append(input{1}, place);
     tensor const each = Loss.call(target, output);
     std::vector<int> results{each.id};
     if (WithGradient) {
       int const count = list.size();
       differentiation gradients(ops);
-      gradients.add(each.id, ops.append(weight{0}, each.shape()));
+      gradients.add(each.id, number(list, 1));
       gradients.run(0, count);
       results.push_back(gradients.has(output.id) ? gradients.of(output.id).id : number(list, 0).id);
     }
@@ -33,10 +33,10 @@ struct elementwise_loss {
   }
 };
 
-template <auto Loss, int Columns, bool WithGradient>
-inline constexpr auto const& formula_of_loss = operations::formula_of<elementwise_loss<Loss, Columns, WithGradient>>;
-template <auto Loss, int Columns, bool WithGradient>
-inline constexpr operations::formula_view view_of_loss{formula_of_loss<Loss, Columns, WithGradient>.steps,
-                                                       formula_of_loss<Loss, Columns, WithGradient>.results};
+template <auto Loss, bool WithGradient>
+inline constexpr auto const& formula_of_loss = operations::formula_of<elementwise_loss<Loss, WithGradient>>;
+template <auto Loss, bool WithGradient>
+inline constexpr operations::formula_view view_of_loss{formula_of_loss<Loss, WithGradient>.steps,
+                                                       formula_of_loss<Loss, WithGradient>.results};
 
 }  // namespace stagecraft::detail

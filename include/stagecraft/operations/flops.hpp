@@ -56,7 +56,7 @@ template <class List, class Ids>
   }
   return total;
 }
-/// Of the operations [first, end).
+/// The same of the operations [first, end).
 template <class List>
 [[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
   std::vector<int> ids;

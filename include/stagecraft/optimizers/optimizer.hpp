@@ -20,7 +20,7 @@ class update_tracer {
   constexpr update_tracer(operations::operation_list& list, int* slots) : list_(&list), slots_(slots) {}
 
   /// A number that is kept with each weight from update to update, and begins with 0: Keras's `add_slot`. `name` is for
-  /// readers; slots are told apart by the order of the calls.
+  /// readers; slots are told apart by the order of the calls. E4089 for more than `most_slots`.
   constexpr tensor slot([[maybe_unused]] std::string_view name) {
     return {list_, list_->append(operations::input{first_slot + (*slots_)++}, {}, {})};
   }
@@ -40,7 +40,7 @@ class update_tracer {
   }
 
   /// What is given at each place, as `input`s of a formula: the weight, its gradient, and the slots from here on.
-  static constexpr int weight = 0, gradient = 1, first_slot = 2;
+  static constexpr int weight = 0, gradient = 1, first_slot = 2, most_slots = 6;
   struct new_value {
     int variable, value;
   };
@@ -117,6 +117,9 @@ template <auto Optimizer>
 inline constexpr diagnostic optimizer_problem = [] {
   auto const step = optimizer_step<Optimizer>{}();
   diagnostic problem = step.problem;
+  if (typename optimizer_step<Optimizer>::traced const update; update.slots > update_tracer::most_slots)
+    problem.report(4089, "the training's optimizer keeps ", update.slots, " slots with a weight; there are at most ",
+                   update_tracer::most_slots);
   if (auto const count = step.steps.size(); count > operations::formula_view::most_steps)
     problem.report(4089, "the training's optimizer takes ", static_cast<int>(count), " operations; there are at most ",
                    static_cast<int>(operations::formula_view::most_steps));

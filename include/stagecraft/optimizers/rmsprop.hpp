@@ -34,6 +34,7 @@ struct rmsprop {
     auto const mean_square = ops.slot("rms");
     auto square_now = mean_square * rho + square(gradient) * (1 - rho);
     ops.update(mean_square, square_now);
+    // Asked for here for Keras's order of the slots: rms, momentum, mg.
     auto const movement = momentum != 0 ? ops.slot("momentum") : weight;
     if (centered) {
       auto const mean = ops.slot("mg");

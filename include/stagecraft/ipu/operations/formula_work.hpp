@@ -90,7 +90,7 @@ class formula_vertices {
     } else if (step.apply == function::select) {
       // As a product with 1 or 0 and a sum: popops' Select has no estimate of its own.
       type = add_binary(vertices::binary_operation::multiply, a, b);
-      type = add_binary(vertices::binary_operation::add, b, c);
+      add_to(type, c);
     } else if (step.apply == function::multiply && a == b) {
       type = types_[at(a)];
       unary(vertices::unary_operation::square, type);
@@ -103,8 +103,7 @@ class formula_vertices {
     if (factor < 0 || is_uniform(c)) {
       dtype const type = a == b ? types_[at(a)] : add_binary(vertices::binary_operation::multiply, a, b);
       if (a == b) unary(vertices::unary_operation::square, type);
-      if (!is_uniform(c)) cast(c, type);
-      is_uniform(c) ? scalar(vertices::binary_operation::add, type) : binary(vertices::binary_operation::add, type);
+      add_to(type, c);
       return type;
     }
     int const scaled = factor == 0 ? b : a;
@@ -127,6 +126,12 @@ class formula_vertices {
     cast(casts_first ? a : b, type);
     binary(operation, type);
     return type;
+  }
+  /// Numbers of a type, and an operand.
+  constexpr void add_to(dtype type, int operand) {
+    if (is_uniform(operand)) return scalar(vertices::binary_operation::add, type);
+    cast(operand, type);
+    binary(vertices::binary_operation::add, type);
   }
   constexpr void cast(int operand, dtype to) {
     if (types_[at(operand)] != to) work.add(vertices::cast{types_[at(operand)], to, elements_}, target_);

@@ -70,8 +70,7 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
   if constexpr (requires { Loss.from_logits; }) rule.from_logits = Loss.from_logits;
   if constexpr (requires { Loss.label_smoothing; }) rule.option = Loss.label_smoothing;
   if constexpr (detail::HasPlainLossCall<loss_type>)
-    rule.formula =
-        with_gradient ? &detail::view_of_loss<Loss, Columns, true> : &detail::view_of_loss<Loss, Columns, false>;
+    rule.formula = with_gradient ? &detail::view_of_loss<Loss, true> : &detail::view_of_loss<Loss, false>;
   if constexpr (std::same_as<loss_type, losses::sparse_categorical_crossentropy>) {
     rule.kind = loss_kind::sparse_categorical_crossentropy;
   } else if constexpr (std::same_as<loss_type, losses::categorical_crossentropy>) {
@@ -102,8 +101,7 @@ namespace detail {
 /// - mean absolute error: difference, absolute value, sign;
 /// - huber: difference, absolute value, the smaller of it and delta: m (|e| - m / 2); two for clipping the gradient;
 /// - of the user's own, at each place: the operations of its formula;
-/// - of whole rows: scalar code of a worker for each row, with two loads and the operation, 3 instructions, for
-/// each
+/// - of whole rows: scalar code of a worker for each row, with two loads and the operation, 3 instructions, for each
 ///   operation of its plan;
 /// - then sums over rows, times the rows' scales, as is the gradient, and over the tile.
 constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t rows, std::int64_t columns,

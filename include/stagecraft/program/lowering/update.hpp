@@ -65,7 +65,9 @@ constexpr lowered_step lower_update() {
   int const gradient =
       detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements);
   constexpr int slots = detail::slots_of<Training.optimizer>;
-  int state[tile_operation::most_inputs]{};
+  static_assert(update_tracer::first_slot + update_tracer::most_slots <= tile_operation::most_inputs &&
+                1 + update_tracer::most_slots <= tile_operation::most_outputs);
+  int state[update_tracer::most_slots]{};
   for (int i = 0; i < slots; ++i) state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements);
   bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
   bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;

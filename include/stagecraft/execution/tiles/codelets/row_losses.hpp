@@ -139,15 +139,18 @@ class row_losses {
  private:
   float mean_of_places(float* target, float* prediction, std::int64_t columns, float scale) {
     std::array<float, operations::formula_view::most_steps> constants{};
-    kernels::formula_constants(*rule_.formula, std::array{static_cast<double>(scale / static_cast<float>(columns))},
-                               constants);
+    kernels::formula_constants(*rule_.formula, {}, constants);
     float* const values = prediction + columns;
     std::array<float const*, 2> const given{target, prediction};
     std::array<float*, 2> const results{values, prediction};
     kernels::formula_places(*rule_.formula, constants, given, std::span(results).first(with_gradient_ ? 2 : 1),
                             columns);
+    float const factor = scale / static_cast<float>(columns);
     double sum = 0;
-    for (std::int64_t c = 0; c < columns; ++c) sum += static_cast<double>(values[c]);
+    for (std::int64_t c = 0; c < columns; ++c) {
+      sum += static_cast<double>(values[c]);
+      prediction[c] *= factor;
+    }
     return static_cast<float>(sum) / static_cast<float>(columns);
   }
 
