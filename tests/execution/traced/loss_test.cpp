@@ -16,7 +16,6 @@ namespace sc = stagecraft;
 namespace {
 
 struct quantile : sc::loss<quantile> {
-  static constexpr std::string_view name = "quantile";
   float q;
   constexpr explicit quantile(float q_ = 0.5F) : q(q_) {}
   constexpr auto call(auto target, auto output) const {
@@ -32,7 +31,7 @@ struct own_huber : sc::loss<own_huber> {
     return where(error <= delta, error * error * 0.5F, error * delta - 0.5F * delta * delta);
   }
 };
-/// No options, and no name.
+/// No options.
 struct relative : sc::loss<relative> {
   constexpr auto call(auto target, auto output) const { return square((output - target) / (square(target) + 1.0F)); }
 };
