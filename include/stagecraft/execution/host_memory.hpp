@@ -52,6 +52,7 @@ struct host_memory {
   std::uint16_t* halves = nullptr;  ///< gradients that are accumulated in half precision, in their layout
   float* slots = nullptr;           ///< the optimizer's state: one copy of the weights' layout after the other
   float* workspace = nullptr;       ///< of this thread alone
+  float* first_workspace = nullptr;  ///< of the first thread; null if there is one thread only
   std::uint64_t seed = 1;
   std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
   std::int64_t micro_batch = 0;  ///< of an execution: tells the places of a ring apart
@@ -65,6 +66,9 @@ struct host_memory {
   operation_cost* counted = nullptr;  ///< of the pass or the weight update
   tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
   float* held_gradients = nullptr;    ///< room of the device, where gradients are rounded before they are added
+
+  /// A workspace that all threads of a step see.
+  [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
 };
 
 namespace detail {

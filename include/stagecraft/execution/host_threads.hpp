@@ -75,6 +75,7 @@ class host_threads {
                         Work const& work) {
     kernels::flush_denormals const flush;
     host_memory own = memory;
+    own.first_workspace = memory.workspace;
     own.workspace += self.thread() * workspace_floats;
     own.member = &self;
     work(own);

@@ -138,6 +138,8 @@ struct operation {
 template <class L>
   requires detail::HasCall<L>
 struct operation<L> {
+  static constexpr bool has_phases = true;
+
   template <class Call>
   static constexpr long long workspace() {
     return detail::traced_layer<Call>::workspace();

@@ -4,6 +4,7 @@
 
 #include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/loop_parts.hpp>
+#include <stagecraft/operations/loop_sums.hpp>
 #include <stagecraft/operations/trace.hpp>
 
 namespace stagecraft::operations {
@@ -229,7 +230,7 @@ class differentiation {
 
 /// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
 /// the gradients of the step. Carried along are the gradients of the states, and the sums of those of what the step
-/// reads from outside.
+/// reads from outside, unless they are computed behind the loop.
 constexpr void differentiation::differentiate_loop(int begin, int end) {
   detail::loop_parts const parts(list(), begin, end);
   auto const shape_of = [&](int id) { return list().node_of(id).shape; };
@@ -286,22 +287,29 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     tensor const gradient = inner.of(copy_of(parts.carries[i]));
     ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
   }
+  detail::loop_sums behind(*ops_, loop);
+  std::vector<char> is_behind;  // whether the sum is computed there; its state is not used then
   for (std::size_t i = 0; i < parts.outside.size(); ++i) {
     tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
-    ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
+    is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
+    if (is_behind.back() == 0) ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
   }
   std::vector<std::pair<int, tensor>> of_reads;
   for (int const id : parts.reads)
     if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
       auto const where = list().node_of(id).what.as<operations::at>();
-      of_reads.emplace_back(list().operand(id, 1), ops_->stack(loop, gradient, {where.axis, !where.reversed}));
+      bool const is_alike = where.axis == behind.where.axis && where.reversed != behind.where.reversed;
+      of_reads.emplace_back(list().operand(id, 1),
+                            is_alike ? behind.stacked(gradient)
+                                     : ops_->stack(loop, gradient, {where.axis, !where.reversed}));
     }
   ops_->end_loop(loop);
   for (auto const& [id, gradient] : of_reads) add(id, gradient);
   for (std::size_t i = 0; i < parts.carries.size(); ++i)
     add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
   for (std::size_t i = 0; i < parts.outside.size(); ++i)
-    add(parts.outside[i], ops_->last(loop, states[parts.carries.size() + i]));
+    add(parts.outside[i], is_behind[i] != 0 ? behind.sum(inner.of(parts.outside[i]).id)
+                                            : ops_->last(loop, states[parts.carries.size() + i]));
 }
 
 /// Appends the gradients of a traced computation, of all its inputs and weights.

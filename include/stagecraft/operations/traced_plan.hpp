@@ -19,14 +19,17 @@ struct traced_plan {
   trace traced;
   std::vector<int> forward, backward;                  ///< operations in their order
   std::vector<place> forward_places, backward_places;  ///< of the values of all operations
+  std::vector<segment> forward_segments, backward_segments;
   std::vector<weight_update> updates;
   std::int64_t kept_floats = 0;                                ///< from the forward step to the backward step
   std::int64_t forward_workspace = 0, backward_workspace = 0;  ///< floats
+  std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
   bool backward_reads_input = false;
 
   /// `wanted`: whether the gradient of an input (then of a weight) is wanted; all are, if it is empty. What is kept
-  /// does not depend on it.
-  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}) : traced(std::move(of)) {
+  /// does not depend on it. `batch`: how many samples may be worked on one after the other; 1: not at all.
+  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}, int batch = 1)
+      : traced(std::move(of)) {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     if (trains) differentiate(traced);
     steps const whole(traced, trains);
@@ -53,22 +56,31 @@ struct traced_plan {
         updates.push_back({traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index, value});
         results.push_back(value);
       }
-    value_places const in_forward(traced, forward, results, whole, true);
+    step_segments const forward_parts(traced.list, forward, batch);
+    forward = forward_parts.order;
+    forward_segments = forward_parts.segments;
+    value_places const in_forward(traced, forward, results, whole, true, forward_segments, batch);
     forward_places = in_forward.places;
     forward_workspace = in_forward.workspace;
+    forward_sample_floats = in_forward.sample_floats;
     if (!trains) return;
     results.clear();
     for (int const id : traced.gradients)
       if (id >= 0) results.push_back(id);
-    value_places const in_backward(traced, backward, results, whole, false);
+    step_segments const backward_parts(traced.list, backward, batch);
+    backward = backward_parts.order;
+    backward_segments = backward_parts.segments;
+    value_places const in_backward(traced, backward, results, whole, false, backward_segments, batch);
     backward_places = in_backward.places;
     backward_workspace = in_backward.workspace;
+    backward_sample_floats = in_backward.sample_floats;
   }
 };
 
 /// How long the arrays of a frozen plan are.
 struct plan_sizes {
-  std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, updates = 0, gradients = 0;
+  std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, forward_segments = 0, backward_segments = 0,
+              updates = 0, gradients = 0;
 };
 
 namespace detail {
@@ -95,10 +107,12 @@ struct frozen_plan {
   std::array<int, Sizes.backward> backward;
   std::array<place, Sizes.nodes> forward_places;
   std::array<place, backward_values> backward_places;
+  std::array<segment, Sizes.forward_segments> forward_segments;
+  std::array<segment, Sizes.backward_segments> backward_segments;
   std::array<weight_update, Sizes.updates> updates;
   std::array<int, Sizes.gradients> gradients;
   int output;
-  std::int64_t kept_floats, forward_workspace, backward_workspace;
+  std::int64_t kept_floats, forward_workspace, backward_workspace, forward_sample_floats, backward_sample_floats;
 
   constexpr explicit frozen_plan(traced_plan const& from)
       : nodes(detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
@@ -107,12 +121,16 @@ struct frozen_plan {
         backward(detail::array_of<Sizes.backward>(from.backward)),
         forward_places(detail::array_of<Sizes.nodes>(from.forward_places)),
         backward_places(detail::array_of<backward_values>(from.backward_places)),
+        forward_segments(detail::array_of<Sizes.forward_segments>(from.forward_segments)),
+        backward_segments(detail::array_of<Sizes.backward_segments>(from.backward_segments)),
         updates(detail::array_of<Sizes.updates>(from.updates)),
         gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
         output(from.traced.outputs[0]),
         kept_floats(from.kept_floats),
         forward_workspace(from.forward_workspace),
-        backward_workspace(from.backward_workspace) {}
+        backward_workspace(from.backward_workspace),
+        forward_sample_floats(from.forward_sample_floats),
+        backward_sample_floats(from.backward_sample_floats) {}
 };
 
 /// The same without its lengths in its type.
@@ -148,6 +166,7 @@ inline constexpr plan_sizes sizes_of_plan = [] {
   traced_plan const made = Make{}();
   return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(),
                     made.forward.size(),           made.backward.size(),
+                    made.forward_segments.size(),  made.backward_segments.size(),
                     made.updates.size(),           made.traced.gradients.size()};
 }();
 

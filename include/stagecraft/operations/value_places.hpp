@@ -3,6 +3,7 @@
 // parts are used again as soon as nobody reads them. Level 1.
 #pragma once
 
+#include <stagecraft/operations/segments.hpp>
 #include <stagecraft/operations/steps.hpp>
 #include <cstdint>
 #include <utility>
@@ -10,7 +11,17 @@
 namespace stagecraft::operations {
 
 /// Whose memory a value lies in.
-enum class storage : unsigned char { nowhere, input, weight, output, output_gradient, kept, workspace };
+enum class storage : unsigned char {
+  nowhere,
+  constant,  ///< in the list of operations, at `index`
+  input,
+  weight,
+  output,
+  output_gradient,
+  kept,
+  workspace,
+  samples  ///< of the samples that are worked on: `offset` floats for each of them behind the begin
+};
 
 /// A value's memory: of which tensor, and how many floats behind its begin.
 struct place {
@@ -23,12 +34,13 @@ struct place {
 class value_places {
  public:
   std::vector<place> places;   ///< of each operation; `nowhere` if the step does not compute it
-  std::int64_t workspace = 0;  ///< floats
+  std::int64_t workspace = 0;      ///< floats
+  std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
 
   /// `order`: the operations of the step; `results`: what is read when it has ended; `carried_out`: both steps.
   constexpr value_places(trace const& traced, std::vector<int> const& order, std::vector<int> const& results,
-                         steps const& carried_out, bool is_forward)
-      : places(traced.list.nodes.size()), list_(&traced.list), order_(&order) {
+                         steps const& carried_out, bool is_forward, std::vector<segment> const& segments, int batch)
+      : places(traced.list.nodes.size()), list_(&traced.list), order_(&order), segments_(&segments), batch_(batch) {
     positions_.assign(places.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) positions_[at(order[i])] = static_cast<int>(i);
     std::int64_t offset = 0;
@@ -86,6 +98,7 @@ class value_places {
   constexpr void place_leaves(trace const& traced) {
     for (int id = 0; id < list_->size(); ++id) {
       auto const& what = list_->node_of(id).what;
+      if (what.is<constant>()) places[at(id)] = {storage::constant, id, 0};
       if (auto const* read = what.if_is<weight>()) places[at(id)] = {storage::weight, read->index, 0};
       if (auto const* read = what.if_is<input>())
         places[at(id)] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
@@ -96,6 +109,7 @@ class value_places {
   struct lifetime {
     int id, first, last;
     std::int64_t floats;
+    bool is_of_samples;
   };
   /// Memory that values use one after the other, and when the last of them ends.
   struct block {
@@ -120,7 +134,7 @@ class value_places {
           what.is<update>())
         continue;
       live_of[at(id)] = static_cast<int>(lives.size());
-      lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id)});
+      lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id), false});
     }
     auto const read_at = [&](int id, int position) {
       int const index = live_of[at(root(id))];
@@ -129,6 +143,7 @@ class value_places {
     for (int const id : *order_)
       for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[at(id)]);
     for (int const id : results) read_at(id, static_cast<int>(order_->size()));
+    for (auto& life : lives) fit_to_segments(life);
     for (auto& life : lives)
       for (auto const& loop : loops) {
         bool const begins_inside = life.first > loop.first && life.first < loop.last;
@@ -141,18 +156,42 @@ class value_places {
       }
     for (std::size_t i = 1; i < lives.size(); ++i)  // nearly sorted
       for (std::size_t k = i; k > 0 && lives[k].first < lives[k - 1].first; --k) std::swap(lives[k], lives[k - 1]);
+    assign(lives, false, workspace);
+    assign(lives, true, sample_floats);
+  }
+  /// A value of one segment that works sample by sample exists for the samples that are worked on. Others of such
+  /// segments live as long as these, in which parts of the batch come in any order.
+  constexpr void fit_to_segments(lifetime& life) const {
+    auto const divided_at = [&](int position) -> segment const* {
+      for (segment const& each : *segments_)
+        if (position >= each.begin && position < each.end)
+          return each.kind == segment_kind::by_sample ? &each : nullptr;
+      return nullptr;
+    };
+    segment const *first = divided_at(life.first), *last = divided_at(life.last);
+    life.is_of_samples = first != nullptr && first == last;
+    if (life.is_of_samples) {
+      life.floats = rounded(list_->node_of(life.id).shape.size() / batch_);
+      return;
+    }
+    if (first != nullptr) life.first = first->begin;
+    if (last != nullptr) life.last = last->end - 1;
+  }
+  /// Gives memory to the values whose lives are of one kind.
+  constexpr void assign(std::vector<lifetime> const& lives, bool of_samples, std::int64_t& floats) {
     std::vector<block> blocks;
     for (auto const& life : lives) {
+      if (life.is_of_samples != of_samples) continue;
       // The first block that is free by then; few steps count more here than few floats, since compilers limit them.
       std::size_t chosen = 0;
       while (chosen < blocks.size() && (blocks[chosen].last >= life.first || blocks[chosen].floats < life.floats))
         ++chosen;
       if (chosen == blocks.size()) {
-        blocks.push_back({workspace, life.floats, 0});
-        workspace += life.floats;
+        blocks.push_back({floats, life.floats, 0});
+        floats += life.floats;
       }
       blocks[chosen].last = life.last;
-      places[at(life.id)] = {storage::workspace, 0, blocks[chosen].offset};
+      places[at(life.id)] = {of_samples ? storage::samples : storage::workspace, 0, blocks[chosen].offset};
     }
   }
   [[nodiscard]] constexpr bool stays(int id) const {
@@ -161,6 +200,8 @@ class value_places {
   }
   operation_list const* list_;
   std::vector<int> const* order_;
+  std::vector<segment> const* segments_;
+  int batch_;
   std::vector<int> positions_;
 };
 

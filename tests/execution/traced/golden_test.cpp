@@ -47,8 +47,9 @@ template <class Layer>
 void check(std::string const& name, Layer const& layer, std::initializer_list<sc::shape> shapes,
            double tolerance = 3e-6) {
   CAPTURE(name);
-  sc::operations::traced_plan const plan(
-      sc::detail::trace_layer(layer, std::span<sc::shape const>(shapes.begin(), shapes.size()), 3, true), true);
+  constexpr int batch = 3;
+  auto const trace = [&] { return sc::detail::trace_layer(layer, {shapes.begin(), shapes.size()}, batch, true); };
+  sc::operations::traced_plan const plan(trace(), true), by_sample(trace(), true, {}, batch);
   REQUIRE_MESSAGE(!plan.traced.list.problem.failed(), plan.traced.list.problem.text.view());
   numbers with;
   for (std::size_t i = 0; i < shapes.size(); ++i)
@@ -68,11 +69,15 @@ void check(std::string const& name, Layer const& layer, std::initializer_list<sc
     with.weights.push_back(value.values);
   }
   with.output_gradient = file()[name + "/output_gradient"].values;
-  auto on_doubles = with;
+  auto on_doubles = with, of_samples = with;
   reference_run(plan, on_doubles);
   compare(on_doubles, name, plan.traced, tolerance);
   float_run const on_floats(plan, with);
   compare(with, name, plan.traced, tolerance);
+  float_run const two_by_two(by_sample, of_samples, batch, 2);
+  CHECK(two_by_two.divided() > 0);
+  CHECK(of_samples.output == with.output);
+  CHECK(of_samples.gradients == with.gradients);
 }
 
 constexpr sc::shape sequence{5, 3}, places{5, 6};

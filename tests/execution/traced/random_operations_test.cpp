@@ -117,4 +117,36 @@ TEST_CASE("random compositions") {
   CHECK(checked > 1500);
 }
 
+TEST_CASE("random compositions have the same bits, however many samples are worked on at once") {
+  constexpr int batch = 4;
+  int divided = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    extents const shapes[]{{batch, 3, 4}, {batch, 4}, {2 * batch, 4}, {1, 4}};
+    auto const traced = [&] {
+      return trace_call([&](tracer& ops, std::span<tensor const> in) { return random_program(seed).write(ops, in); },
+                        shapes);
+    };
+    traced_plan const whole(traced(), true), by_sample(traced(), true, {}, batch);
+    REQUIRE(!whole.traced.list.problem.failed());
+
+    numbers expected;
+    std::mt19937 engine(seed);
+    for (auto const& shape : shapes) expected.inputs.push_back(drawn(engine, static_cast<std::size_t>(shape.size())));
+    for (auto const& weight : whole.traced.weights)
+      expected.weights.push_back(drawn(engine, static_cast<std::size_t>(weight.shape.size())));
+    expected.output_gradient = drawn(engine, size_of(whole, whole.traced.outputs[0]));
+    for (int const at_once : {1, 3}) {
+      auto found = expected, once = expected;
+      float_run const run(by_sample, found, batch, at_once);
+      float_run const reference(whole, once);
+      divided += run.divided();
+      CHECK(found.output == once.output);
+      CHECK(found.gradients == once.gradients);
+      CHECK(found.weights == once.weights);
+    }
+  }
+  CHECK(divided > 2000);
+}
+
 }  // namespace stagecraft::operations::runs

@@ -29,6 +29,7 @@ struct tile_call : Call {
   tile_call(Call const& on_host, tensors_type const& tensors, float* workspace)
       : Call(on_host), memory(on_host.memory), tensors_(tensors) {
     memory.workspace = workspace;
+    memory.first_workspace = nullptr;
   }
 
   /// What has the same constants: what follows from them is made once.

@@ -9,14 +9,21 @@
 #include <stagecraft/kernels/operations/strided.hpp>
 #include <stagecraft/kernels/operations/windows.hpp>
 #include <stagecraft/kernels/random.hpp>
-#include <stagecraft/operations/operation.hpp>
+#include <stagecraft/kernels/share.hpp>
+#include <stagecraft/operations/value_places.hpp>
 #include <cmath>
 #include <cstring>
 #include <span>
 
 namespace stagecraft {
 
-/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies.
+/// Samples [first, first + count) of a batch.
+struct batch_part {
+  int first = 0, count = 1, of = 1;
+};
+
+/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies: of the whole batch, unless its
+/// place is storage::samples.
 template <class Arch>
 class list_runner {
  public:
@@ -28,6 +35,20 @@ class list_runner {
               float* workspace, std::uint64_t seed, std::uint64_t stream)
       : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
 
+  /// The operations of a segment that works sample by sample, for these samples.
+  void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
+    places_ = places;
+    part_ = part;
+    by_sample_ = true;
+    run(order);
+    by_sample_ = false;
+  }
+  /// A part of the columns of a product.
+  void run_product(std::span<int const> order, kernels::share const& columns) {
+    columns_ = columns;
+    run(order);
+    columns_ = {};
+  }
   void run(std::span<int const> order) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
@@ -65,18 +86,37 @@ class list_runner {
     if (auto const* what = of.what.if_is<operations::product>()) {
       kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
                                          what->transpose_b};
-      return shape.workspace();
+      return kernels::product_workspace<Arch>(shape);
     }
     if (of.what.is<operations::pooling_gradient>()) return first.size();  // more than the windows
     return 0;
   }
   [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
-  [[nodiscard]] extents const& shape() const { return here().shape; }
-  [[nodiscard]] float* y() const { return memory_[at(id_)]; }
   [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
-  [[nodiscard]] float* x(int index) const { return memory_[at(read(index))]; }
-  [[nodiscard]] extents const& shape_of(int index) const { return nodes_[at(read(index))].shape; }
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+  // What the operation writes and reads: of the samples that are worked on, or of all.
+  [[nodiscard]] extents shape() const { return by_sample_ ? shape_of_part(here().shape) : here().shape; }
+  [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[at(id_)]; }
+  [[nodiscard]] extents shape_of(int index) const {
+    extents const& whole = nodes_[at(read(index))].shape;
+    return takes_part(index) ? shape_of_part(whole) : whole;
+  }
+  [[nodiscard]] float* x(int index) const {
+    return takes_part(index) ? begin_of_part(read(index)) : memory_[at(read(index))];
+  }
+  [[nodiscard]] bool takes_part(int index) const {
+    return by_sample_ && operations::is_taken_by_sample(here(), index, nodes_[at(read(index))].shape);
+  }
+  [[nodiscard]] extents shape_of_part(extents of) const {
+    if (of.rank > 0) of[0] = of[0] / part_.of * part_.count;
+    return of;
+  }
+  [[nodiscard]] float* begin_of_part(int id) const {
+    float* const begin = memory_[at(id)];
+    if (places_[at(id)].in == operations::storage::samples) return begin;
+    return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
+  }
   static std::int64_t size(extents const& shape) { return shape.size(); }
 
   /// Floats from one place of an axis to the next.
@@ -101,14 +141,15 @@ class list_runner {
   void step(operations::reshape const&) {}
   void step(operations::update const&) {}  // the layer's, when the step has ended
   void step(operations::last const&) {}
-  void step(operations::constant const& what) { *y() = what.value; }
+  void step(operations::constant const&) {}
   void step(operations::iota const& what) {
     std::int64_t const inner = stride(shape(), what.axis), length = shape()[what.axis];
     for (std::int64_t i = 0; i < size(shape()); ++i) y()[i] = static_cast<float>(i / inner % length);
   }
   void step(operations::random const& what) {
     kernels::random_key const key(seed_, stream_);
-    auto const first = static_cast<std::uint64_t>(id_ + 1) << 36U;  // of this operation alone
+    auto const first = (static_cast<std::uint64_t>(id_ + 1) << 36U) +  // of this operation alone
+                       static_cast<std::uint64_t>(by_sample_ ? here().shape.size() / part_.of * part_.first : 0);
     if (what.distribution == operations::random_distribution::uniform)
       return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, first);
     for (std::int64_t i = 0; i < size(shape()); ++i) {  // Box and Muller's
@@ -135,19 +176,18 @@ class list_runner {
     kernels::reduce_axes<Arch>(what.by, axes, y(), size(shape()), x(0));
   }
   void step(operations::product const& what) {
-    extents const &a = shape_of(0), &b = shape_of(1);
-    kernels::product_shape const one{shape()[-2], what.inner(a), shape()[-1], what.transpose_a, what.transpose_b};
+    extents const a = shape_of(0), b = shape_of(1), result = shape();
+    kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
     kernels::strided_axes<3, Arch> places;
-    int const rank = shape().rank;
-    for (int axis = 0; axis + 2 < rank; ++axis)
-      places.add(shape()[axis],
-                 {stride(shape(), axis), repeating_stride(a, axis, rank), repeating_stride(b, axis, rank)});
+    for (int axis = 0; axis + 2 < result.rank; ++axis)
+      places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
+                                repeating_stride(b, axis, result.rank)});
     auto const length = places.row_length();
     auto const strides = places.row_strides();
     places.for_each_row([&](auto const& begin) {
       for (std::int64_t i = 0; i < length; ++i)
         kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
-                               y() + begin[0] + i * strides[0], workspace_);
+                               y() + begin[0] + i * strides[0], workspace_, columns_);
     });
   }
   void step(operations::convolution const& what) {
@@ -271,7 +311,10 @@ class list_runner {
       if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.is<operations::next>() &&
           operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
         int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
-        copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
+        if (by_sample_)
+          copy(begin_of_part(id), begin_of_part(state), size(shape_of_part(nodes_[at(id)].shape)));
+        else
+          copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
       }
     if (++top().trip < top().trips)
       jump_ = top().begin;
@@ -284,6 +327,10 @@ class list_runner {
   std::span<float* const> memory_;
   float* workspace_;
   std::uint64_t seed_, stream_;
+  std::span<operations::place const> places_;
+  batch_part part_;
+  bool by_sample_ = false;
+  kernels::share columns_;
   int id_ = 0;
   std::size_t position_ = 0, jump_ = 0;
   running loops_[operations::loop::most_nested]{};

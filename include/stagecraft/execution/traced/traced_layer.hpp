@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of a layer that is written as a `call`: its operations, one after the other. Level 5.
+// The steps of a layer that is written as a `call`: its operations, for some samples after the other. Level 5.
 #pragma once
 
+#include <stagecraft/execution/sharing_team.hpp>
 #include <stagecraft/execution/traced/list_runner.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/operations/traced_plan.hpp>
+#include <algorithm>
+#include <array>
+#include <span>
 
 namespace stagecraft::detail {
 
@@ -21,7 +25,7 @@ class plan_of_call {
       }
       for (int i = 0; i < Call::parameter_count; ++i) wanted[Call::input_count + i] = Call::wants_parameter_gradient(i);
       auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::plan::trains);
-      return operations::traced_plan(std::move(traced), Call::trains, wanted);
+      return operations::traced_plan(std::move(traced), Call::trains, wanted, Call::batch);
     }
   };
 
@@ -33,57 +37,133 @@ template <class Call>
   requires requires { typename Call::constants; }
 class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
 
-/// `Call` is a host_call, or has its interface.
+/// `Call` is a host_call, or has its interface. Threads share each segment of a step: parts of the batch, of the columns
+/// of a product, or, where an operation sees all samples, the work is that of one thread.
 template <class Call>
 class traced_layer {
   static constexpr bool trains = Call::trains;
   static constexpr auto const& plan = plan_of_call<Call>::value;
-  using runner = list_runner<typename Call::architecture>;
+  using arch = typename Call::architecture;
+  using runner = list_runner<arch>;
+
+  /// A step of the plan.
+  struct step {
+    std::span<int const> order;
+    std::span<operations::segment const> segments;
+    std::span<operations::place const> places;
+    std::int64_t sample_floats;
+  };
+  static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places,
+                                     plan.forward_sample_floats};
+  static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places,
+                                      plan.backward_sample_floats};
+
+  // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it works
+  // on; what an operation needs.
+  static constexpr std::int64_t shared_floats = std::max(plan.forward_workspace, plan.backward_workspace);
+  /// Few enough that what is computed of them stays near the processor, and that each thread has some.
+  static constexpr int samples_at_once = [] {
+    constexpr std::int64_t near_floats = 1 << 16;
+    constexpr std::int64_t floats = std::max(plan.forward_sample_floats, plan.backward_sample_floats);
+    int const fit = static_cast<int>(std::clamp<std::int64_t>(near_floats / std::max<std::int64_t>(floats, 1), 1,
+                                                              Call::batch));
+    constexpr int pieces = Call::plan::threads * sharing_team::pieces_per_thread;
+    return Call::plan::threads == 1 ? fit : std::min(fit, (Call::batch + pieces - 1) / pieces);
+  }();
+  static constexpr std::int64_t floats_of_samples =
+      samples_at_once * std::max(plan.forward_sample_floats, plan.backward_sample_floats);
 
  public:
-  static constexpr long long workspace() { return runner::workspace_of_steps(plan); }
+  static constexpr long long workspace() {
+    return shared_floats + floats_of_samples +
+           std::max(runner::workspace_of(plan.nodes, plan.operands, plan.forward),
+                    runner::workspace_of(plan.nodes, plan.operands, plan.backward));
+  }
 
   static void forward(Call const& call) {
-    auto const memory = run(call, plan.forward, plan.forward_places, plan.forward_workspace);
-    auto const floats = static_cast<std::size_t>(Call::batch) * Call::size;
-    if (float const* const result = memory[at(plan.output)]; result != call.output())
-      std::memcpy(call.output(), result, floats * sizeof(float));
-    if constexpr (Call::plan::trains)
-      for (auto const& [weight, value] : plan.updates)
-        std::memcpy(call.mutable_weight(weight), memory[at(value)], bytes_of(value));
+    run(call, forward_step);
+    constexpr auto floats = static_cast<long long>(Call::batch) * Call::size;
+    call.divide([](Call const& part) {
+      if (float const* const result = shared_address(part, forward_step.places[at(plan.output)]);
+          result != part.output()) {
+        auto const [first, last] = part.elements(floats);
+        std::copy(result + first, result + last, part.output() + first);
+      }
+      if constexpr (Call::plan::trains)
+        for (auto const& [weight, value] : plan.updates) {
+          auto const [first, last] = part.elements(plan.nodes[at(value)].shape.size());
+          float const* const from = shared_address(part, forward_step.places[at(value)]);
+          std::copy(from + first, from + last, part.mutable_weight(weight) + first);
+        }
+    });
   }
 
   static void backward(Call const& call) {
-    auto const memory = run(call, plan.backward, plan.backward_places, plan.backward_workspace);
-    for (int i = 0; i < Call::input_count; ++i)
-      if (Call::wants_input_gradient(i))
-        give(memory, i, Call::adds_input_gradient(i) || written_before(call, i), call.input_gradient(i));
-    for (int i = 0; i < Call::parameter_count; ++i)
-      if (Call::wants_parameter_gradient(i))
-        give(memory, Call::input_count + i, Call::adds_parameter_gradient, call.parameter_gradient(i));
+    run(call, backward_step);
+    call.divide([](Call const& part) {
+      for (int i = 0; i < Call::input_count; ++i)
+        if (Call::wants_input_gradient(i))
+          give(part, i, Call::adds_input_gradient(i) || written_before(part, i), part.input_gradient(i));
+      for (int i = 0; i < Call::parameter_count; ++i)
+        if (Call::wants_parameter_gradient(i))
+          give(part, Call::input_count + i, Call::adds_parameter_gradient, part.parameter_gradient(i));
+    });
   }
 
  private:
-  using memory_type = std::array<float*, plan.nodes.size()>;
-
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  static constexpr std::size_t bytes_of(int id) {
-    return static_cast<std::size_t>(plan.nodes[at(id)].shape.size()) * sizeof(float);
+
+  static void run(Call const& call, step const& what) {
+    for (auto const& segment : what.segments) {
+      auto const order = what.order.subspan(at(segment.begin), at(segment.end - segment.begin));
+      call.divide([&](Call const& part) {
+        switch (segment.kind) {
+          case operations::segment_kind::by_sample: return run_samples(part, what, order);
+          case operations::segment_kind::product: return on_all(part, what, [&](runner& all) {
+            all.run_product(order, part.share());
+          });
+          default:
+            if (part.share().is_first()) on_all(part, what, [&](runner& all) { all.run(order); });
+        }
+      });
+    }
+  }
+  template <class Run>
+  static void on_all(Call const& part, step const& what, Run const& run) {
+    run_with(part, [&](int id) { return shared_address(part, what.places[at(id)]); }, run);
+  }
+  static void run_samples(Call const& part, step const& what, std::span<int const> order) {
+    float* const samples = part.memory.workspace + shared_floats;
+    constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
+    auto const [begin, end] = part.share().of(parts);
+    for (auto i = begin; i < end; ++i) {
+      // As equal as they can be.
+      int const first = static_cast<int>(Call::batch * i / parts), last = static_cast<int>(Call::batch * (i + 1) / parts);
+      auto const address = [&](int id) {
+        auto const& where = what.places[at(id)];
+        return where.in == operations::storage::samples ? samples + where.offset * (last - first)
+                                                        : shared_address(part, where);
+      };
+      run_with(part, address, [&](runner& some) {
+        some.run(order, what.places, {first, last - first, Call::batch});
+      });
+    }
+  }
+  template <class Address, class Run>
+  static void run_with(Call const& part, Address const& address, Run const& run) {
+    std::array<float*, plan.nodes.size()> memory;
+    for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(static_cast<int>(id));
+    runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
+               part.memory.seed, ~((part.memory.step << 16U) + static_cast<std::uint64_t>(Call::call)));
+    run(one);
   }
 
-  template <class Order, class Places>
-  static memory_type run(Call const& call, Order const& order, Places const& places, std::int64_t workspace) {
-    memory_type memory{};
-    for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(call, places[id]);
-    runner(plan.nodes, plan.operands, memory, call.memory.workspace + workspace, call.memory.seed,
-           ~((call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call)))
-        .run(order);
-    return memory;
-  }
-  /// Nothing writes to inputs and weights through it.
-  static float* address(Call const& call, operations::place const& where) {
+  /// Where a value of the whole batch lies. Nothing writes to constants, inputs and weights through it.
+  static float* shared_address(Call const& call, operations::place const& where) {
     using operations::storage;
     switch (where.in) {
+      case storage::constant:
+        return const_cast<float*>(&plan.nodes[at(where.index)].what.template as<operations::constant>().value);
       case storage::input: return const_cast<float*>(call.input(where.index));
       case storage::weight: return Call::parameter_count > 0 ? const_cast<float*>(call.weight(where.index)) : nullptr;
       case storage::output: return call.output();
@@ -93,21 +173,23 @@ class traced_layer {
       case storage::kept:
         if constexpr (trains) return call.saved() + where.offset;
         return nullptr;
-      case storage::workspace: return call.memory.workspace + where.offset;
+      case storage::workspace: return call.memory.shared_workspace() + where.offset;
       default: return nullptr;
     }
   }
-  /// The gradient of leaf `index`, or zeros.
-  static void give(memory_type const& memory, int index, bool adds, float* to) {
+  /// This part of the gradient of leaf `index`, or zeros.
+  static void give(Call const& part, int index, bool adds, float* to) {
     int const id = plan.gradients[at(index)];
-    std::size_t const floats = at(leaf_floats(index));
-    if (id >= 0 && adds)
-      kernels::scaled_add<true, typename Call::architecture>(1.0F, memory[at(id)], to,
-                                                             static_cast<std::int64_t>(floats));
-    else if (id >= 0)
-      std::memcpy(to, memory[at(id)], floats * sizeof(float));
-    else if (!adds)
-      std::memset(to, 0, floats * sizeof(float));
+    auto const [first, last] = part.elements(leaf_floats(index));
+    if (id < 0) {
+      if (!adds) std::fill(to + first, to + last, 0.0F);
+      return;
+    }
+    float const* const from = shared_address(part, backward_step.places[at(id)]);
+    if (adds)
+      kernels::scaled_add<true, arch>(1.0F, from + first, to + first, last - first);
+    else
+      std::copy(from + first, from + last, to + first);
   }
   static int leaf_floats(int index) {
     return index < Call::input_count ? Call::batch * Call::input_shape(index).size()

@@ -54,7 +54,9 @@ class traced_loss_row {
   }
   float* address(operations::place const& where, float const* target, float const* prediction) const {
     switch (where.in) {
-      // Nothing writes to inputs through it.
+      // Nothing writes to constants and inputs through it.
+      case operations::storage::constant:
+        return const_cast<float*>(&plan_.nodes[at(where.index)].what.as<operations::constant>().value);
       case operations::storage::input: return const_cast<float*>(where.index == 0 ? target : prediction);
       case operations::storage::output: return loss_;
       case operations::storage::output_gradient: return loss_ + line;

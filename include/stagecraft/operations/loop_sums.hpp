@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sums of what the trips of a loop give, computed behind the loop: the gradients of weights. Level 1.
+#pragma once
+
+#include <stagecraft/operations/tracer.hpp>
+#include <vector>
+
+namespace stagecraft::operations::detail {
+
+/// Where each trip adds a product over its samples, or a sum over them, one product or sum over those of all trips costs
+/// less, and leaves trips that work on each sample for itself. Its operands are stacked meanwhile.
+class loop_sums {
+ public:
+  /// How the operands are stacked: (samples, trips, ...), the first trip last.
+  static constexpr operations::stack where{1, true};
+
+  constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
+
+  /// Inside the loop: whether the sum of `id` over all trips can be computed behind it. If so, `sum(id)` may follow.
+  constexpr bool prepare(int id) {
+    if (!is_possible(id)) return false;
+    stack_operands(id);
+    return true;
+  }
+  /// Inside the loop: x of all trips.
+  constexpr tensor stacked(tensor x) {
+    for (auto const& [of, known] : stacks_)
+      if (of == x.id) return {x.list, known};
+    auto const* read = x.node().what.if_is<operations::at>();
+    bool const is_stacked = read != nullptr && x.list->operand(x.id, 0) == loop_.id && read->axis == where.axis &&
+                            read->reversed == where.reversed;
+    tensor all{x.list, -1};
+    all.id = is_stacked ? x.list->operand(x.id, 1) : ops_->stack(loop_, x, where).id;
+    stacks_.push_back({x.id, all.id});
+    return all;
+  }
+  /// Behind the loop.
+  constexpr tensor sum(int id) {
+    node const here = list().node_of(id);  // a copy: the list grows
+    if (here.what.is<product>())
+      return ops_->append(here.what, here.shape, {rows_of(operand(id, 0)).id, rows_of(operand(id, 1)).id});
+    if (auto const* what = here.what.if_is<reduce>()) {
+      tensor const all = stacked(operand(id, 0));
+      reduce over{what->by, 3U};  // samples and trips; the axes behind them are one further
+      for (int axis = 1; axis < here.shape.rank; ++axis)
+        if (what->has(axis)) over.axes |= 2U << axis;
+      return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
+    }
+    tensor const first = sum(list().operand(id, 0));
+    if (here.operand_count == 1) return ops_->append(here.what, here.shape, {first.id});
+    return first + sum(list().operand(id, 1));
+  }
+
+ private:
+  struct known_stack {
+    int of, stack;
+  };
+
+  [[nodiscard]] constexpr operation_list& list() const { return ops_->list(); }
+  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr bool is_inside(tensor x) const { return x.id > loop_.id; }
+  [[nodiscard]] constexpr bool is_possible(int id) const {
+    if (id <= loop_.id) return false;
+    node const& here = list().node_of(id);
+    if (auto const* what = here.what.if_is<product>())
+      return here.shape.rank == 2 && what->transpose_a && !what->transpose_b && is_inside(operand(id, 0)) &&
+             is_inside(operand(id, 1));
+    if (auto const* what = here.what.if_is<reduce>())
+      return what->by == reduction::sum && what->has(0) && here.shape.rank < extents::max_rank &&
+             is_inside(operand(id, 0));
+    if (auto const* what = here.what.if_is<map>())
+      return what->apply == function::add && operand(id, 0).shape() == here.shape &&
+             operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
+             is_possible(list().operand(id, 1));
+    bool const is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
+                          here.what.is<pad>() || here.what.is<broadcast>();
+    return is_moved && is_possible(list().operand(id, 0));
+  }
+  constexpr void stack_operands(int id) {
+    node const here = list().node_of(id);
+    bool const is_sum = here.what.is<product>() || here.what.is<reduce>();
+    for (int i = 0; i < here.operand_count; ++i)
+      if (is_sum)
+        stacked(operand(id, i));
+      else
+        stack_operands(list().operand(id, i));
+  }
+  /// The rows of all trips.
+  constexpr tensor rows_of(tensor x) {
+    tensor const all = stacked(x);
+    extents const shape = all.shape();
+    return ops_->reshape(all, {shape[0] * shape[1], shape[2]});
+  }
+
+  tracer* ops_;
+  tensor loop_;
+  std::vector<known_stack> stacks_;
+};
+
+}  // namespace stagecraft::operations::detail
