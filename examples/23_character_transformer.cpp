@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A small language model: four blocks of attention learn to continue a text, character by character, and write some of
-// their own in the end. With --data FILE the text is a file, such as Shakespeare's plays; without it, numbers in words.
+// their own in the end, on two threads. With --data FILE the text is a file, such as Shakespeare's plays; without it,
+// numbers in words.
 #include <stagecraft/stagecraft.hpp>
 #include <algorithm>
 #include <array>
@@ -98,7 +99,7 @@ int main(int argc, char** argv) {
   auto const test = draw(unseen, 256, engine);
   std::size_t const steps = given.data.empty() ? 8 : 200;
 
-  sc::trainer<transformer, training> model;
+  sc::trainer<transformer, training, sc::host<2>> model;
   for (int epoch = 1; epoch <= given.epochs; ++epoch) {
     auto const train = draw(learnt, steps * samples, engine);
     auto const history = model.fit(train.x, train.y, {.verbose = 0});

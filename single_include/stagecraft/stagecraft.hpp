@@ -2005,9 +2005,10 @@ struct host_memory {
   float* block = nullptr;  ///< the program's tensors
   float* weights = nullptr;
   float* gradients = nullptr;
-  std::uint16_t* halves = nullptr;  ///< gradients that are accumulated in half precision, in their layout
-  float* slots = nullptr;           ///< the optimizer's state: one copy of the weights' layout after the other
-  float* workspace = nullptr;       ///< of this thread alone
+  std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
+  float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
+  float* workspace = nullptr;        ///< of this thread alone
+  float* first_workspace = nullptr;  ///< of the first thread; null if there is one thread only
   std::uint64_t seed = 1;
   std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
   std::int64_t micro_batch = 0;  ///< of an execution: tells the places of a ring apart
@@ -2021,6 +2022,9 @@ struct host_memory {
   operation_cost* counted = nullptr;  ///< of the pass or the weight update
   tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
   float* held_gradients = nullptr;    ///< room of the device, where gradients are rounded before they are added
+
+  /// A workspace that all threads of a step see.
+  [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
 };
 
 namespace detail {
@@ -4001,6 +4005,13 @@ class layer_inputs {
     return count_ > 0 ? shapes_[0] : shape(1);
   }
 
+  /// Other inputs of the same call, for the rules of a layer inside this one.
+  [[nodiscard]] constexpr layer_inputs with_shapes(shape const* shapes, int count) const {
+    return {shapes, count, layer_name_, *problem_};
+  }
+  [[nodiscard]] constexpr std::string_view layer_name() const noexcept { return layer_name_; }
+  [[nodiscard]] constexpr diagnostic& problem() const noexcept { return *problem_; }
+
   /// E1001 unless there are at least `least` and at most `most` inputs.
   constexpr bool expect_count(int least, int most) const {
     if (count_ >= least && count_ <= most) return true;
@@ -4280,7 +4291,8 @@ struct layer_collector {
 struct call_record {
   layer_base* layer;
   std::string_view class_name;
-  std::string_view default_name;  // what the default name of the layer is made from
+  std::string_view default_name;              // what the default name of the layer is made from
+  std::span<std::string_view const> wrapped;  // those of the layers inside it, which have none of their own
   type_tag const* type;
   std::span<symbolic_tensor const> inputs;
   stagecraft::shape shape;
@@ -4494,6 +4506,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
   auto& known = instances_[static_cast<std::size_t>(scope.instance)].layers;
   if (scope.next_layer < known.size() && is_layer_again(known[scope.next_layer], record))
     return layer.layer_id = known[scope.next_layer++];
+  for (auto const name : record.wrapped) names_.next(name);  // Keras makes them first
   if (layer.layer_name.empty()) {
     auto& counter = counter_of(record.type);
     if (counter.name < 0) counter.name = names_.counter_of(record.default_name);
@@ -7124,6 +7137,25 @@ constexpr std::string_view name_of_layer() {
     return type_name<L>();
 }
 
+/// What a layer's default name is made from.
+template <class L>
+inline constexpr std::string_view default_name_of = [] {
+  if constexpr (requires { L::default_name; })
+    return std::string_view(L::default_name);
+  else
+    return std::string_view(L::class_name);
+}();
+
+/// Adds the default names of the layers inside a wrapper, from the innermost on.
+template <class L>
+constexpr void add_wrapped_names(L const& layer, std::vector<std::string_view>& names) {
+  if constexpr (requires { layer.wrapped(); }) {
+    add_wrapped_names(layer.wrapped(), names);
+    if (layer.wrapped().layer_name.empty())
+      names.push_back(default_name_of<std::remove_cvref_t<decltype(layer.wrapped())>>);
+  }
+}
+
 /// E1007: what a struct lacks to be a layer.
 template <class L>
 constexpr diagnostic check_layer() {
@@ -7280,8 +7312,11 @@ struct layer : layer_base {
 
     detail::call_record record{};
     record.layer = &self;
-    record.class_name = record.default_name = Derived::class_name;
-    if constexpr (requires { Derived::default_name; }) record.default_name = Derived::default_name;
+    record.class_name = Derived::class_name;
+    record.default_name = detail::default_name_of<Derived>;
+    std::vector<std::string_view> wrapped;
+    detail::add_wrapped_names(self, wrapped);
+    record.wrapped = wrapped;
     record.type = tag_of<Derived>;
     record.inputs = given;
     record.shape = given[0].shape();
@@ -9220,6 +9255,9 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
     this->layer_name = options.name;
     this->trainable = options.trainable;
   }
+
+  /// Keras's `layer`.
+  [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
 
   constexpr auto call(auto& ops, auto x) const {
     auto const run = [&](std::string_view prefix, bool turned) {
@@ -12047,6 +12085,95 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/layers/time_distributed.hpp
+// A layer for each step of a sequence: tf.keras.layers.TimeDistributed. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of TimeDistributed.
+struct time_distributed_options {
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// `each` for every step of its input, with the same weights: the steps of all samples are samples to it, as in a Keras
+/// model whose batch size is not fixed. It takes any layer of one input, one of your own as well; for several of them,
+/// or those of a model, each gets a time_distributed of its own.
+///
+/// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
+/// of `each` for each step. Errors: those of `each`; E1041 without an axis behind the steps. Definition: Keras API,
+/// layers/recurrent_layers/time_distributed.
+template <class Each>
+struct time_distributed : layer<time_distributed<Each>> {
+  static_assert(Layer<Each>,
+                "stagecraft: time_distributed takes a layer, such as time_distributed{dense{8}}; of a model, give each "
+                "layer one of its own [E1072]");
+  static constexpr std::string_view class_name = "TimeDistributed";
+  static constexpr std::string_view usage =
+      "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}";
+
+  Each each;
+
+  constexpr explicit time_distributed(Each const& each_, time_distributed_options const& options = {}) : each(each_) {
+    this->layer_name = options.name;
+    this->trainable = options.trainable && each.trainable;
+  }
+
+  /// Keras's `layer`.
+  [[nodiscard]] constexpr Each const& wrapped() const { return each; }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);
+    auto const found = rules(in);
+    shape result(in[0][0]);
+    if (found.output.rank() == shape::max_rank)
+      return in.error(1041, "gives more than ", shape::max_rank - 1, " axes for each step");
+    for (int const length : found.output) result.push_back(length);
+    return result;
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const { weights = rules(in).weights; }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0][0] * rules(in).flops; }
+
+  /// The shape of one step.
+  [[nodiscard]] static constexpr shape of_step(shape const& sequence) {
+    shape result;
+    for (int axis = 1; axis < sequence.rank(); ++axis) result.push_back(sequence[axis]);
+    return result;
+  }
+
+ private:
+  struct rules_of_step {
+    shape output;
+    parameter_list weights;
+    long long flops = 0;
+  };
+  constexpr rules_of_step rules(layer_inputs const& in) const {
+    shape const step = of_step(in[0]);
+    layer_inputs const one = in.with_shapes(&step, 1);
+    rules_of_step found;
+    if constexpr (detail::HasCall<Each>) {
+      detail::rules_of_call<Each> const traced(each, one, in.layer_name(), found.weights, in.problem());
+      found.output = traced.output;
+      found.flops = traced.flops;
+    } else {
+      found.output = each.output_shape(one);
+      if (in.problem().failed()) return found;
+      if constexpr (requires { each.parameters(one, found.weights); }) each.parameters(one, found.weights);
+      if constexpr (requires { each.flops(one); }) found.flops = each.flops(one);
+    }
+    return found;
+  }
+};
+
+template <class Each>
+time_distributed(Each) -> time_distributed<Each>;
+template <class Each>
+time_distributed(Each, time_distributed_options) -> time_distributed<Each>;
+
+}  // namespace stagecraft::layers
+
 // ---- stagecraft/layers/up_sampling1d.hpp
 // Repeats each step of a sequence: tf.keras.layers.UpSampling1D. Level 2.
 
@@ -12251,6 +12378,232 @@ struct zero_padding2d : layer<zero_padding2d> {
 // ---- stagecraft/layers/layers.hpp
 // All layers. Level 2.
 
+// ---- stagecraft/operations/segments.hpp
+// Which operations of a step can be carried out for a few samples at a time, and which see the whole batch. Level 1.
+
+namespace stagecraft::operations {
+
+/// How a segment of a step is carried out.
+enum class segment_kind : unsigned char {
+  whole,      ///< one operation after the other, on whole tensors
+  product,    ///< one large product, whose columns may be divided
+  by_sample,  ///< all of its operations for some samples, then for others
+};
+
+/// Operations [begin, end) of a step's order.
+struct segment {
+  int begin = 0, end = 0;
+  segment_kind kind = segment_kind::whole;
+};
+
+/// Whether the operation takes operand `index` sample by sample when it is carried out so, or else as a whole.
+[[nodiscard]] constexpr bool is_taken_by_sample(node const& of, int index, extents const& operand) {
+  auto const& what = of.what;
+  if (what.is<gather>()) return index == 1;
+  if (what.is<convolution>() || what.is<convolution_input_gradient>()) return index == 0;
+  if (what.is<product>() && of.shape.rank == 2) return index == 0;
+  if (what.is<carry>() || what.is<next>() || what.is<at>() || what.is<stack>() || what.is<reshape>()) return true;
+  return operand.rank > 0 && operand.rank == of.shape.rank && operand[0] == of.shape[0];
+}
+
+/// The segments of a step of a batch. What lies behind one another along axis 0 is divided: a part of the samples is a
+/// part of each tensor whose axis 0 is a multiple of the batch.
+///
+/// Operations that see the whole batch come first if they need nothing of the samples, such as the negative of a
+/// weight, and last if nothing of the samples needs them, such as the gradient of a weight.
+class step_segments {
+  // Before their callers: see tracer.
+  /// Whether an operation takes a whole tensor for which `is_incomplete(source)`.
+  template <class Incomplete>
+  [[nodiscard]] constexpr bool reads_as_a_whole(int begin, int end, Incomplete const& is_incomplete) const {
+    for (int i = begin; i < end; ++i) {
+      if (has_no_work(i)) continue;
+      node const& here = node_at(i);
+      for (int k = 0; k < here.operand_count; ++k) {
+        int const operand = list_->operand(id_at(i), k);
+        if (list_->node_of(operand).what.is<loop>()) continue;
+        if (!is_taken_by_sample(here, k, list_->node_of(operand).shape) && is_incomplete(source_of(operand)))
+          return true;
+      }
+    }
+    return false;
+  }
+  template <class Other>
+  [[nodiscard]] constexpr bool keeps_samples(Other const&, int) const {
+    return false;
+  }
+
+ public:
+  std::vector<int> order;  ///< of the operations
+  std::vector<segment> segments;
+
+  /// `batch`: 1 or less if nothing is to be divided.
+  constexpr step_segments(operation_list const& list, std::vector<int> const& order_of_list, int batch)
+      : order(order_of_list), list_(&list), batch_(batch), made_in_(list.nodes.size(), -1) {
+    if (batch > 1) sort();
+    for (int i = 0; i < count(); i = next_) {
+      next_ = end_of(i);
+      if (has_no_work(i) && !segments.empty())
+        append(i);
+      else if (batch > 1 && is_by_sample(i, next_))
+        extend_by_sample(i);
+      else
+        extend(i, is_large_product(i) ? segment_kind::product : segment_kind::whole);
+    }
+  }
+
+ private:
+  /// Products with less are not worth waiting for another thread.
+  static constexpr long long large_flops = 1 << 18;
+
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] constexpr int count() const { return static_cast<int>(order.size()); }
+  [[nodiscard]] constexpr int id_at(int position) const { return order[at(position)]; }
+  [[nodiscard]] constexpr node const& node_at(int position) const { return list_->node_of(id_at(position)); }
+
+  constexpr void sort() {
+    enum class turn : char { first, middle, last };
+    std::vector<turn> turns(list_->nodes.size(), turn::first);
+    std::vector<int> sorted[3];
+    for (int i = 0, end = 0; i < count(); i = end) {
+      end = end_of(i);
+      // Behind what it reads.
+      turn when = turn::first;
+      bool has_work = false;
+      for (int k = i; k < end; ++k) {
+        has_work |= !has_no_work(k);
+        node const& here = node_at(k);
+        for (int operand = 0; operand < here.operand_count; ++operand)
+          if (turn const before = turns[at(list_->operand(id_at(k), operand))]; before > when) when = before;
+      }
+      if (has_work && when != turn::last) {
+        if (is_by_sample(i, end))
+          when = turn::middle;
+        else if (when == turn::middle)
+          when = turn::last;
+      }
+      for (int k = i; k < end; ++k) {
+        turns[at(id_at(k))] = when;
+        sorted[static_cast<std::size_t>(when)].push_back(id_at(k));
+      }
+    }
+    order.clear();
+    for (auto const& part : sorted) order.insert(order.end(), part.begin(), part.end());
+  }
+
+  /// Behind this operation, or behind the loop that begins here.
+  [[nodiscard]] constexpr int end_of(int position) const {
+    if (!node_at(position).what.is<loop>()) return position + 1;
+    int const begin = id_at(position);
+    int end = position;
+    while (!(node_at(end).what.is<loop_end>() && list_->operand(id_at(end), 0) == begin)) ++end;
+    return end + 1;
+  }
+  [[nodiscard]] static constexpr bool is_alias(operation const& what) {
+    auto const* elementwise = what.if_is<map>();
+    return what.is<reshape>() || what.is<composite>() || what.is<last>() ||
+           (elementwise != nullptr && elementwise->apply == function::identity);
+  }
+  [[nodiscard]] constexpr bool has_no_work(int position) const {
+    auto const& what = node_at(position).what;
+    return is_alias(what) || what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<update>();
+  }
+  /// What computes a value.
+  [[nodiscard]] constexpr int source_of(int id) const {
+    while (is_alias(list_->node_of(id).what)) id = list_->operand(id, list_->node_of(id).what.is<last>() ? 1 : 0);
+    return id;
+  }
+  [[nodiscard]] constexpr bool is_multiple(extents const& shape) const {
+    return shape.rank > 0 && shape[0] > 0 && shape[0] % batch_ == 0;
+  }
+
+  /// Whether all of [begin, end) can be carried out sample by sample, after segments that are complete.
+  [[nodiscard]] constexpr bool is_by_sample(int begin, int end) const {
+    for (int i = begin; i < end; ++i)
+      if (!has_no_work(i) && !is_divisible(id_at(i))) return false;
+    return !reads_as_a_whole(begin, end, [&](int source) {
+      for (int i = begin; i < end; ++i)
+        if (id_at(i) == source) return !has_no_work(i);
+      return false;
+    });
+  }
+  [[nodiscard]] constexpr bool is_divisible(int id) const {
+    node const& here = list_->node_of(id);
+    if (here.what.is<loop>() || here.what.is<loop_end>()) return true;
+    if (!is_multiple(here.shape)) return false;
+    for (int i = 0; i < here.operand_count; ++i) {
+      auto const& operand = list_->node_of(list_->operand(id, i));
+      if (!operand.what.is<loop>() && is_taken_by_sample(here, i, operand.shape) && !is_multiple(operand.shape))
+        return false;
+    }
+    return here.what.visit([&](auto const& what) { return keeps_samples(what, id); });
+  }
+
+  // Whether samples stay apart, if axis 0 of the operands and of the result is made of them.
+  [[nodiscard]] constexpr bool keeps_samples(random const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(map const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(broadcast const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(convolution const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(convolution_input_gradient const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(pooling const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(pooling_gradient const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(carry const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(next const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(iota const& what, int) const { return what.axis != 0; }
+  [[nodiscard]] constexpr bool keeps_samples(reduce const& what, int) const { return !what.has(0); }
+  [[nodiscard]] constexpr bool keeps_samples(product const& what, int id) const {
+    return list_->node_of(id).shape.rank > 2 || !what.transpose_a;
+  }
+  [[nodiscard]] constexpr bool keeps_samples(transpose const& what, int) const { return what.order[0] == 0; }
+  [[nodiscard]] constexpr bool keeps_samples(slice const& what, int) const { return what.axis != 0; }
+  [[nodiscard]] constexpr bool keeps_samples(pad const& what, int) const { return what.axis != 0; }
+  [[nodiscard]] constexpr bool keeps_samples(concatenate const& what, int) const { return what.axis != 0; }
+  [[nodiscard]] constexpr bool keeps_samples(operations::at const& what, int) const { return what.axis != 0; }
+  [[nodiscard]] constexpr bool keeps_samples(stack const& what, int) const { return what.axis != 0; }
+  [[nodiscard]] constexpr bool keeps_samples(gather const&, int id) const {
+    return list_->node_of(list_->operand(id, 1)).shape.rank > 0;
+  }
+
+  [[nodiscard]] constexpr bool is_large_product(int position) const {
+    node const& here = node_at(position);
+    auto const* what = here.what.if_is<product>();
+    if (what == nullptr || here.shape.rank != 2) return false;
+    return what->flops(list_->node_of(list_->operand(id_at(position), 0)).shape, here.shape) >= large_flops;
+  }
+
+  constexpr void extend_by_sample(int position) {
+    int const open = static_cast<int>(segments.size()) - 1;
+    bool const goes_on = open >= 0 && segments.back().kind == segment_kind::by_sample &&
+                         !reads_as_a_whole(position, next_, [&](int source) { return made_in_[at(source)] == open; });
+    if (!goes_on) begin(position, segment_kind::by_sample);
+    append(position);
+  }
+  constexpr void extend(int position, segment_kind kind) {
+    if (segments.empty() || segments.back().kind != kind || kind == segment_kind::product) begin(position, kind);
+    append(position);
+  }
+  constexpr void begin(int position, segment_kind kind) {
+    if (is_idle_)
+      segments.back().kind = kind;
+    else
+      segments.push_back({position, position, kind});
+    is_idle_ = true;
+  }
+  constexpr void append(int position) {
+    is_idle_ = is_idle_ && has_no_work(position);
+    segments.back().end = next_;
+    for (int i = position; i < next_; ++i)
+      if (!has_no_work(i)) made_in_[at(id_at(i))] = static_cast<int>(segments.size()) - 1;
+  }
+
+  operation_list const* list_;
+  int batch_, next_ = 0;
+  bool is_idle_ = false;      // whether the last segment has no work yet: then it may be of any kind
+  std::vector<int> made_in_;  // the segment of each operation
+};
+
+}  // namespace stagecraft::operations
+
 // ---- stagecraft/operations/composite_gradient.hpp
 // What a composite's own gradient rule is given. Level 1.
 
@@ -12323,6 +12676,103 @@ struct loop_parts {
 }  // namespace detail
 
 }  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/loop_sums.hpp
+// The sums of what the trips of a loop give, computed behind the loop: the gradients of weights. Level 1.
+
+namespace stagecraft::operations::detail {
+
+/// Where each trip adds a product over its samples, or a sum over them, one product or sum over those of all trips
+/// costs less, and leaves trips that work on each sample for itself. Its operands are stacked meanwhile.
+class loop_sums {
+ public:
+  /// How the operands are stacked: (samples, trips, ...), the first trip last.
+  static constexpr operations::stack where{1, true};
+
+  constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
+
+  /// Inside the loop: whether the sum of `id` over all trips can be computed behind it. If so, `sum(id)` may follow.
+  constexpr bool prepare(int id) {
+    if (!is_possible(id)) return false;
+    stack_operands(id);
+    return true;
+  }
+  /// Inside the loop: x of all trips.
+  constexpr tensor stacked(tensor x) {
+    for (auto const& [of, known] : stacks_)
+      if (of == x.id) return {x.list, known};
+    auto const* read = x.node().what.if_is<operations::at>();
+    bool const is_stacked = read != nullptr && x.list->operand(x.id, 0) == loop_.id && read->axis == where.axis &&
+                            read->reversed == where.reversed;
+    tensor all{x.list, -1};
+    all.id = is_stacked ? x.list->operand(x.id, 1) : ops_->stack(loop_, x, where).id;
+    stacks_.push_back({x.id, all.id});
+    return all;
+  }
+  /// Behind the loop.
+  constexpr tensor sum(int id) {
+    node const here = list().node_of(id);  // a copy: the list grows
+    if (here.what.is<product>())
+      return ops_->append(here.what, here.shape, {rows_of(operand(id, 0)).id, rows_of(operand(id, 1)).id});
+    if (auto const* what = here.what.if_is<reduce>()) {
+      tensor const all = stacked(operand(id, 0));
+      reduce over{what->by, 3U};  // samples and trips; the axes behind them are one further
+      for (int axis = 1; axis < here.shape.rank; ++axis)
+        if (what->has(axis)) over.axes |= 2U << axis;
+      return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
+    }
+    tensor const first = sum(list().operand(id, 0));
+    if (here.operand_count == 1) return ops_->append(here.what, here.shape, {first.id});
+    return first + sum(list().operand(id, 1));
+  }
+
+ private:
+  struct known_stack {
+    int of, stack;
+  };
+
+  [[nodiscard]] constexpr operation_list& list() const { return ops_->list(); }
+  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr bool is_inside(tensor x) const { return x.id > loop_.id; }
+  [[nodiscard]] constexpr bool is_possible(int id) const {
+    if (id <= loop_.id) return false;
+    node const& here = list().node_of(id);
+    if (auto const* what = here.what.if_is<product>())
+      return here.shape.rank == 2 && what->transpose_a && !what->transpose_b && is_inside(operand(id, 0)) &&
+             is_inside(operand(id, 1));
+    if (auto const* what = here.what.if_is<reduce>())
+      return what->by == reduction::sum && what->has(0) && here.shape.rank < extents::max_rank &&
+             is_inside(operand(id, 0));
+    if (auto const* what = here.what.if_is<map>())
+      return what->apply == function::add && operand(id, 0).shape() == here.shape &&
+             operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
+             is_possible(list().operand(id, 1));
+    bool const is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
+                          here.what.is<pad>() || here.what.is<broadcast>();
+    return is_moved && is_possible(list().operand(id, 0));
+  }
+  constexpr void stack_operands(int id) {
+    node const here = list().node_of(id);
+    bool const is_sum = here.what.is<product>() || here.what.is<reduce>();
+    for (int i = 0; i < here.operand_count; ++i)
+      if (is_sum)
+        stacked(operand(id, i));
+      else
+        stack_operands(list().operand(id, i));
+  }
+  /// The rows of all trips.
+  constexpr tensor rows_of(tensor x) {
+    tensor const all = stacked(x);
+    extents const shape = all.shape();
+    return ops_->reshape(all, {shape[0] * shape[1], shape[2]});
+  }
+
+  tracer* ops_;
+  tensor loop_;
+  std::vector<known_stack> stacks_;
+};
+
+}  // namespace stagecraft::operations::detail
 
 // ---- stagecraft/operations/differentiation.hpp
 // Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list. Level 1.
@@ -12550,7 +13000,7 @@ class differentiation {
 
 /// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
 /// the gradients of the step. Carried along are the gradients of the states, and the sums of those of what the step
-/// reads from outside.
+/// reads from outside, unless they are computed behind the loop.
 constexpr void differentiation::differentiate_loop(int begin, int end) {
   detail::loop_parts const parts(list(), begin, end);
   auto const shape_of = [&](int id) { return list().node_of(id).shape; };
@@ -12607,22 +13057,29 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     tensor const gradient = inner.of(copy_of(parts.carries[i]));
     ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
   }
+  detail::loop_sums behind(*ops_, loop);
+  std::vector<char> is_behind;  // whether the sum is computed there; its state is not used then
   for (std::size_t i = 0; i < parts.outside.size(); ++i) {
     tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
-    ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
+    is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
+    if (is_behind.back() == 0) ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
   }
   std::vector<std::pair<int, tensor>> of_reads;
   for (int const id : parts.reads)
     if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
       auto const where = list().node_of(id).what.as<operations::at>();
-      of_reads.emplace_back(list().operand(id, 1), ops_->stack(loop, gradient, {where.axis, !where.reversed}));
+      bool const is_alike = where.axis == behind.where.axis && where.reversed != behind.where.reversed;
+      of_reads.emplace_back(list().operand(id, 1), is_alike
+                                                       ? behind.stacked(gradient)
+                                                       : ops_->stack(loop, gradient, {where.axis, !where.reversed}));
     }
   ops_->end_loop(loop);
   for (auto const& [id, gradient] : of_reads) add(id, gradient);
   for (std::size_t i = 0; i < parts.carries.size(); ++i)
     add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
   for (std::size_t i = 0; i < parts.outside.size(); ++i)
-    add(parts.outside[i], ops_->last(loop, states[parts.carries.size() + i]));
+    add(parts.outside[i], is_behind[i] != 0 ? behind.sum(inner.of(parts.outside[i]).id)
+                                            : ops_->last(loop, states[parts.carries.size() + i]));
 }
 
 /// Appends the gradients of a traced computation, of all its inputs and weights.
@@ -12766,7 +13223,17 @@ class steps {
 namespace stagecraft::operations {
 
 /// Whose memory a value lies in.
-enum class storage : unsigned char { nowhere, input, weight, output, output_gradient, kept, workspace };
+enum class storage : unsigned char {
+  nowhere,
+  constant,  ///< in the list of operations, at `index`
+  input,
+  weight,
+  output,
+  output_gradient,
+  kept,
+  workspace,
+  samples  ///< of the samples that are worked on: `offset` floats for each of them behind the begin
+};
 
 /// A value's memory: of which tensor, and how many floats behind its begin.
 struct place {
@@ -12778,13 +13245,14 @@ struct place {
 /// The places of all values of one step.
 class value_places {
  public:
-  std::vector<place> places;   ///< of each operation; `nowhere` if the step does not compute it
-  std::int64_t workspace = 0;  ///< floats
+  std::vector<place> places;       ///< of each operation; `nowhere` if the step does not compute it
+  std::int64_t workspace = 0;      ///< floats
+  std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
 
   /// `order`: the operations of the step; `results`: what is read when it has ended; `carried_out`: both steps.
   constexpr value_places(trace const& traced, std::vector<int> const& order, std::vector<int> const& results,
-                         steps const& carried_out, bool is_forward)
-      : places(traced.list.nodes.size()), list_(&traced.list), order_(&order) {
+                         steps const& carried_out, bool is_forward, std::vector<segment> const& segments, int batch)
+      : places(traced.list.nodes.size()), list_(&traced.list), order_(&order), segments_(&segments), batch_(batch) {
     positions_.assign(places.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) positions_[at(order[i])] = static_cast<int>(i);
     std::int64_t offset = 0;
@@ -12842,6 +13310,7 @@ class value_places {
   constexpr void place_leaves(trace const& traced) {
     for (int id = 0; id < list_->size(); ++id) {
       auto const& what = list_->node_of(id).what;
+      if (what.is<constant>()) places[at(id)] = {storage::constant, id, 0};
       if (auto const* read = what.if_is<weight>()) places[at(id)] = {storage::weight, read->index, 0};
       if (auto const* read = what.if_is<input>())
         places[at(id)] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
@@ -12852,6 +13321,7 @@ class value_places {
   struct lifetime {
     int id, first, last;
     std::int64_t floats;
+    bool is_of_samples;
   };
   /// Memory that values use one after the other, and when the last of them ends.
   struct block {
@@ -12876,7 +13346,7 @@ class value_places {
           what.is<update>())
         continue;
       live_of[at(id)] = static_cast<int>(lives.size());
-      lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id)});
+      lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id), false});
     }
     auto const read_at = [&](int id, int position) {
       int const index = live_of[at(root(id))];
@@ -12885,6 +13355,7 @@ class value_places {
     for (int const id : *order_)
       for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[at(id)]);
     for (int const id : results) read_at(id, static_cast<int>(order_->size()));
+    for (auto& life : lives) fit_to_segments(life);
     for (auto& life : lives)
       for (auto const& loop : loops) {
         bool const begins_inside = life.first > loop.first && life.first < loop.last;
@@ -12897,18 +13368,42 @@ class value_places {
       }
     for (std::size_t i = 1; i < lives.size(); ++i)  // nearly sorted
       for (std::size_t k = i; k > 0 && lives[k].first < lives[k - 1].first; --k) std::swap(lives[k], lives[k - 1]);
+    assign(lives, false, workspace);
+    assign(lives, true, sample_floats);
+  }
+  /// A value of one segment that works sample by sample exists for the samples that are worked on. Others of such
+  /// segments live as long as these, in which parts of the batch come in any order.
+  constexpr void fit_to_segments(lifetime& life) const {
+    auto const divided_at = [&](int position) -> segment const* {
+      for (segment const& each : *segments_)
+        if (position >= each.begin && position < each.end)
+          return each.kind == segment_kind::by_sample ? &each : nullptr;
+      return nullptr;
+    };
+    segment const *first = divided_at(life.first), *last = divided_at(life.last);
+    life.is_of_samples = first != nullptr && first == last;
+    if (life.is_of_samples) {
+      life.floats = rounded(list_->node_of(life.id).shape.size() / batch_);
+      return;
+    }
+    if (first != nullptr) life.first = first->begin;
+    if (last != nullptr) life.last = last->end - 1;
+  }
+  /// Gives memory to the values whose lives are of one kind.
+  constexpr void assign(std::vector<lifetime> const& lives, bool of_samples, std::int64_t& floats) {
     std::vector<block> blocks;
     for (auto const& life : lives) {
+      if (life.is_of_samples != of_samples) continue;
       // The first block that is free by then; few steps count more here than few floats, since compilers limit them.
       std::size_t chosen = 0;
       while (chosen < blocks.size() && (blocks[chosen].last >= life.first || blocks[chosen].floats < life.floats))
         ++chosen;
       if (chosen == blocks.size()) {
-        blocks.push_back({workspace, life.floats, 0});
-        workspace += life.floats;
+        blocks.push_back({floats, life.floats, 0});
+        floats += life.floats;
       }
       blocks[chosen].last = life.last;
-      places[at(life.id)] = {storage::workspace, 0, blocks[chosen].offset};
+      places[at(life.id)] = {of_samples ? storage::samples : storage::workspace, 0, blocks[chosen].offset};
     }
   }
   [[nodiscard]] constexpr bool stays(int id) const {
@@ -12917,6 +13412,8 @@ class value_places {
   }
   operation_list const* list_;
   std::vector<int> const* order_;
+  std::vector<segment> const* segments_;
+  int batch_;
   std::vector<int> positions_;
 };
 
@@ -12938,14 +13435,17 @@ struct traced_plan {
   trace traced;
   std::vector<int> forward, backward;                  ///< operations in their order
   std::vector<place> forward_places, backward_places;  ///< of the values of all operations
+  std::vector<segment> forward_segments, backward_segments;
   std::vector<weight_update> updates;
-  std::int64_t kept_floats = 0;                                ///< from the forward step to the backward step
-  std::int64_t forward_workspace = 0, backward_workspace = 0;  ///< floats
+  std::int64_t kept_floats = 0;                                        ///< from the forward step to the backward step
+  std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
+  std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
   bool backward_reads_input = false;
 
   /// `wanted`: whether the gradient of an input (then of a weight) is wanted; all are, if it is empty. What is kept
-  /// does not depend on it.
-  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}) : traced(std::move(of)) {
+  /// does not depend on it. `batch`: how many samples may be worked on one after the other; 1: not at all.
+  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}, int batch = 1)
+      : traced(std::move(of)) {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     if (trains) differentiate(traced);
     steps const whole(traced, trains);
@@ -12972,22 +13472,31 @@ struct traced_plan {
         updates.push_back({traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index, value});
         results.push_back(value);
       }
-    value_places const in_forward(traced, forward, results, whole, true);
+    step_segments const forward_parts(traced.list, forward, batch);
+    forward = forward_parts.order;
+    forward_segments = forward_parts.segments;
+    value_places const in_forward(traced, forward, results, whole, true, forward_segments, batch);
     forward_places = in_forward.places;
     forward_workspace = in_forward.workspace;
+    forward_sample_floats = in_forward.sample_floats;
     if (!trains) return;
     results.clear();
     for (int const id : traced.gradients)
       if (id >= 0) results.push_back(id);
-    value_places const in_backward(traced, backward, results, whole, false);
+    step_segments const backward_parts(traced.list, backward, batch);
+    backward = backward_parts.order;
+    backward_segments = backward_parts.segments;
+    value_places const in_backward(traced, backward, results, whole, false, backward_segments, batch);
     backward_places = in_backward.places;
     backward_workspace = in_backward.workspace;
+    backward_sample_floats = in_backward.sample_floats;
   }
 };
 
 /// How long the arrays of a frozen plan are.
 struct plan_sizes {
-  std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, updates = 0, gradients = 0;
+  std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, forward_segments = 0, backward_segments = 0,
+              updates = 0, gradients = 0;
 };
 
 namespace detail {
@@ -13014,10 +13523,12 @@ struct frozen_plan {
   std::array<int, Sizes.backward> backward;
   std::array<place, Sizes.nodes> forward_places;
   std::array<place, backward_values> backward_places;
+  std::array<segment, Sizes.forward_segments> forward_segments;
+  std::array<segment, Sizes.backward_segments> backward_segments;
   std::array<weight_update, Sizes.updates> updates;
   std::array<int, Sizes.gradients> gradients;
   int output;
-  std::int64_t kept_floats, forward_workspace, backward_workspace;
+  std::int64_t kept_floats, forward_workspace, backward_workspace, forward_sample_floats, backward_sample_floats;
 
   constexpr explicit frozen_plan(traced_plan const& from)
       : nodes(detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
@@ -13026,12 +13537,16 @@ struct frozen_plan {
         backward(detail::array_of<Sizes.backward>(from.backward)),
         forward_places(detail::array_of<Sizes.nodes>(from.forward_places)),
         backward_places(detail::array_of<backward_values>(from.backward_places)),
+        forward_segments(detail::array_of<Sizes.forward_segments>(from.forward_segments)),
+        backward_segments(detail::array_of<Sizes.backward_segments>(from.backward_segments)),
         updates(detail::array_of<Sizes.updates>(from.updates)),
         gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
         output(from.traced.outputs[0]),
         kept_floats(from.kept_floats),
         forward_workspace(from.forward_workspace),
-        backward_workspace(from.backward_workspace) {}
+        backward_workspace(from.backward_workspace),
+        forward_sample_floats(from.forward_sample_floats),
+        backward_sample_floats(from.backward_sample_floats) {}
 };
 
 /// The same without its lengths in its type.
@@ -13065,8 +13580,8 @@ namespace detail {
 template <class Make>
 inline constexpr plan_sizes sizes_of_plan = [] {
   traced_plan const made = Make{}();
-  return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(),
-                    made.forward.size(),           made.backward.size(),
+  return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(), made.forward.size(),
+                    made.backward.size(),          made.forward_segments.size(),     made.backward_segments.size(),
                     made.updates.size(),           made.traced.gradients.size()};
 }();
 
@@ -13190,6 +13705,14 @@ constexpr call_needs needs_of(layers::separable_conv1d const& layer, layer_input
 constexpr call_needs needs_of(layers::separable_conv2d const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
   return detail::needs_of_separable(layer, in, batch, mode);
+}
+
+/// All steps of the batch are samples to the layer inside.
+template <class Each>
+constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  shape const step = layer.of_step(in[0]);
+  return needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
 }
 
 constexpr call_needs needs_of(layers::activation const& layer, layer_inputs const&, int, execution_mode) {
@@ -17295,6 +17818,110 @@ inline void map_function(operations::function apply, strided_axes<4, Arch> const
 
 }  // namespace stagecraft::kernels
 
+// ---- stagecraft/kernels/transpose.hpp
+// Transposes square blocks of `lanes` x `lanes` floats in registers. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+#if defined(__AVX__)
+/// Each 128-bit part of the four rows is a 4 x 4 block; transposes every one of them.
+template <class Register, class UnpackLow, class UnpackHigh, class ShuffleLow, class ShuffleHigh>
+inline void transpose_parts(Register (&row)[4], UnpackLow low, UnpackHigh high, ShuffleLow join_low,
+                            ShuffleHigh join_high) {
+  Register const a = low(row[0], row[1]);
+  Register const b = high(row[0], row[1]);
+  Register const c = low(row[2], row[3]);
+  Register const d = high(row[2], row[3]);
+  row[0] = join_low(a, c);
+  row[1] = join_high(a, c);
+  row[2] = join_low(b, d);
+  row[3] = join_high(b, d);
+}
+#endif
+
+/// Any power of two of lanes: in each of log2(lanes) rounds, rows that are half the block apart are interleaved.
+template <class Arch>
+inline void interleave_block(batch<Arch> (&row)[lanes<Arch>]) {
+  constexpr int n = lanes<Arch>;
+  for (int round = 1; round < n; round *= 2) {
+    batch<Arch> next[n];
+    for (int i = 0; i < n / 2; ++i) {
+      next[2 * i] = xsimd::zip_lo(row[i], row[i + n / 2]);
+      next[2 * i + 1] = xsimd::zip_hi(row[i], row[i + n / 2]);
+    }
+    for (int i = 0; i < n; ++i) row[i] = next[i];
+  }
+}
+
+}  // namespace detail
+
+/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from`
+/// are read; what is written for the others is unspecified. 1 <= rows.
+template <class Arch = default_architecture>
+inline void transpose_block(float const* from, int from_stride, int rows, float* to, int to_stride) {
+  auto const source = [=](int row) {
+    return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride;
+  };
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>) {
+    // Whole rows are loaded once; then 128-bit parts change places, then floats within them.
+    __m512 row[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) row[i] = _mm512_loadu_ps(source(i));
+    __m512 part[4][4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      __m512 const a = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0x44);
+      __m512 const b = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0x44);
+      __m512 const c = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0xEE);
+      __m512 const d = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0xEE);
+      part[0][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88);
+      part[1][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD);
+      part[2][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0x88);
+      part[3][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0xDD);
+    }
+#pragma GCC unroll 4
+    for (int column = 0; column < 4; ++column) {
+      detail::transpose_parts(
+          part[column], [](__m512 a, __m512 b) { return _mm512_maskz_unpacklo_ps(0xFFFF, a, b); },
+          [](__m512 a, __m512 b) { return _mm512_maskz_unpackhi_ps(0xFFFF, a, b); },
+          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0x44); },
+          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0xEE); });
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) _mm512_storeu_ps(to + (column * 4 + i) * to_stride, part[column][i]);
+    }
+    return;
+  } else
+#endif
+#if defined(__AVX__)
+      if constexpr (lanes<Arch> == 8) {  // AVX without AVX2, too: xsimd 8.1's zip_lo stays within 128 bits there
+    for (int column = 0; column < 8; column += 4) {
+      __m256 row[4];
+      for (int i = 0; i < 4; ++i)
+        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(source(i) + column)),
+                                      _mm_loadu_ps(source(4 + i) + column), 1);
+      detail::transpose_parts(
+          row, [](__m256 a, __m256 b) { return _mm256_unpacklo_ps(a, b); },
+          [](__m256 a, __m256 b) { return _mm256_unpackhi_ps(a, b); },
+          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0x44); },
+          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0xEE); });
+      for (int i = 0; i < 4; ++i) _mm256_storeu_ps(to + (column + i) * to_stride, row[i]);
+    }
+    return;
+  } else
+#endif
+  {
+    batch<Arch> row[lanes<Arch>];
+    for (int i = 0; i < lanes<Arch>; ++i) row[i] = batch<Arch>::load_unaligned(source(i));
+    detail::interleave_block<Arch>(row);
+    for (int i = 0; i < lanes<Arch>; ++i) row[i].store_unaligned(to + i * to_stride);
+  }
+}
+
+}  // namespace stagecraft::kernels
+
 // ---- stagecraft/kernels/operations/product.hpp
 // Products of row-major matrices whose sizes are known at run time only. Level 4.
 
@@ -17305,70 +17932,127 @@ struct product_shape {
   int rows = 0, inner = 0, columns = 0;
   bool transpose_a = false;  ///< a lies as inner x rows
   bool transpose_b = false;  ///< b lies as columns x inner
-
-  /// Floats of workspace.
-  [[nodiscard]] constexpr std::int64_t workspace() const {
-    return transpose_b ? static_cast<std::int64_t>(inner) * columns : 0;
-  }
 };
 
 namespace detail {
 
-/// Rows x Vectors registers of y, from its column `column` on.
+/// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
+inline constexpr int product_depth = 256;
+/// With fewer rows b is read where it lies.
+inline constexpr int product_rows_worth_packing = 16;
+
+/// A panel of b: `depth` rows of so many registers, the last of which may have fewer valid columns.
+struct product_panel {
+  float const* begin = nullptr;
+  std::int64_t stride = 0;  ///< from one row to the next
+  int depth = 0;
+  int columns = 0;
+};
+
+/// Rows x Vectors registers of y. `adds`: to what is there.
 template <int Rows, int Vectors, class Arch>
-inline void product_tile(product_shape const& shape, float const* a, float const* b, float* y, int column) {
+inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
+                         float* y, std::int64_t y_stride, bool adds) {
   using value = batch<Arch>;
   constexpr int width = lanes<Arch>;
-  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner, inner_step = shape.transpose_a ? shape.rows : 1;
-  int const rest = shape.columns - column - (Vectors - 1) * width;
+  int const rest = b.columns - (Vectors - 1) * width;
+  auto const load = [rest](float const* from, int vector) {
+    return vector + 1 < Vectors || rest >= width ? value::load_unaligned(from + vector * width)
+                                                 : load_first<Arch>(from + vector * width, rest);
+  };
   value sums[Rows][Vectors];
-  for (auto& row : sums)
-    for (auto& sum : row) sum = value(0.0F);
-  for (int k = 0; k < shape.inner; ++k) {
-    float const* const from = b + static_cast<std::int64_t>(k) * shape.columns + column;
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) sums[r][v] = adds ? load(y + r * y_stride, v) : value(0.0F);
+  for (int k = 0; k < b.depth; ++k) {
     value right[Vectors];
-    for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
-    right[Vectors - 1] = rest >= width ? value::load_unaligned(from + (Vectors - 1) * width)
-                                       : load_first<Arch>(from + (Vectors - 1) * width, rest);
+    for (int v = 0; v < Vectors; ++v) right[v] = load(b.begin + k * b.stride, v);
     for (int r = 0; r < Rows; ++r) {
       value const left(a[r * row_step + k * inner_step]);
       for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
     }
   }
   for (int r = 0; r < Rows; ++r) {
-    float* const to = y + static_cast<std::int64_t>(r) * shape.columns + column;
-    for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(to + v * width);
-    store_first<Arch>(sums[r][Vectors - 1], to + (Vectors - 1) * width, rest < width ? rest : width);
+    for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(y + r * y_stride + v * width);
+    store_first<Arch>(sums[r][Vectors - 1], y + r * y_stride + (Vectors - 1) * width, rest < width ? rest : width);
   }
 }
 
-template <int Rows, class Arch>
-inline void product_rows(product_shape const& shape, float const* a, float const* b, float* y) {
+/// All rows of y, along the columns of a panel.
+template <int Vectors, class Arch>
+inline void product_rows(product_shape const& shape, product_panel const& b, float const* a, float* y, bool adds) {
+  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner, inner_step = shape.transpose_a ? shape.rows : 1;
+  int row = 0;
+  auto const some = [&]<int Rows>() {
+    for (; row + Rows <= shape.rows; row += Rows)
+      product_tile<Rows, Vectors, Arch>(b, a + row * row_step, row_step, inner_step,
+                                        y + static_cast<std::int64_t>(row) * shape.columns, shape.columns, adds);
+  };
+  some.template operator()<6>();
+  some.template operator()<2>();
+  some.template operator()<1>();
+}
+
+/// Rows [first, first + to.depth) of b, along the columns from `column` on, behind one another.
+template <class Arch>
+inline void pack_product_panel(product_shape const& shape, float const* b, int first, int column,
+                               product_panel const& to, float* packed) {
   constexpr int width = lanes<Arch>;
-  int column = 0;
-  for (; column + width < shape.columns; column += 2 * width) product_tile<Rows, 2, Arch>(shape, a, b, y, column);
-  if (column < shape.columns) product_tile<Rows, 1, Arch>(shape, a, b, y, column);
+  if (!shape.transpose_b) {
+    for (int k = 0; k < to.depth; ++k)
+      for (int c = 0; c < to.columns; c += width) {
+        float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column + c;
+        int const count = to.columns - c < width ? to.columns - c : width;
+        load_first<Arch>(from, count).store_unaligned(packed + k * to.stride + c);
+      }
+    return;
+  }
+  for (int c = 0; c < to.columns; c += width) {
+    int const count = to.columns - c < width ? to.columns - c : width;
+    float const* const from = b + static_cast<std::int64_t>(column + c) * shape.inner + first;
+    int k = 0;
+    for (; k + width <= to.depth; k += width)
+      transpose_block<Arch>(from + k, shape.inner, count, packed + k * to.stride + c, static_cast<int>(to.stride));
+    for (; k < to.depth; ++k)
+      for (int i = 0; i < width; ++i)
+        packed[k * to.stride + c + i] = i < count ? from[static_cast<std::int64_t>(i) * shape.inner + k] : 0.0F;
+  }
 }
 
 }  // namespace detail
 
-/// y = a b. `workspace` holds `shape.workspace()` floats. The sums of an element are one after the other.
+/// Floats of workspace for a product.
 template <class Arch = default_architecture>
-inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace) {
-  if (shape.transpose_b) {
-    for (int k = 0; k < shape.inner; ++k)
-      for (int n = 0; n < shape.columns; ++n)
-        workspace[static_cast<std::int64_t>(k) * shape.columns + n] = b[static_cast<std::int64_t>(n) * shape.inner + k];
-    b = workspace;
+[[nodiscard]] constexpr std::int64_t product_workspace(product_shape const& shape) {
+  int const depth = shape.inner < detail::product_depth ? shape.inner : detail::product_depth;
+  return std::int64_t{2} * lanes<Arch> * depth;
+}
+
+/// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
+/// whatever share of the columns is computed.
+template <class Arch = default_architecture>
+inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
+                    share const& columns = {}) {
+  constexpr int width = 2 * lanes<Arch>;
+  auto const part = columns.of(shape.columns, width);
+  bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
+  for (int first = 0; first < shape.inner; first += detail::product_depth) {
+    float const* const left = a + (shape.transpose_a ? static_cast<std::int64_t>(first) * shape.rows : first);
+    for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
+      int const depth = shape.inner - first, count = static_cast<int>(part.last) - column;
+      detail::product_panel panel{b + static_cast<std::int64_t>(first) * shape.columns + column, shape.columns,
+                                  depth < detail::product_depth ? depth : detail::product_depth,
+                                  count < width ? count : width};
+      if (packs) {
+        panel.stride = width;
+        panel.begin = workspace;
+        detail::pack_product_panel<Arch>(shape, b, first, column, panel, workspace);
+      }
+      if (panel.columns > lanes<Arch>)
+        detail::product_rows<2, Arch>(shape, panel, left, y + column, first > 0);
+      else
+        detail::product_rows<1, Arch>(shape, panel, left, y + column, first > 0);
+    }
   }
-  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner;
-  int row = 0;
-  for (; row + 6 <= shape.rows; row += 6)
-    detail::product_rows<6, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
-  for (; row + 2 <= shape.rows; row += 2)
-    detail::product_rows<2, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
-  if (row < shape.rows)
-    detail::product_rows<1, Arch>(shape, a + row * row_step, b, y + static_cast<std::int64_t>(row) * shape.columns);
 }
 
 }  // namespace stagecraft::kernels
@@ -17737,7 +18421,13 @@ inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, fl
 
 namespace stagecraft {
 
-/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies.
+/// Samples [first, first + count) of a batch.
+struct batch_part {
+  int first = 0, count = 1, of = 1;
+};
+
+/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies: of the whole batch, unless
+/// its place is storage::samples.
 template <class Arch>
 class list_runner {
  public:
@@ -17749,6 +18439,20 @@ class list_runner {
               float* workspace, std::uint64_t seed, std::uint64_t stream)
       : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
 
+  /// The operations of a segment that works sample by sample, for these samples.
+  void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
+    places_ = places;
+    part_ = part;
+    by_sample_ = true;
+    run(order);
+    by_sample_ = false;
+  }
+  /// A part of the columns of a product.
+  void run_product(std::span<int const> order, kernels::share const& columns) {
+    columns_ = columns;
+    run(order);
+    columns_ = {};
+  }
   void run(std::span<int const> order) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
@@ -17786,18 +18490,37 @@ class list_runner {
     if (auto const* what = of.what.if_is<operations::product>()) {
       kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
                                          what->transpose_b};
-      return shape.workspace();
+      return kernels::product_workspace<Arch>(shape);
     }
     if (of.what.is<operations::pooling_gradient>()) return first.size();  // more than the windows
     return 0;
   }
   [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
-  [[nodiscard]] extents const& shape() const { return here().shape; }
-  [[nodiscard]] float* y() const { return memory_[at(id_)]; }
   [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
-  [[nodiscard]] float* x(int index) const { return memory_[at(read(index))]; }
-  [[nodiscard]] extents const& shape_of(int index) const { return nodes_[at(read(index))].shape; }
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+  // What the operation writes and reads: of the samples that are worked on, or of all.
+  [[nodiscard]] extents shape() const { return by_sample_ ? shape_of_part(here().shape) : here().shape; }
+  [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[at(id_)]; }
+  [[nodiscard]] extents shape_of(int index) const {
+    extents const& whole = nodes_[at(read(index))].shape;
+    return takes_part(index) ? shape_of_part(whole) : whole;
+  }
+  [[nodiscard]] float* x(int index) const {
+    return takes_part(index) ? begin_of_part(read(index)) : memory_[at(read(index))];
+  }
+  [[nodiscard]] bool takes_part(int index) const {
+    return by_sample_ && operations::is_taken_by_sample(here(), index, nodes_[at(read(index))].shape);
+  }
+  [[nodiscard]] extents shape_of_part(extents of) const {
+    if (of.rank > 0) of[0] = of[0] / part_.of * part_.count;
+    return of;
+  }
+  [[nodiscard]] float* begin_of_part(int id) const {
+    float* const begin = memory_[at(id)];
+    if (places_[at(id)].in == operations::storage::samples) return begin;
+    return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
+  }
   static std::int64_t size(extents const& shape) { return shape.size(); }
 
   /// Floats from one place of an axis to the next.
@@ -17822,14 +18545,15 @@ class list_runner {
   void step(operations::reshape const&) {}
   void step(operations::update const&) {}  // the layer's, when the step has ended
   void step(operations::last const&) {}
-  void step(operations::constant const& what) { *y() = what.value; }
+  void step(operations::constant const&) {}
   void step(operations::iota const& what) {
     std::int64_t const inner = stride(shape(), what.axis), length = shape()[what.axis];
     for (std::int64_t i = 0; i < size(shape()); ++i) y()[i] = static_cast<float>(i / inner % length);
   }
   void step(operations::random const& what) {
     kernels::random_key const key(seed_, stream_);
-    auto const first = static_cast<std::uint64_t>(id_ + 1) << 36U;  // of this operation alone
+    auto const first = (static_cast<std::uint64_t>(id_ + 1) << 36U) +  // of this operation alone
+                       static_cast<std::uint64_t>(by_sample_ ? here().shape.size() / part_.of * part_.first : 0);
     if (what.distribution == operations::random_distribution::uniform)
       return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, first);
     for (std::int64_t i = 0; i < size(shape()); ++i) {  // Box and Muller's
@@ -17856,19 +18580,18 @@ class list_runner {
     kernels::reduce_axes<Arch>(what.by, axes, y(), size(shape()), x(0));
   }
   void step(operations::product const& what) {
-    extents const &a = shape_of(0), &b = shape_of(1);
-    kernels::product_shape const one{shape()[-2], what.inner(a), shape()[-1], what.transpose_a, what.transpose_b};
+    extents const a = shape_of(0), b = shape_of(1), result = shape();
+    kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
     kernels::strided_axes<3, Arch> places;
-    int const rank = shape().rank;
-    for (int axis = 0; axis + 2 < rank; ++axis)
-      places.add(shape()[axis],
-                 {stride(shape(), axis), repeating_stride(a, axis, rank), repeating_stride(b, axis, rank)});
+    for (int axis = 0; axis + 2 < result.rank; ++axis)
+      places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
+                                repeating_stride(b, axis, result.rank)});
     auto const length = places.row_length();
     auto const strides = places.row_strides();
     places.for_each_row([&](auto const& begin) {
       for (std::int64_t i = 0; i < length; ++i)
         kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
-                               y() + begin[0] + i * strides[0], workspace_);
+                               y() + begin[0] + i * strides[0], workspace_, columns_);
     });
   }
   void step(operations::convolution const& what) {
@@ -17992,7 +18715,10 @@ class list_runner {
       if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.is<operations::next>() &&
           operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
         int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
-        copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
+        if (by_sample_)
+          copy(begin_of_part(id), begin_of_part(state), size(shape_of_part(nodes_[at(id)].shape)));
+        else
+          copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
       }
     if (++top().trip < top().trips)
       jump_ = top().begin;
@@ -18005,6 +18731,10 @@ class list_runner {
   std::span<float* const> memory_;
   float* workspace_;
   std::uint64_t seed_, stream_;
+  std::span<operations::place const> places_;
+  batch_part part_;
+  bool by_sample_ = false;
+  kernels::share columns_;
   int id_ = 0;
   std::size_t position_ = 0, jump_ = 0;
   running loops_[operations::loop::most_nested]{};
@@ -18085,7 +18815,9 @@ class traced_loss_row {
   }
   float* address(operations::place const& where, float const* target, float const* prediction) const {
     switch (where.in) {
-      // Nothing writes to inputs through it.
+      // Nothing writes to constants and inputs through it.
+      case operations::storage::constant:
+        return const_cast<float*>(&plan_.nodes[at(where.index)].what.as<operations::constant>().value);
       case operations::storage::input: return const_cast<float*>(where.index == 0 ? target : prediction);
       case operations::storage::output: return loss_;
       case operations::storage::output_gradient: return loss_ + line;
@@ -21966,12 +22698,12 @@ constexpr std::int64_t custom_cycles(bool backward) {
     if (!backward) return Call::layer.forward_cycles(in, Call::batch);
   if constexpr (requires { Call::layer.backward_cycles(in, Call::batch); })
     if (backward) return Call::layer.backward_cycles(in, Call::batch);
-  std::int64_t const products = ceil_div(Call::batch * Call::graph.call(Call::call).flops, 2);
+  std::int64_t const products = ceil_div(Call::flops(), 2);
   return (3 * larger(products, elements) + Call::output_elements()) * (backward ? 2 : 1);
 }
 template <class Call>
 constexpr std::int64_t custom_flops(bool backward) {
-  return Call::batch * Call::graph.call(Call::call).flops * (backward ? 2 : 1);
+  return Call::flops() * (backward ? 2 : 1);
 }
 
 }  // namespace detail
@@ -27241,6 +27973,9 @@ struct lowered_call_variant {
   }
   [[nodiscard]] static constexpr std::int64_t output_elements() { return std::int64_t{batch} * output_shape().size(); }
 
+  /// Of the forward step, for the whole batch.
+  [[nodiscard]] static constexpr std::int64_t flops() { return batch * graph.call(Call).flops; }
+
   /// Whether the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
     return program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
@@ -28847,6 +29582,45 @@ struct lowering<layers::tf_op_lambda<Operator>> {
       if (!detail::axes_of_input<Call>(input).shares()) append_map(step, map_function::scale, dx, {{dx}}, {scale});
     }
     detail::append_gradient_sums<Call>(step, input, dx, scale);
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/lowering/time_distributed.hpp
+// Lowering of time_distributed: that of its layer, to which all steps of the batch are samples. Level 4.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// What the lowering of the layer inside sees of a call.
+template <class Call>
+struct lowered_call_of_steps : Call {
+  static constexpr auto const& layer = Call::layer.each;
+  static constexpr int steps = Call::input_shape(0)[0];
+  static constexpr int batch = Call::batch * steps;
+
+  [[nodiscard]] static constexpr shape const& input_shape(int = 0) { return shape_of_input; }
+  [[nodiscard]] static constexpr shape const& output_shape() { return shape_of_output; }
+
+ private:
+  using outer = std::remove_cvref_t<decltype(Call::layer)>;
+  static constexpr shape shape_of_input = outer::of_step(Call::input_shape(0));
+  static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
+};
+
+}  // namespace detail
+
+template <class Each>
+struct lowering<layers::time_distributed<Each>> {
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    lowering<Each>::template forward<detail::lowered_call_of_steps<Call>>(step);
+  }
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    lowering<Each>::template backward<detail::lowered_call_of_steps<Call>>(step);
   }
 };
 
@@ -30550,7 +31324,7 @@ namespace stagecraft::detail {
 }  // namespace stagecraft::detail
 
 // ---- stagecraft/execution/traced/traced_layer.hpp
-// The steps of a layer that is written as a `call`: its operations, one after the other. Level 5.
+// The steps of a layer that is written as a `call`: its operations, for some samples after the other. Level 5.
 
 namespace stagecraft::detail {
 
@@ -30567,7 +31341,7 @@ class plan_of_call {
       }
       for (int i = 0; i < Call::parameter_count; ++i) wanted[Call::input_count + i] = Call::wants_parameter_gradient(i);
       auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::plan::trains);
-      return operations::traced_plan(std::move(traced), Call::trains, wanted);
+      return operations::traced_plan(std::move(traced), Call::trains, wanted, Call::batch);
     }
   };
 
@@ -30579,57 +31353,131 @@ template <class Call>
   requires requires { typename Call::constants; }
 class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
 
-/// `Call` is a host_call, or has its interface.
+/// `Call` is a host_call, or has its interface. Threads share each segment of a step: parts of the batch, of the
+/// columns of a product, or, where an operation sees all samples, the work is that of one thread.
 template <class Call>
 class traced_layer {
   static constexpr bool trains = Call::trains;
   static constexpr auto const& plan = plan_of_call<Call>::value;
-  using runner = list_runner<typename Call::architecture>;
+  using arch = typename Call::architecture;
+  using runner = list_runner<arch>;
+
+  /// A step of the plan.
+  struct step {
+    std::span<int const> order;
+    std::span<operations::segment const> segments;
+    std::span<operations::place const> places;
+    std::int64_t sample_floats;
+  };
+  static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places,
+                                     plan.forward_sample_floats};
+  static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places,
+                                      plan.backward_sample_floats};
+
+  // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
+  // works on; what an operation needs.
+  static constexpr std::int64_t shared_floats = std::max(plan.forward_workspace, plan.backward_workspace);
+  /// Few enough that what is computed of them stays near the processor, and that each thread has some.
+  static constexpr int samples_at_once = [] {
+    constexpr std::int64_t near_floats = 1 << 16;
+    constexpr std::int64_t floats = std::max(plan.forward_sample_floats, plan.backward_sample_floats);
+    int const fit =
+        static_cast<int>(std::clamp<std::int64_t>(near_floats / std::max<std::int64_t>(floats, 1), 1, Call::batch));
+    constexpr int pieces = Call::plan::threads * sharing_team::pieces_per_thread;
+    return Call::plan::threads == 1 ? fit : std::min(fit, (Call::batch + pieces - 1) / pieces);
+  }();
+  static constexpr std::int64_t floats_of_samples =
+      samples_at_once * std::max(plan.forward_sample_floats, plan.backward_sample_floats);
 
  public:
-  static constexpr long long workspace() { return runner::workspace_of_steps(plan); }
+  static constexpr long long workspace() {
+    return shared_floats + floats_of_samples +
+           std::max(runner::workspace_of(plan.nodes, plan.operands, plan.forward),
+                    runner::workspace_of(plan.nodes, plan.operands, plan.backward));
+  }
 
   static void forward(Call const& call) {
-    auto const memory = run(call, plan.forward, plan.forward_places, plan.forward_workspace);
-    auto const floats = static_cast<std::size_t>(Call::batch) * Call::size;
-    if (float const* const result = memory[at(plan.output)]; result != call.output())
-      std::memcpy(call.output(), result, floats * sizeof(float));
-    if constexpr (Call::plan::trains)
-      for (auto const& [weight, value] : plan.updates)
-        std::memcpy(call.mutable_weight(weight), memory[at(value)], bytes_of(value));
+    run(call, forward_step);
+    constexpr auto floats = static_cast<long long>(Call::batch) * Call::size;
+    call.divide([](Call const& part) {
+      if (float const* const result = shared_address(part, forward_step.places[at(plan.output)]);
+          result != part.output()) {
+        auto const [first, last] = part.elements(floats);
+        std::copy(result + first, result + last, part.output() + first);
+      }
+      if constexpr (Call::plan::trains)
+        for (auto const& [weight, value] : plan.updates) {
+          auto const [first, last] = part.elements(plan.nodes[at(value)].shape.size());
+          float const* const from = shared_address(part, forward_step.places[at(value)]);
+          std::copy(from + first, from + last, part.mutable_weight(weight) + first);
+        }
+    });
   }
 
   static void backward(Call const& call) {
-    auto const memory = run(call, plan.backward, plan.backward_places, plan.backward_workspace);
-    for (int i = 0; i < Call::input_count; ++i)
-      if (Call::wants_input_gradient(i))
-        give(memory, i, Call::adds_input_gradient(i) || written_before(call, i), call.input_gradient(i));
-    for (int i = 0; i < Call::parameter_count; ++i)
-      if (Call::wants_parameter_gradient(i))
-        give(memory, Call::input_count + i, Call::adds_parameter_gradient, call.parameter_gradient(i));
+    run(call, backward_step);
+    call.divide([](Call const& part) {
+      for (int i = 0; i < Call::input_count; ++i)
+        if (Call::wants_input_gradient(i))
+          give(part, i, Call::adds_input_gradient(i) || written_before(part, i), part.input_gradient(i));
+      for (int i = 0; i < Call::parameter_count; ++i)
+        if (Call::wants_parameter_gradient(i))
+          give(part, Call::input_count + i, Call::adds_parameter_gradient, part.parameter_gradient(i));
+    });
   }
 
  private:
-  using memory_type = std::array<float*, plan.nodes.size()>;
-
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  static constexpr std::size_t bytes_of(int id) {
-    return static_cast<std::size_t>(plan.nodes[at(id)].shape.size()) * sizeof(float);
+
+  static void run(Call const& call, step const& what) {
+    for (auto const& segment : what.segments) {
+      auto const order = what.order.subspan(at(segment.begin), at(segment.end - segment.begin));
+      call.divide([&](Call const& part) {
+        switch (segment.kind) {
+          case operations::segment_kind::by_sample: return run_samples(part, what, order);
+          case operations::segment_kind::product:
+            return on_all(part, what, [&](runner& all) { all.run_product(order, part.share()); });
+          default:
+            if (part.share().is_first()) on_all(part, what, [&](runner& all) { all.run(order); });
+        }
+      });
+    }
+  }
+  template <class Run>
+  static void on_all(Call const& part, step const& what, Run const& run) {
+    run_with(part, [&](int id) { return shared_address(part, what.places[at(id)]); }, run);
+  }
+  static void run_samples(Call const& part, step const& what, std::span<int const> order) {
+    float* const samples = part.memory.workspace + shared_floats;
+    constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
+    auto const [begin, end] = part.share().of(parts);
+    for (auto i = begin; i < end; ++i) {
+      // As equal as they can be.
+      int const first = static_cast<int>(Call::batch * i / parts),
+                last = static_cast<int>(Call::batch * (i + 1) / parts);
+      auto const address = [&](int id) {
+        auto const& where = what.places[at(id)];
+        return where.in == operations::storage::samples ? samples + where.offset * (last - first)
+                                                        : shared_address(part, where);
+      };
+      run_with(part, address, [&](runner& some) { some.run(order, what.places, {first, last - first, Call::batch}); });
+    }
+  }
+  template <class Address, class Run>
+  static void run_with(Call const& part, Address const& address, Run const& run) {
+    std::array<float*, plan.nodes.size()> memory;
+    for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(static_cast<int>(id));
+    runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
+               part.memory.seed, ~((part.memory.step << 16U) + static_cast<std::uint64_t>(Call::call)));
+    run(one);
   }
 
-  template <class Order, class Places>
-  static memory_type run(Call const& call, Order const& order, Places const& places, std::int64_t workspace) {
-    memory_type memory{};
-    for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(call, places[id]);
-    runner(plan.nodes, plan.operands, memory, call.memory.workspace + workspace, call.memory.seed,
-           ~((call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call)))
-        .run(order);
-    return memory;
-  }
-  /// Nothing writes to inputs and weights through it.
-  static float* address(Call const& call, operations::place const& where) {
+  /// Where a value of the whole batch lies. Nothing writes to constants, inputs and weights through it.
+  static float* shared_address(Call const& call, operations::place const& where) {
     using operations::storage;
     switch (where.in) {
+      case storage::constant:
+        return const_cast<float*>(&plan.nodes[at(where.index)].what.template as<operations::constant>().value);
       case storage::input: return const_cast<float*>(call.input(where.index));
       case storage::weight: return Call::parameter_count > 0 ? const_cast<float*>(call.weight(where.index)) : nullptr;
       case storage::output: return call.output();
@@ -30639,21 +31487,23 @@ class traced_layer {
       case storage::kept:
         if constexpr (trains) return call.saved() + where.offset;
         return nullptr;
-      case storage::workspace: return call.memory.workspace + where.offset;
+      case storage::workspace: return call.memory.shared_workspace() + where.offset;
       default: return nullptr;
     }
   }
-  /// The gradient of leaf `index`, or zeros.
-  static void give(memory_type const& memory, int index, bool adds, float* to) {
+  /// This part of the gradient of leaf `index`, or zeros.
+  static void give(Call const& part, int index, bool adds, float* to) {
     int const id = plan.gradients[at(index)];
-    std::size_t const floats = at(leaf_floats(index));
-    if (id >= 0 && adds)
-      kernels::scaled_add<true, typename Call::architecture>(1.0F, memory[at(id)], to,
-                                                             static_cast<std::int64_t>(floats));
-    else if (id >= 0)
-      std::memcpy(to, memory[at(id)], floats * sizeof(float));
-    else if (!adds)
-      std::memset(to, 0, floats * sizeof(float));
+    auto const [first, last] = part.elements(leaf_floats(index));
+    if (id < 0) {
+      if (!adds) std::fill(to + first, to + last, 0.0F);
+      return;
+    }
+    float const* const from = shared_address(part, backward_step.places[at(id)]);
+    if (adds)
+      kernels::scaled_add<true, arch>(1.0F, from + first, to + first, last - first);
+    else
+      std::copy(from + first, from + last, to + first);
   }
   static int leaf_floats(int index) {
     return index < Call::input_count ? Call::batch * Call::input_shape(index).size()
@@ -30800,6 +31650,8 @@ struct operation {
 template <class L>
   requires detail::HasCall<L>
 struct operation<L> {
+  static constexpr bool has_phases = true;
+
   template <class Call>
   static constexpr long long workspace() {
     return detail::traced_layer<Call>::workspace();
@@ -30874,6 +31726,7 @@ struct tile_call : Call {
   tile_call(Call const& on_host, tensors_type const& tensors, float* workspace)
       : Call(on_host), memory(on_host.memory), tensors_(tensors) {
     memory.workspace = workspace;
+    memory.first_workspace = nullptr;
   }
 
   /// What has the same constants: what follows from them is made once.
@@ -43231,110 +44084,6 @@ void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/transpose.hpp
-// Transposes square blocks of `lanes` x `lanes` floats in registers. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-#if defined(__AVX__)
-/// Each 128-bit part of the four rows is a 4 x 4 block; transposes every one of them.
-template <class Register, class UnpackLow, class UnpackHigh, class ShuffleLow, class ShuffleHigh>
-inline void transpose_parts(Register (&row)[4], UnpackLow low, UnpackHigh high, ShuffleLow join_low,
-                            ShuffleHigh join_high) {
-  Register const a = low(row[0], row[1]);
-  Register const b = high(row[0], row[1]);
-  Register const c = low(row[2], row[3]);
-  Register const d = high(row[2], row[3]);
-  row[0] = join_low(a, c);
-  row[1] = join_high(a, c);
-  row[2] = join_low(b, d);
-  row[3] = join_high(b, d);
-}
-#endif
-
-/// Any power of two of lanes: in each of log2(lanes) rounds, rows that are half the block apart are interleaved.
-template <class Arch>
-inline void interleave_block(batch<Arch> (&row)[lanes<Arch>]) {
-  constexpr int n = lanes<Arch>;
-  for (int round = 1; round < n; round *= 2) {
-    batch<Arch> next[n];
-    for (int i = 0; i < n / 2; ++i) {
-      next[2 * i] = xsimd::zip_lo(row[i], row[i + n / 2]);
-      next[2 * i + 1] = xsimd::zip_hi(row[i], row[i + n / 2]);
-    }
-    for (int i = 0; i < n; ++i) row[i] = next[i];
-  }
-}
-
-}  // namespace detail
-
-/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from`
-/// are read; what is written for the others is unspecified. 1 <= rows.
-template <class Arch = default_architecture>
-inline void transpose_block(float const* from, int from_stride, int rows, float* to, int to_stride) {
-  auto const source = [=](int row) {
-    return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride;
-  };
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>) {
-    // Whole rows are loaded once; then 128-bit parts change places, then floats within them.
-    __m512 row[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) row[i] = _mm512_loadu_ps(source(i));
-    __m512 part[4][4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      __m512 const a = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0x44);
-      __m512 const b = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0x44);
-      __m512 const c = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0xEE);
-      __m512 const d = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0xEE);
-      part[0][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88);
-      part[1][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD);
-      part[2][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0x88);
-      part[3][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0xDD);
-    }
-#pragma GCC unroll 4
-    for (int column = 0; column < 4; ++column) {
-      detail::transpose_parts(
-          part[column], [](__m512 a, __m512 b) { return _mm512_maskz_unpacklo_ps(0xFFFF, a, b); },
-          [](__m512 a, __m512 b) { return _mm512_maskz_unpackhi_ps(0xFFFF, a, b); },
-          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0x44); },
-          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0xEE); });
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) _mm512_storeu_ps(to + (column * 4 + i) * to_stride, part[column][i]);
-    }
-    return;
-  } else
-#endif
-#if defined(__AVX__)
-      if constexpr (lanes<Arch> == 8) {  // AVX without AVX2, too: xsimd 8.1's zip_lo stays within 128 bits there
-    for (int column = 0; column < 8; column += 4) {
-      __m256 row[4];
-      for (int i = 0; i < 4; ++i)
-        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(source(i) + column)),
-                                      _mm_loadu_ps(source(4 + i) + column), 1);
-      detail::transpose_parts(
-          row, [](__m256 a, __m256 b) { return _mm256_unpacklo_ps(a, b); },
-          [](__m256 a, __m256 b) { return _mm256_unpackhi_ps(a, b); },
-          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0x44); },
-          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0xEE); });
-      for (int i = 0; i < 4; ++i) _mm256_storeu_ps(to + (column + i) * to_stride, row[i]);
-    }
-    return;
-  } else
-#endif
-  {
-    batch<Arch> row[lanes<Arch>];
-    for (int i = 0; i < lanes<Arch>; ++i) row[i] = batch<Arch>::load_unaligned(source(i));
-    detail::interleave_block<Arch>(row);
-    for (int i = 0; i < lanes<Arch>; ++i) row[i].store_unaligned(to + i * to_stride);
-  }
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/kernels/convolution_input_gradient.hpp
 // What the gradient of a convolution's output means for its input; also the forward pass of Keras's Conv2DTranspose.
 // Level 4 of the house. All shapes are known at compile time; nothing is allocated.
@@ -46950,6 +47699,79 @@ struct operation<layers::spatial_dropout1d> : detail::spatial_dropout_operation 
 
 }  // namespace stagecraft
 
+// ---- stagecraft/execution/operations/time_distributed.hpp
+// The steps of time_distributed on the host: those of its layer, to which all steps of the batch are samples. Level 5.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// `Call` is a host_call of time_distributed, or has its interface.
+template <class Call>
+struct steps_as_samples : Call {
+  static constexpr auto const& layer = Call::layer.each;
+  static constexpr int steps = Call::input_shape(0)[0];
+  static constexpr int batch = Call::batch * steps;
+  static constexpr int size = Call::size / steps;
+
+  /// Whose updates are made after the step.
+  struct plan : Call::plan {
+    [[nodiscard]] static constexpr bool fuses_update(int, int) { return false; }
+  };
+
+  [[nodiscard]] static constexpr shape const& input_shape(int) { return shape_of_input; }
+  [[nodiscard]] static constexpr shape const& output_shape() { return shape_of_output; }
+  [[nodiscard]] int valid_samples() const { return Call::valid_samples() * steps; }
+
+ private:
+  using outer = std::remove_cvref_t<decltype(Call::layer)>;
+  static constexpr shape shape_of_input = outer::of_step(Call::input_shape(0));
+  static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
+};
+
+/// What the layer inside sees of a call.
+template <class Call>
+struct call_of_steps : steps_as_samples<Call> {
+  template <class Work>
+  void divide(Work const& work) const {
+    Call::divide([&](Call const& part) { work(call_of_steps{{part}}); });
+  }
+};
+/// On a tile: what follows from the constants is made once.
+template <class Call>
+  requires requires { typename Call::constants; }
+struct call_of_steps<Call> : steps_as_samples<Call> {
+  using constants = call_of_steps<typename Call::constants>;
+
+  template <class Work>
+  void divide(Work const& work) const {
+    work(*this);
+  }
+};
+
+}  // namespace detail
+
+template <class Each>
+struct operation<layers::time_distributed<Each>> {
+  static constexpr bool divides = detail::divides_steps<operation<Each>>;
+  static constexpr bool has_phases = detail::has_phases<operation<Each>>;
+
+  template <class Call>
+  static constexpr long long workspace() {
+    return operation<Each>::template workspace<detail::call_of_steps<Call>>();
+  }
+  template <class Call>
+  static void forward(Call const& call) {
+    operation<Each>::forward(detail::call_of_steps<Call>{{call}});
+  }
+  template <class Call>
+  static void backward(Call const& call) {
+    operation<Each>::backward(detail::call_of_steps<Call>{{call}});
+  }
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/kernels/up_sampling.hpp
 // Makes images larger by whole factors, by repetition or bilinear interpolation, and the gradients. Keras counterpart:
 // tf.keras.layers.UpSampling2D and UpSampling1D. Level 4 of the house.
@@ -48575,6 +49397,7 @@ class host_threads {
                         Work const& work) {
     kernels::flush_denormals const flush;
     host_memory own = memory;
+    own.first_workspace = memory.workspace;
     own.workspace += self.thread() * workspace_floats;
     own.member = &self;
     work(own);

@@ -49,9 +49,9 @@ struct host_memory {
   float* block = nullptr;  ///< the program's tensors
   float* weights = nullptr;
   float* gradients = nullptr;
-  std::uint16_t* halves = nullptr;  ///< gradients that are accumulated in half precision, in their layout
-  float* slots = nullptr;           ///< the optimizer's state: one copy of the weights' layout after the other
-  float* workspace = nullptr;       ///< of this thread alone
+  std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
+  float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
+  float* workspace = nullptr;        ///< of this thread alone
   float* first_workspace = nullptr;  ///< of the first thread; null if there is one thread only
   std::uint64_t seed = 1;
   std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart

@@ -26,6 +26,13 @@ class layer_inputs {
     return count_ > 0 ? shapes_[0] : shape(1);
   }
 
+  /// Other inputs of the same call, for the rules of a layer inside this one.
+  [[nodiscard]] constexpr layer_inputs with_shapes(shape const* shapes, int count) const {
+    return {shapes, count, layer_name_, *problem_};
+  }
+  [[nodiscard]] constexpr std::string_view layer_name() const noexcept { return layer_name_; }
+  [[nodiscard]] constexpr diagnostic& problem() const noexcept { return *problem_; }
+
   /// E1001 unless there are at least `least` and at most `most` inputs.
   constexpr bool expect_count(int least, int most) const {
     if (count_ >= least && count_ <= most) return true;

@@ -32,7 +32,8 @@ struct layer_collector {
 struct call_record {
   layer_base* layer;
   std::string_view class_name;
-  std::string_view default_name;  // what the default name of the layer is made from
+  std::string_view default_name;              // what the default name of the layer is made from
+  std::span<std::string_view const> wrapped;  // those of the layers inside it, which have none of their own
   type_tag const* type;
   std::span<symbolic_tensor const> inputs;
   stagecraft::shape shape;
@@ -246,6 +247,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
   auto& known = instances_[static_cast<std::size_t>(scope.instance)].layers;
   if (scope.next_layer < known.size() && is_layer_again(known[scope.next_layer], record))
     return layer.layer_id = known[scope.next_layer++];
+  for (auto const name : record.wrapped) names_.next(name);  // Keras makes them first
   if (layer.layer_name.empty()) {
     auto& counter = counter_of(record.type);
     if (counter.name < 0) counter.name = names_.counter_of(record.default_name);

@@ -42,6 +42,9 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
     this->trainable = options.trainable;
   }
 
+  /// Keras's `layer`.
+  [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
+
   constexpr auto call(auto& ops, auto x) const {
     auto const run = [&](std::string_view prefix, bool turned) {
       auto one = recurrent;

@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace stagecraft {
@@ -39,6 +40,25 @@ constexpr std::string_view name_of_layer() {
     return L::class_name;
   else
     return type_name<L>();
+}
+
+/// What a layer's default name is made from.
+template <class L>
+inline constexpr std::string_view default_name_of = [] {
+  if constexpr (requires { L::default_name; })
+    return std::string_view(L::default_name);
+  else
+    return std::string_view(L::class_name);
+}();
+
+/// Adds the default names of the layers inside a wrapper, from the innermost on.
+template <class L>
+constexpr void add_wrapped_names(L const& layer, std::vector<std::string_view>& names) {
+  if constexpr (requires { layer.wrapped(); }) {
+    add_wrapped_names(layer.wrapped(), names);
+    if (layer.wrapped().layer_name.empty())
+      names.push_back(default_name_of<std::remove_cvref_t<decltype(layer.wrapped())>>);
+  }
 }
 
 /// E1007: what a struct lacks to be a layer.
@@ -197,8 +217,11 @@ struct layer : layer_base {
 
     detail::call_record record{};
     record.layer = &self;
-    record.class_name = record.default_name = Derived::class_name;
-    if constexpr (requires { Derived::default_name; }) record.default_name = Derived::default_name;
+    record.class_name = Derived::class_name;
+    record.default_name = detail::default_name_of<Derived>;
+    std::vector<std::string_view> wrapped;
+    detail::add_wrapped_names(self, wrapped);
+    record.wrapped = wrapped;
     record.type = tag_of<Derived>;
     record.inputs = given;
     record.shape = given[0].shape();

@@ -51,6 +51,7 @@
 #include <stagecraft/layers/subtract.hpp>
 #include <stagecraft/layers/tf_op_lambda.hpp>
 #include <stagecraft/layers/thresholded_re_lu.hpp>
+#include <stagecraft/layers/time_distributed.hpp>
 #include <stagecraft/layers/up_sampling1d.hpp>
 #include <stagecraft/layers/up_sampling2d.hpp>
 #include <stagecraft/layers/zero_padding1d.hpp>

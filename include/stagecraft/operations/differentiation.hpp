@@ -299,9 +299,9 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
       auto const where = list().node_of(id).what.as<operations::at>();
       bool const is_alike = where.axis == behind.where.axis && where.reversed != behind.where.reversed;
-      of_reads.emplace_back(list().operand(id, 1),
-                            is_alike ? behind.stacked(gradient)
-                                     : ops_->stack(loop, gradient, {where.axis, !where.reversed}));
+      of_reads.emplace_back(list().operand(id, 1), is_alike
+                                                       ? behind.stacked(gradient)
+                                                       : ops_->stack(loop, gradient, {where.axis, !where.reversed}));
     }
   ops_->end_loop(loop);
   for (auto const& [id, gradient] : of_reads) add(id, gradient);

@@ -7,8 +7,8 @@
 
 namespace stagecraft::operations::detail {
 
-/// Where each trip adds a product over its samples, or a sum over them, one product or sum over those of all trips costs
-/// less, and leaves trips that work on each sample for itself. Its operands are stacked meanwhile.
+/// Where each trip adds a product over its samples, or a sum over them, one product or sum over those of all trips
+/// costs less, and leaves trips that work on each sample for itself. Its operands are stacked meanwhile.
 class loop_sums {
  public:
   /// How the operands are stacked: (samples, trips, ...), the first trip last.

@@ -21,8 +21,8 @@ struct traced_plan {
   std::vector<place> forward_places, backward_places;  ///< of the values of all operations
   std::vector<segment> forward_segments, backward_segments;
   std::vector<weight_update> updates;
-  std::int64_t kept_floats = 0;                                ///< from the forward step to the backward step
-  std::int64_t forward_workspace = 0, backward_workspace = 0;  ///< floats
+  std::int64_t kept_floats = 0;                                        ///< from the forward step to the backward step
+  std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
   std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
   bool backward_reads_input = false;
 
@@ -164,9 +164,8 @@ namespace detail {
 template <class Make>
 inline constexpr plan_sizes sizes_of_plan = [] {
   traced_plan const made = Make{}();
-  return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(),
-                    made.forward.size(),           made.backward.size(),
-                    made.forward_segments.size(),  made.backward_segments.size(),
+  return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(), made.forward.size(),
+                    made.backward.size(),          made.forward_segments.size(),     made.backward_segments.size(),
                     made.updates.size(),           made.traced.gradients.size()};
 }();
 

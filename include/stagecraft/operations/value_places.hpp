@@ -33,7 +33,7 @@ struct place {
 /// The places of all values of one step.
 class value_places {
  public:
-  std::vector<place> places;   ///< of each operation; `nowhere` if the step does not compute it
+  std::vector<place> places;       ///< of each operation; `nowhere` if the step does not compute it
   std::int64_t workspace = 0;      ///< floats
   std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
 

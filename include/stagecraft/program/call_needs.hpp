@@ -115,6 +115,14 @@ constexpr call_needs needs_of(layers::separable_conv2d const& layer, layer_input
   return detail::needs_of_separable(layer, in, batch, mode);
 }
 
+/// All steps of the batch are samples to the layer inside.
+template <class Each>
+constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  shape const step = layer.of_step(in[0]);
+  return needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
+}
+
 constexpr call_needs needs_of(layers::activation const& layer, layer_inputs const&, int, execution_mode) {
   bool const needs_input = layer.function.gradient_needs_input();
   return {.input = needs_input, .output = !needs_input, .view = layer.function == linear};

@@ -27,8 +27,8 @@ inline std::size_t size_of(traced_plan const& plan, int id) {
   return static_cast<std::size_t>(plan.traced.list.node_of(id).shape.size());
 }
 
-/// With the memory that the plan says: what a step leaves in it is not a number. Segments of a plan that divides its batch
-/// are carried out for so many samples at once, the last ones first, and products in three parts.
+/// With the memory that the plan says: what a step leaves in it is not a number. Segments of a plan that divides its
+/// batch are carried out for so many samples at once, the last ones first, and products in three parts.
 class float_run {
  public:
   float_run(traced_plan const& plan, numbers& with, int batch = 1, int samples_at_once = 1)

@@ -8,8 +8,7 @@ namespace {
 struct centre_batch : sc::layer<centre_batch> {
   static constexpr std::string_view class_name = "CentreBatch";
   constexpr auto call(auto& ops, auto x) const {
-    auto const mean =
-        ops.weight({.name = "mean", .shape = {x.length(1), x.length(2)}, .trainable = false});
+    auto const mean = ops.weight({.name = "mean", .shape = {x.length(1), x.length(2)}, .trainable = false});
     auto const now = ops.mean(x, 0);
     ops.update(mean, ops.reshape(now, {x.length(1), x.length(2)}) * 0.5F + mean * 0.5F);
     return tanh(x - now) * 2.0F;

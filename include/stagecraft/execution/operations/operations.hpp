@@ -19,5 +19,6 @@
 #include <stagecraft/execution/operations/separable_convolution.hpp>
 #include <stagecraft/execution/operations/slicing_op_lambda.hpp>
 #include <stagecraft/execution/operations/spatial_dropout.hpp>
+#include <stagecraft/execution/operations/time_distributed.hpp>
 #include <stagecraft/execution/operations/up_sampling.hpp>
 #include <stagecraft/execution/operations/views.hpp>

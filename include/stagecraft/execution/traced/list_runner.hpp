@@ -22,8 +22,8 @@ struct batch_part {
   int first = 0, count = 1, of = 1;
 };
 
-/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies: of the whole batch, unless its
-/// place is storage::samples.
+/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies: of the whole batch, unless
+/// its place is storage::samples.
 template <class Arch>
 class list_runner {
  public:

@@ -37,8 +37,8 @@ template <class Call>
   requires requires { typename Call::constants; }
 class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
 
-/// `Call` is a host_call, or has its interface. Threads share each segment of a step: parts of the batch, of the columns
-/// of a product, or, where an operation sees all samples, the work is that of one thread.
+/// `Call` is a host_call, or has its interface. Threads share each segment of a step: parts of the batch, of the
+/// columns of a product, or, where an operation sees all samples, the work is that of one thread.
 template <class Call>
 class traced_layer {
   static constexpr bool trains = Call::trains;
@@ -58,15 +58,15 @@ class traced_layer {
   static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places,
                                       plan.backward_sample_floats};
 
-  // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it works
-  // on; what an operation needs.
+  // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
+  // works on; what an operation needs.
   static constexpr std::int64_t shared_floats = std::max(plan.forward_workspace, plan.backward_workspace);
   /// Few enough that what is computed of them stays near the processor, and that each thread has some.
   static constexpr int samples_at_once = [] {
     constexpr std::int64_t near_floats = 1 << 16;
     constexpr std::int64_t floats = std::max(plan.forward_sample_floats, plan.backward_sample_floats);
-    int const fit = static_cast<int>(std::clamp<std::int64_t>(near_floats / std::max<std::int64_t>(floats, 1), 1,
-                                                              Call::batch));
+    int const fit =
+        static_cast<int>(std::clamp<std::int64_t>(near_floats / std::max<std::int64_t>(floats, 1), 1, Call::batch));
     constexpr int pieces = Call::plan::threads * sharing_team::pieces_per_thread;
     return Call::plan::threads == 1 ? fit : std::min(fit, (Call::batch + pieces - 1) / pieces);
   }();
@@ -119,9 +119,8 @@ class traced_layer {
       call.divide([&](Call const& part) {
         switch (segment.kind) {
           case operations::segment_kind::by_sample: return run_samples(part, what, order);
-          case operations::segment_kind::product: return on_all(part, what, [&](runner& all) {
-            all.run_product(order, part.share());
-          });
+          case operations::segment_kind::product:
+            return on_all(part, what, [&](runner& all) { all.run_product(order, part.share()); });
           default:
             if (part.share().is_first()) on_all(part, what, [&](runner& all) { all.run(order); });
         }
@@ -138,15 +137,14 @@ class traced_layer {
     auto const [begin, end] = part.share().of(parts);
     for (auto i = begin; i < end; ++i) {
       // As equal as they can be.
-      int const first = static_cast<int>(Call::batch * i / parts), last = static_cast<int>(Call::batch * (i + 1) / parts);
+      int const first = static_cast<int>(Call::batch * i / parts),
+                last = static_cast<int>(Call::batch * (i + 1) / parts);
       auto const address = [&](int id) {
         auto const& where = what.places[at(id)];
         return where.in == operations::storage::samples ? samples + where.offset * (last - first)
                                                         : shared_address(part, where);
       };
-      run_with(part, address, [&](runner& some) {
-        some.run(order, what.places, {first, last - first, Call::batch});
-      });
+      run_with(part, address, [&](runner& some) { some.run(order, what.places, {first, last - first, Call::batch}); });
     }
   }
   template <class Address, class Run>

@@ -99,12 +99,12 @@ constexpr std::int64_t custom_cycles(bool backward) {
     if (!backward) return Call::layer.forward_cycles(in, Call::batch);
   if constexpr (requires { Call::layer.backward_cycles(in, Call::batch); })
     if (backward) return Call::layer.backward_cycles(in, Call::batch);
-  std::int64_t const products = ceil_div(Call::batch * Call::graph.call(Call::call).flops, 2);
+  std::int64_t const products = ceil_div(Call::flops(), 2);
   return (3 * larger(products, elements) + Call::output_elements()) * (backward ? 2 : 1);
 }
 template <class Call>
 constexpr std::int64_t custom_flops(bool backward) {
-  return Call::batch * Call::graph.call(Call::call).flops * (backward ? 2 : 1);
+  return Call::flops() * (backward ? 2 : 1);
 }
 
 }  // namespace detail

@@ -109,8 +109,8 @@ template <class Arch = default_architecture>
   return std::int64_t{2} * lanes<Arch> * depth;
 }
 
-/// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other, whatever
-/// share of the columns is computed.
+/// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
+/// whatever share of the columns is computed.
 template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}) {

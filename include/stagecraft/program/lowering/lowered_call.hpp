@@ -63,6 +63,9 @@ struct lowered_call_variant {
   }
   [[nodiscard]] static constexpr std::int64_t output_elements() { return std::int64_t{batch} * output_shape().size(); }
 
+  /// Of the forward step, for the whole batch.
+  [[nodiscard]] static constexpr std::int64_t flops() { return batch * graph.call(Call).flops; }
+
   /// Whether the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
     return program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;

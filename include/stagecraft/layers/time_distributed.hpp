@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A layer for each step of a sequence: tf.keras.layers.TimeDistributed. Level 2.
+#pragma once
+
+#include <stagecraft/layers/layer.hpp>
+#include <string_view>
+#include <type_traits>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of TimeDistributed.
+struct time_distributed_options {
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// `each` for every step of its input, with the same weights: the steps of all samples are samples to it, as in a Keras
+/// model whose batch size is not fixed. It takes any layer of one input, one of your own as well; for several of them,
+/// or those of a model, each gets a time_distributed of its own.
+///
+/// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
+/// of `each` for each step. Errors: those of `each`; E1041 without an axis behind the steps. Definition: Keras API,
+/// layers/recurrent_layers/time_distributed.
+template <class Each>
+struct time_distributed : layer<time_distributed<Each>> {
+  static_assert(Layer<Each>,
+                "stagecraft: time_distributed takes a layer, such as time_distributed{dense{8}}; of a model, give each "
+                "layer one of its own [E1072]");
+  static constexpr std::string_view class_name = "TimeDistributed";
+  static constexpr std::string_view usage =
+      "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}";
+
+  Each each;
+
+  constexpr explicit time_distributed(Each const& each_, time_distributed_options const& options = {}) : each(each_) {
+    this->layer_name = options.name;
+    this->trainable = options.trainable && each.trainable;
+  }
+
+  /// Keras's `layer`.
+  [[nodiscard]] constexpr Each const& wrapped() const { return each; }
+
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
+    if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);
+    auto const found = rules(in);
+    shape result(in[0][0]);
+    if (found.output.rank() == shape::max_rank)
+      return in.error(1041, "gives more than ", shape::max_rank - 1, " axes for each step");
+    for (int const length : found.output) result.push_back(length);
+    return result;
+  }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const { weights = rules(in).weights; }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0][0] * rules(in).flops; }
+
+  /// The shape of one step.
+  [[nodiscard]] static constexpr shape of_step(shape const& sequence) {
+    shape result;
+    for (int axis = 1; axis < sequence.rank(); ++axis) result.push_back(sequence[axis]);
+    return result;
+  }
+
+ private:
+  struct rules_of_step {
+    shape output;
+    parameter_list weights;
+    long long flops = 0;
+  };
+  constexpr rules_of_step rules(layer_inputs const& in) const {
+    shape const step = of_step(in[0]);
+    layer_inputs const one = in.with_shapes(&step, 1);
+    rules_of_step found;
+    if constexpr (detail::HasCall<Each>) {
+      detail::rules_of_call<Each> const traced(each, one, in.layer_name(), found.weights, in.problem());
+      found.output = traced.output;
+      found.flops = traced.flops;
+    } else {
+      found.output = each.output_shape(one);
+      if (in.problem().failed()) return found;
+      if constexpr (requires { each.parameters(one, found.weights); }) each.parameters(one, found.weights);
+      if constexpr (requires { each.flops(one); }) found.flops = each.flops(one);
+    }
+    return found;
+  }
+};
+
+template <class Each>
+time_distributed(Each) -> time_distributed<Each>;
+template <class Each>
+time_distributed(Each, time_distributed_options) -> time_distributed<Each>;
+
+}  // namespace stagecraft::layers
