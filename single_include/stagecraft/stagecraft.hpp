@@ -3926,7 +3926,9 @@ struct call_info {
   int first_input = 0;  ///< its inputs are the calls inputs[first_input, first_input + input_count)
   int input_count = 0;
   int pipeline_stage = unassigned;
-  int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
+  int nested_model = 0;   ///< the model whose call made it: 0 is the outermost
+  int mask_inputs = 0;    ///< how many of its inputs, the last ones, only tell which steps count
+  bool has_mask = false;  ///< whether there are steps of its output that do not count
   bool is_input = false;
   dtype type = dtype::float32;
   stagecraft::shape shape;  ///< of its output, without the batch
@@ -3981,6 +3983,204 @@ struct layer_base {
 };
 
 }  // namespace stagecraft
+
+// ---- stagecraft/graph/step_mask.hpp
+// Which steps of a sequence count: Keras's mask, as what it follows from. Level 1.
+
+namespace stagecraft {
+
+/// A step counts where a tensor has not this value: the whole number that stands for it, or any of its features.
+struct mask_rule {
+  float value = 0;
+  bool of_features = false;
+
+  friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
+};
+
+/// What a layer that takes a mask keeps of it: the rules of the tensors that its call is given behind its own input. A
+/// step counts if it does for all of them.
+struct step_masks {
+  static constexpr int most = 2;
+
+  mask_rule rules[most]{};
+  int count = 0;
+
+  friend constexpr bool operator==(step_masks const&, step_masks const&) = default;
+};
+
+namespace detail {
+
+/// The mask of a tensor while a model is traced: rules, and the calls whose outputs they are about.
+struct traced_mask {
+  step_masks masks;
+  int sources[step_masks::most]{};
+  bool is_too_long = false;
+
+  constexpr void add(mask_rule const& rule, int source) {
+    for (int i = 0; i < masks.count; ++i)
+      if (sources[i] == source && masks.rules[i] == rule) return;
+    is_too_long = is_too_long || masks.count == step_masks::most;
+    if (is_too_long) return;
+    sources[masks.count] = source;
+    masks.rules[masks.count++] = rule;
+  }
+  constexpr void add(traced_mask const& other) {
+    for (int i = 0; i < other.masks.count; ++i) add(other.masks.rules[i], other.sources[i]);
+  }
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/graph/slice.hpp
+// Python's index expressions, for symbolic tensors: x[{sc::all(), sc::slice(1, 3), -1}] is x[:, 1:3, -1]. Level 1.
+
+namespace stagecraft {
+
+/// One bound of a slice: a number, or {} for Python's None.
+struct slice_bound {
+  int value = 0;
+  bool is_given = false;
+
+  constexpr slice_bound() = default;
+  constexpr slice_bound(int number) : value(number), is_given(true) {}
+};
+
+/// Python's `slice(start, stop, step)`, the object behind start:stop:step. Negative bounds count from the end;
+/// 1: is `slice(1, {})`, and :-1 is `slice(-1)`.
+struct slice {
+  slice_bound start, stop;
+  int step = 1;
+
+  constexpr explicit slice(slice_bound stop_) : stop(stop_) {}
+  constexpr slice(slice_bound start_, slice_bound stop_, int step_ = 1) : start(start_), stop(stop_), step(step_) {}
+
+  /// Which elements of an axis it takes.
+  struct elements {
+    int first = 0;
+    int count = 0;
+  };
+  [[nodiscard]] constexpr elements of(int length) const {
+    auto const clip = [&](slice_bound const& bound, int otherwise) {
+      if (!bound.is_given) return otherwise;
+      int const at = bound.value < 0 ? bound.value + length : bound.value;
+      return at < 0 ? 0 : at > length ? length : at;
+    };
+    int const first = clip(start, 0), last = clip(stop, length);
+    return {first, last > first ? last - first : 0};
+  }
+};
+
+/// Python's `:`.
+constexpr slice all() { return {{}, {}}; }
+
+struct ellipsis_type {};
+/// Python's `...`: all of as many axes as there are left.
+constexpr ellipsis_type ellipsis() { return {}; }
+
+/// One entry of an index expression: a slice, the number of one element, whose axis goes away, or an ellipsis.
+struct slice_entry {
+  slice range = all();
+  int index = 0;
+  bool is_index = false;
+  bool is_ellipsis = false;
+
+  constexpr slice_entry() = default;
+  constexpr slice_entry(slice const& of) : range(of) {}
+  constexpr slice_entry(int number) : index(number), is_index(true) {}
+  constexpr slice_entry(ellipsis_type) : is_ellipsis(true) {}
+};
+
+/// An index expression, and the line where it stands.
+struct slice_list {
+  static constexpr int capacity = 8;
+  slice_entry entries[capacity]{};
+  int count = 0;
+  source_line where{"", 0};
+
+  constexpr slice_list() = default;
+  constexpr slice_list(std::initializer_list<slice_entry> list, char const* file = __builtin_FILE(),
+                       int line = __builtin_LINE())
+      : where{file, line} {
+    for (auto const& entry : list) {
+      if (count < capacity) entries[count] = entry;
+      ++count;
+    }
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/graph/symbolic_tensor.hpp
+// A tensor that exists only while a model is traced: what a layer's call gives, and the next one takes. Level 1.
+
+namespace stagecraft {
+
+class model_builder;
+
+/// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a
+/// model it is what an invalid call gave, which has had its compile error.
+struct symbolic_tensor {
+  model_builder* model = nullptr;
+  int call = 0;
+
+  /// Its shape, without the batch.
+  [[nodiscard]] constexpr stagecraft::shape const& shape() const;
+  [[nodiscard]] constexpr dtype type() const;
+  /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/slicing_op_lambda.hpp.
+  [[nodiscard]] constexpr symbolic_tensor operator[](slice_list const& part) const;
+};
+
+/// Several tensors as a model's outputs: `return sc::outputs(a, b);`.
+template <class... Tensors>
+[[nodiscard]] constexpr auto outputs(Tensors... tensor) {
+  return std::array<symbolic_tensor, sizeof...(Tensors)>{tensor...};
+}
+
+namespace detail {
+
+/// The first tensor that a layer or model is called with. Converting to it, the compiler fills in the line of the call.
+struct first_tensor {
+  symbolic_tensor tensor;
+  source_line where;
+
+  constexpr first_tensor(symbolic_tensor given, char const* file = __builtin_FILE(), int line = __builtin_LINE())
+      : tensor(given), where{file, line} {}
+};
+
+/// Whether a call's arguments are one or more symbolic tensors.
+template <class... Arguments>
+inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::same_as<Arguments, symbolic_tensor> ||
+                                                                  std::same_as<Arguments, first_tensor>) &&
+                                                                 ...);
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/graph/call_record.hpp
+// A call of a layer on its way into a model that is being traced. Level 1.
+
+namespace stagecraft::detail {
+
+/// What a layer says of a call, gathered by layer<Derived>.
+struct call_record {
+  layer_base* layer;
+  std::string_view class_name;
+  std::string_view default_name;              // what the default name of the layer is made from
+  std::span<std::string_view const> wrapped;  // those of the layers inside it, which have none of their own
+  type_tag const* type;
+  std::span<symbolic_tensor const> inputs;
+  stagecraft::shape shape;
+  dtype type_of_output = dtype::float32;
+  int mask_inputs = 0;  // of the inputs
+  traced_mask mask;     // of the output
+  long long flops = 0;
+  parameter_list const* parameters;
+};
+
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/layer_inputs.hpp
 // What a layer's rules see of one of its calls: the shapes that come in, and where to say that they do not fit.
@@ -4144,132 +4344,6 @@ struct instance_scope {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/graph/slice.hpp
-// Python's index expressions, for symbolic tensors: x[{sc::all(), sc::slice(1, 3), -1}] is x[:, 1:3, -1]. Level 1.
-
-namespace stagecraft {
-
-/// One bound of a slice: a number, or {} for Python's None.
-struct slice_bound {
-  int value = 0;
-  bool is_given = false;
-
-  constexpr slice_bound() = default;
-  constexpr slice_bound(int number) : value(number), is_given(true) {}
-};
-
-/// Python's `slice(start, stop, step)`, the object behind start:stop:step. Negative bounds count from the end;
-/// 1: is `slice(1, {})`, and :-1 is `slice(-1)`.
-struct slice {
-  slice_bound start, stop;
-  int step = 1;
-
-  constexpr explicit slice(slice_bound stop_) : stop(stop_) {}
-  constexpr slice(slice_bound start_, slice_bound stop_, int step_ = 1) : start(start_), stop(stop_), step(step_) {}
-
-  /// Which elements of an axis it takes.
-  struct elements {
-    int first = 0;
-    int count = 0;
-  };
-  [[nodiscard]] constexpr elements of(int length) const {
-    auto const clip = [&](slice_bound const& bound, int otherwise) {
-      if (!bound.is_given) return otherwise;
-      int const at = bound.value < 0 ? bound.value + length : bound.value;
-      return at < 0 ? 0 : at > length ? length : at;
-    };
-    int const first = clip(start, 0), last = clip(stop, length);
-    return {first, last > first ? last - first : 0};
-  }
-};
-
-/// Python's `:`.
-constexpr slice all() { return {{}, {}}; }
-
-struct ellipsis_type {};
-/// Python's `...`: all of as many axes as there are left.
-constexpr ellipsis_type ellipsis() { return {}; }
-
-/// One entry of an index expression: a slice, the number of one element, whose axis goes away, or an ellipsis.
-struct slice_entry {
-  slice range = all();
-  int index = 0;
-  bool is_index = false;
-  bool is_ellipsis = false;
-
-  constexpr slice_entry() = default;
-  constexpr slice_entry(slice const& of) : range(of) {}
-  constexpr slice_entry(int number) : index(number), is_index(true) {}
-  constexpr slice_entry(ellipsis_type) : is_ellipsis(true) {}
-};
-
-/// An index expression, and the line where it stands.
-struct slice_list {
-  static constexpr int capacity = 8;
-  slice_entry entries[capacity]{};
-  int count = 0;
-  source_line where{"", 0};
-
-  constexpr slice_list() = default;
-  constexpr slice_list(std::initializer_list<slice_entry> list, char const* file = __builtin_FILE(),
-                       int line = __builtin_LINE())
-      : where{file, line} {
-    for (auto const& entry : list) {
-      if (count < capacity) entries[count] = entry;
-      ++count;
-    }
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/graph/symbolic_tensor.hpp
-// A tensor that exists only while a model is traced: what a layer's call gives, and the next one takes. Level 1.
-
-namespace stagecraft {
-
-class model_builder;
-
-/// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a
-/// model it is what an invalid call gave, which has had its compile error.
-struct symbolic_tensor {
-  model_builder* model = nullptr;
-  int call = 0;
-
-  /// Its shape, without the batch.
-  [[nodiscard]] constexpr stagecraft::shape const& shape() const;
-  [[nodiscard]] constexpr dtype type() const;
-  /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/slicing_op_lambda.hpp.
-  [[nodiscard]] constexpr symbolic_tensor operator[](slice_list const& part) const;
-};
-
-/// Several tensors as a model's outputs: `return sc::outputs(a, b);`.
-template <class... Tensors>
-[[nodiscard]] constexpr auto outputs(Tensors... tensor) {
-  return std::array<symbolic_tensor, sizeof...(Tensors)>{tensor...};
-}
-
-namespace detail {
-
-/// The first tensor that a layer or model is called with. Converting to it, the compiler fills in the line of the call.
-struct first_tensor {
-  symbolic_tensor tensor;
-  source_line where;
-
-  constexpr first_tensor(symbolic_tensor given, char const* file = __builtin_FILE(), int line = __builtin_LINE())
-      : tensor(given), where{file, line} {}
-};
-
-/// Whether a call's arguments are one or more symbolic tensors.
-template <class... Arguments>
-inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::same_as<Arguments, symbolic_tensor> ||
-                                                                  std::same_as<Arguments, first_tensor>) &&
-                                                                 ...);
-
-}  // namespace detail
-
-}  // namespace stagecraft
-
 // ---- stagecraft/graph/model_builder.hpp
 // Records a model while its `build` or `call` runs in constant evaluation: each call of a layer appends a node. This is
 // what a functional model's `build(auto& model)` gets. Level 1.
@@ -4285,20 +4359,6 @@ struct layer_collector {
 
  protected:
   constexpr ~layer_collector() = default;
-};
-
-/// What a layer says of a call, gathered by layer<Derived>.
-struct call_record {
-  layer_base* layer;
-  std::string_view class_name;
-  std::string_view default_name;              // what the default name of the layer is made from
-  std::span<std::string_view const> wrapped;  // those of the layers inside it, which have none of their own
-  type_tag const* type;
-  std::span<symbolic_tensor const> inputs;
-  stagecraft::shape shape;
-  dtype type_of_output = dtype::float32;
-  long long flops = 0;
-  parameter_list const* parameters;
 };
 
 /// What is known of a model before it is traced.
@@ -4375,6 +4435,10 @@ class model_builder {
   [[nodiscard]] constexpr std::string_view name_of(int layer) const {
     return layers[static_cast<std::size_t>(layer)].name;
   }
+  /// The mask of a tensor.
+  [[nodiscard]] constexpr detail::traced_mask const& mask_of(symbolic_tensor const& tensor) const {
+    return masks_[static_cast<std::size_t>(tensor.call)];
+  }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
 
   diagnostic problem;
@@ -4431,7 +4495,8 @@ class model_builder {
     fixed = size;
   }
 
-  constexpr symbolic_tensor append(call_info const& call) {
+  constexpr symbolic_tensor append(call_info const& call, detail::traced_mask const& mask = detail::traced_mask()) {
+    masks_.push_back(mask);
     auto& layer = layers[static_cast<std::size_t>(call.layer)];
     if (layer.call_count++ == 0) layer.first_call = static_cast<int>(calls.size());
     calls.push_back(call);
@@ -4443,6 +4508,7 @@ class model_builder {
   std::vector<detail::model_instance> instances_;
   std::vector<detail::instance_scope> scopes_;
   detail::layer_names names_;
+  std::vector<detail::traced_mask> masks_;  // of the calls' outputs
   std::vector<type_counter> type_counters_;
 };
 
@@ -4549,7 +4615,9 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   call.type = record.type_of_output;
   call.shape = record.shape;
   call.flops = record.flops;
-  return append(call);
+  call.mask_inputs = record.mask_inputs;
+  call.has_mask = record.mask.masks.count > 0;
+  return append(call, record.mask);
 }
 
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {
@@ -5227,6 +5295,11 @@ struct graph_view {
   [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {
     auto const& node = call(index);
     return inputs.subspan(static_cast<std::size_t>(node.first_input), static_cast<std::size_t>(node.input_count));
+  }
+  /// The same without those that only tell which steps of a sequence count: what users see.
+  [[nodiscard]] constexpr std::span<int const> own_inputs_of(int index) const {
+    auto const all = inputs_of(index);
+    return all.first(all.size() - static_cast<std::size_t>(call(index).mask_inputs));
   }
   /// What a call of a nested model takes.
   [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
@@ -7038,10 +7111,28 @@ template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
+/// 1 for each step that counts, else 0: (batch, steps).
+constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list sources) {
+  operations::tensor result;
+  for (int i = 0; i < masks.count; ++i) {
+    auto const source = sources[static_cast<std::size_t>(i)];
+    auto const& rule = masks.rules[i];
+    auto counts = 1.0F - equal(source, rule.value);
+    if (rule.of_features) counts = ops.reshape(ops.max(counts, -1), {source.length(0), source.length(1)});
+    result = i == 0 ? counts : result * counts;
+  }
+  return result;
+}
+
 /// Calls the layer on its inputs; false if it takes another number of them.
 template <class L>
 constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list in, operations::tensor& result) {
   using operations::tensor;
+  if constexpr (requires { layer.masks; }) {
+    auto const sources = static_cast<std::size_t>(layer.masks.count);
+    if (sources > 0 && in.size() == 1 + sources)
+      return result = layer.call_masked(ops, in[0], mask_of_steps(ops, layer.masks, in.subspan(1))), true;
+  }
   if constexpr (CallOn<L, tensor>)
     if (in.size() == 1) return result = layer.call(ops, in[0]), true;
   if constexpr (CallOn<L, tensor, tensor>)
@@ -7154,6 +7245,15 @@ constexpr void add_wrapped_names(L const& layer, std::vector<std::string_view>& 
     if (layer.wrapped().layer_name.empty())
       names.push_back(default_name_of<std::remove_cvref_t<decltype(layer.wrapped())>>);
   }
+}
+
+/// Whether a layer that says what mask its output has says so with these options.
+template <class L>
+constexpr bool makes_mask(L const& layer) {
+  if constexpr (requires { layer.options.mask_zero; })
+    return layer.options.mask_zero;
+  else
+    return true;
 }
 
 /// E1007: what a struct lacks to be a layer.
@@ -7302,6 +7402,41 @@ struct layer : layer_base {
     }
   }
 
+  /// What counts where it does for all inputs.
+  static constexpr detail::traced_mask mask_of(model_builder const& model, std::span<symbolic_tensor const> given) {
+    detail::traced_mask result;
+    for (auto const& tensor : given) result.add(model.mask_of(tensor));
+    return result;
+  }
+  /// Finds the mask of the output, and whether the layer looks at that of its input, which it then remembers. E1073.
+  static constexpr bool trace_mask(Derived& self, model_builder& model, std::span<symbolic_tensor const> given,
+                                   detail::call_record& record) {
+    auto const mask = mask_of(model, given);
+    if constexpr (requires { self.passes_mask(); }) {
+      if (self.passes_mask()) record.mask = mask;
+    } else if constexpr (requires { Derived::supports_masking; }) {
+      record.mask = mask;
+    }
+    if constexpr (requires { self.compute_mask(); }) {
+      record.mask = detail::traced_mask();
+      if (detail::makes_mask(self)) record.mask.add(self.compute_mask(), given[0].call);
+    }
+    if (mask.is_too_long) model.problem.report(1073, "more than ", step_masks::most, " masks meet in one layer");
+    if constexpr (requires { self.takes_no_mask(); })
+      if (mask.masks.count > 0 && self.takes_no_mask())
+        model.problem.report(1073, "a layer ", Derived::class_name,
+                             " is given a sequence some of whose steps are masked, and cannot leave them out");
+    if constexpr (requires { self.masks; }) {
+      if (self.layer_id >= 0 && !(self.masks == mask.masks))
+        model.problem.report(1073, "layer '", model.name_of(self.layer_id),
+                             "' is called with other masks than at its first call; make a layer of its own for each");
+      self.masks = mask.masks;
+      record.mask_inputs = mask.masks.count;
+      return mask.masks.count > 0;
+    }
+    return false;
+  }
+
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
                                               std::span<symbolic_tensor const> given) {
     std::vector<shape> shapes;
@@ -7312,6 +7447,15 @@ struct layer : layer_base {
 
     detail::call_record record{};
     record.layer = &self;
+    std::vector<symbolic_tensor> with_mask;
+    if (trace_mask(self, model, given, record)) {
+      with_mask.assign(given.begin(), given.end());
+      for (int i = 0; i < record.mask_inputs; ++i)
+        with_mask.push_back({&model, mask_of(model, given).sources[static_cast<std::size_t>(i)]});
+      given = with_mask;
+      shapes.clear();
+      for (auto const& tensor : given) shapes.push_back(tensor.shape());
+    }
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
     std::vector<std::string_view> wrapped;
@@ -8664,6 +8808,7 @@ namespace stagecraft::layers {
 /// Applies an activation: `activation{sc::relu}`. Shape unchanged, no weights, about one FLOP per element.
 /// Definition: Keras API, layers/core_layers/activation.
 struct activation : layer<activation> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Activation";
   static constexpr std::string_view usage = "activation{sc::relu}";
 
@@ -8791,6 +8936,7 @@ namespace stagecraft::layers {
 /// Definition: Keras, layers/merging, `_compute_elemwise_op_output_shape`.
 template <class Derived, int MostInputs = 16>
 struct merge : layer<Derived> {
+  static constexpr bool supports_masking = true;
   static constexpr int most_inputs = MostInputs;
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
@@ -9140,6 +9286,7 @@ struct batch_normalization_options {
 /// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
 /// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
 struct batch_normalization : layer<batch_normalization> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "BatchNormalization";
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
@@ -9235,7 +9382,7 @@ struct bidirectional_options {
 };
 
 /// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
-/// turned round before both are merged.
+/// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
 ///
 /// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`. Weights: those of both, named
 /// "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of both.
@@ -9249,6 +9396,7 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
 
   Recurrent recurrent;
   bidirectional_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
       : recurrent(recurrent_), options(options_) {
@@ -9259,17 +9407,25 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
   /// Keras's `layer`.
   [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
 
-  constexpr auto call(auto& ops, auto x) const {
+  [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
+  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
+  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
     auto const run = [&](std::string_view prefix, bool turned) {
       auto one = recurrent;
       one.options.go_backwards = recurrent.options.go_backwards != turned;
       fixed_name scope(prefix);
       scope.append(recurrent.layer_name.empty() ? detail::snake_case(Recurrent::class_name) : recurrent.layer_name);
-      auto const y = ops.name_scope(scope, [&] { return one.call(ops, x); });
+      auto const y = ops.name_scope(scope, [&] { return one.call_masked(ops, x, mask); });
       return turned && recurrent.options.return_sequences ? ops.flip(y, 1) : y;
     };
-    auto const forward = run("forward_", false);
-    auto const backward = run("backward_", true);
+    auto forward = run("forward_", false);
+    auto backward = run("backward_", true);
+    if (mask.list != nullptr && recurrent.options.return_sequences) {  // here Keras gives zeros for steps left out
+      auto const counts = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
+      auto const in_order = recurrent.options.go_backwards ? ops.flip(counts, 1) : counts;
+      forward = forward * in_order;
+      backward = backward * in_order;
+    }
     switch (options.merge_mode) {
       case merge_mode::sum: return forward + backward;
       case merge_mode::mul: return forward * backward;
@@ -9310,6 +9466,10 @@ struct concatenate : layer<concatenate> {
   constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+
+  /// Steps that do not count do not count behind it; but not where sequences are joined end to end.
+  [[nodiscard]] constexpr bool passes_mask() const { return !takes_no_mask(); }
+  [[nodiscard]] constexpr bool takes_no_mask() const { return axis == 1 || axis == -2; }
 
   /// The axis among those of a shape, which has no batch.
   [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
@@ -9942,6 +10102,7 @@ struct dense_options {
 /// Shape: (..., k) to (..., units). Weights: kernel (k, units), bias (units). Cost: 2 * k * units FLOPs per row.
 /// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
 struct dense : layer<dense> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dense";
   static constexpr std::string_view usage =
       "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
@@ -10116,6 +10277,7 @@ namespace stagecraft::layers {
 /// (or `seed`, unless 0), the call and the step, not from threads.
 /// Errors: E1013 if rate is not in [0, 1). Definition: Keras API, layers/regularization_layers/dropout.
 struct dropout : layer<dropout> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dropout";
   static constexpr std::string_view usage = "dropout{rate} or dropout{rate, seed}";
 
@@ -10162,6 +10324,7 @@ namespace stagecraft::layers {
 /// Shape unchanged, no weights. Errors: E1001; E1060 for an alpha that is not a number.
 /// Definition: Keras API, layers/activation_layers/elu.
 struct elu_layer : layer<elu_layer> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ELU";
   static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
 
@@ -10223,6 +10386,8 @@ struct embedding_options {
   initializer embeddings_initializer = initializers::random_uniform{};
   /// A penalty on the table that is added to the loss: l1, l2 or both.
   regularizer embeddings_regularizer = {};
+  /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
+  bool mask_zero = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -10232,7 +10397,8 @@ struct embedding_options {
 /// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
 ///
 /// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
-/// Errors: E1012 if a dimension is below 1. Definition: Keras API, layers/core_layers/embedding.
+/// Errors: E1012 if a dimension is below 1; E1041 with `mask_zero`, if the input is not a sequence. Definition: Keras
+/// API, layers/core_layers/embedding.
 struct embedding : layer<embedding> {
   static constexpr std::string_view class_name = "Embedding";
   static constexpr std::string_view usage =
@@ -10259,7 +10425,11 @@ struct embedding : layer<embedding> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
+  [[nodiscard]] constexpr mask_rule compute_mask() const { return {0.0F, false}; }
+
   constexpr auto call(auto& ops, auto x) const {
+    if (options.mask_zero && x.rank() != 2)
+      ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
     if (input_dim < 1 || output_dim < 1)
       ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
     auto const table = ops.weight({.name = "embeddings",
@@ -10353,6 +10523,9 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
       "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
   static constexpr bool backward_uses_input = false;
   static constexpr bool backward_uses_output = false;
+
+  /// Keras's takes the mean of the steps that count.
+  [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
 
   using global_pooling_layer<global_average_pooling1d, 2>::global_pooling_layer;
 };
@@ -10455,6 +10628,7 @@ struct group_normalization_options {
 /// Errors: E1071 if the groups do not divide the channels. Definition: Keras API, layers/normalization_layers; Wu and
 /// He, 2018.
 struct group_normalization : layer<group_normalization> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GroupNormalization";
   static constexpr std::string_view usage =
       "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}";
@@ -10543,7 +10717,7 @@ template <std::size_t States, class Options>
 class recurrence {
  public:
   constexpr recurrence(operations::tracer& ops, operations::tensor x, int units, int gates, int bias_rows,
-                       initializer const& bias_initializer, Options const& options)
+                       initializer const& bias_initializer, Options const& options, operations::tensor mask)
       : ops_(&ops), options_(&options), units_(units), gates_(gates) {
     is_valid = is_possible(x);
     if (!is_valid) return;
@@ -10569,7 +10743,11 @@ class recurrence {
       if (bias_rows == 2) recurrent_bias = ops.slice(bias, 0, 1, 1);
     }
     projected_ = ops.reshape(projected, {batch_, time, width});
-    if (ops.training() && options.recurrent_dropout != 0.0F) mask_ = ops.uniform({batch_, units});
+    if (mask.list != nullptr) {
+      counts_at_ = width;
+      projected_ = ops.concatenate({projected_, ops.reshape(mask, {batch_, time, 1})});
+    }
+    if (ops.training() && options.recurrent_dropout != 0.0F) drawn_ = ops.uniform({batch_, units});
   }
 
   /// The result, where `cell(z, states)` gives the next states from the projected inputs z of a step; state 0 is what
@@ -10578,13 +10756,20 @@ class recurrence {
   constexpr operations::tensor run(Cell const& cell) const {
     std::array<operations::tensor, States> initial{};
     for (auto& state : initial) state = ops_->full({batch_, units_}, 0);
-    auto const done = ops_->scan(projected_, 1, initial, cell, options_->go_backwards);
+    auto const step = [&](operations::tensor z, std::array<operations::tensor, States> const& state) {
+      if (counts_at_ == 0) return cell(z, state);
+      auto next = cell(ops_->slice(z, -1, 0, counts_at_), state);
+      auto const counts = ops_->slice(z, -1, counts_at_, 1);
+      for (std::size_t i = 0; i < States; ++i) next[i] = where(counts, next[i], state[i]);
+      return next;
+    };
+    auto const done = ops_->scan(projected_, 1, initial, step, options_->go_backwards);
     return options_->return_sequences ? done.all[0] : done.last[0];
   }
   /// What the recurrent kernel is multiplied by.
   [[nodiscard]] constexpr operations::tensor dropped(operations::tensor state) const {
-    if (mask_.list == nullptr) return state;
-    return where(mask_ < options_->recurrent_dropout, 0.0F, state * (1.0F / (1.0F - options_->recurrent_dropout)));
+    if (drawn_.list == nullptr) return state;
+    return where(drawn_ < options_->recurrent_dropout, 0.0F, state * (1.0F / (1.0F - options_->recurrent_dropout)));
   }
   /// The part of a product that belongs to a gate.
   [[nodiscard]] constexpr operations::tensor gate(operations::tensor product, int index, int count = 1) const {
@@ -10617,7 +10802,8 @@ class recurrence {
   operations::tracer* ops_;
   Options const* options_;
   int units_, gates_, batch_ = 0;
-  operations::tensor projected_, mask_;
+  int counts_at_ = 0;  // where a projected input has 1 for a step that counts, else 0, behind its features
+  operations::tensor projected_, drawn_;
 };
 
 }  // namespace stagecraft::detail
@@ -10666,6 +10852,7 @@ struct gru_options {
 /// h = u h + (1 - u) a(p_g + s(p_r + q_r) q_g) with u = s(p_z + q_z), step by step from h = 0, where a is `activation`
 /// and s `recurrent_activation`. With `reset_after` q has a bias, too; without it q_g is (s(p_r + q_r) h) *
 /// recurrent_kernel_g.
+/// Steps that are masked leave the state as it is (layers/masking.hpp).
 ///
 /// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 3 *
 /// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
@@ -10677,6 +10864,7 @@ struct gru : layer<gru> {
 
   int units = 1;
   gru_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
@@ -10694,9 +10882,12 @@ struct gru : layer<gru> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr auto call(auto& ops, auto x) const {
+  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
+  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
+  /// Steps where the mask is 0 leave the state as it is.
+  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
     int const bias_rows = options.reset_after ? 2 : 1;
-    detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options);
+    detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options, mask);
     if (!loop.is_valid) return x;
     auto const a = options.activation;
     auto const s = options.recurrent_activation;
@@ -10792,6 +10983,7 @@ struct layer_normalization_options {
 /// Errors: E1050 axis; E1051 axes that are not the last ones; E1053 epsilon.
 /// Definition: Keras API, layers/normalization_layers.
 struct layer_normalization : layer<layer_normalization> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LayerNormalization";
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
@@ -10874,6 +11066,7 @@ namespace stagecraft::layers {
 /// Shape unchanged, no weights. Errors: E1001; E1060 for an alpha that is not a number.
 /// Definition: Keras API, layers/activation_layers/leaky_relu.
 struct leaky_re_lu : layer<leaky_re_lu> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LeakyReLU";
   static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
 
@@ -10945,6 +11138,7 @@ struct lstm_options {
 
 /// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
 /// c = r(f) c + r(i) a(g) and h = r(o) a(c), step by step from 0, where a is `activation` and r `recurrent_activation`.
+/// Steps that are masked leave the state as it is (layers/masking.hpp).
 ///
 /// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 4 *
 /// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
@@ -10956,6 +11150,7 @@ struct lstm : layer<lstm> {
 
   int units = 1;
   lstm_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
@@ -10973,10 +11168,13 @@ struct lstm : layer<lstm> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr auto call(auto& ops, auto x) const {
+  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
+  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
+  /// Steps where the mask is 0 leave the state as it is.
+  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
     initializer bias = options.bias_initializer;
     bias.unit_forget_bias = options.unit_forget_bias;
-    detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options);
+    detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options, mask);
     if (!loop.is_valid) return x;
     auto const a = options.activation;
     auto const r = options.recurrent_activation;
@@ -10987,6 +11185,52 @@ struct lstm : layer<lstm> {
       auto const open = r(loop.gate(z, 3));
       return std::array{open * a(c), c};
     });
+  }
+};
+
+}  // namespace stagecraft::layers
+
+// ---- stagecraft/layers/masking.hpp
+// Steps of a sequence that do not count: tf.keras.layers.Masking. Level 2.
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Masking.
+struct masking_options {
+  /// A step all of whose features have this value does not count.
+  float mask_value = 0;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+};
+
+/// Steps all of whose features are `mask_value` become 0, and the layers behind leave them out: recurrent ones keep
+/// their state there. The mask goes along through layers that keep the steps of a sequence (dense, dropout,
+/// activations, normalizations, sums and their like, time_distributed, recurrent layers with `return_sequences`).
+///
+/// Shape: (steps, features) to the same. No weights. Errors: E1041 an input of another rank; E1073 a layer that would
+/// have to take the mask into account, and cannot; E4093 an output of a trained model that has a mask.
+/// Definition: Keras API, layers/core_layers/masking.
+struct masking : layer<masking> {
+  static constexpr std::string_view class_name = "Masking";
+  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}";
+
+  masking_options options;
+
+  constexpr masking() : masking(masking_options{}) {}
+  constexpr explicit masking(masking_options const& options_) : options(options_) { layer_name = options.name; }
+
+  using layer::layer;
+  /// Anything else: E1025.
+  template <class L = masking>
+  constexpr explicit masking(detail::wrong_options, ...) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr mask_rule compute_mask() const { return {options.mask_value, true}; }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != 3) ops.error(1041, "expects an input of shape (steps, features)");
+    return x * ops.max(1.0F - equal(x, options.mask_value), -1);
   }
 };
 
@@ -11231,6 +11475,7 @@ struct prelu_options {
 /// Shape unchanged. Weights: alpha, of the input's shape with 1 for the shared axes. Errors: E1001; E1062 for an axis
 /// that the input does not have, or the batch. Definition: Keras API, layers/activation_layers/prelu.
 struct prelu : layer<prelu> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "PReLU";
   static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}";
   static constexpr bool backward_uses_output = false;
@@ -11309,6 +11554,7 @@ struct re_lu_options {
 /// Shape unchanged, no weights. Errors: E1001; E1060 for a negative slope or threshold.
 /// Definition: Keras API, layers/activation_layers/relu.
 struct re_lu : layer<re_lu> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ReLU";
   static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
 
@@ -11650,6 +11896,7 @@ struct simple_rnn_options {
 };
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
+/// Steps that are masked leave the state as it is (layers/masking.hpp).
 ///
 /// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, units),
 /// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
@@ -11662,6 +11909,7 @@ struct simple_rnn : layer<simple_rnn> {
 
   int units = 1;
   simple_rnn_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
       : units(units_), options(options_) {
@@ -11680,8 +11928,11 @@ struct simple_rnn : layer<simple_rnn> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr auto call(auto& ops, auto x) const {
-    detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options);
+  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
+  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
+  /// Steps where the mask is 0 leave the state as it is.
+  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
+    detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options, mask);
     if (!loop.is_valid) return x;
     return loop.run([&](auto z, auto const& state) {
       auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
@@ -11790,6 +12041,7 @@ namespace stagecraft::layers {
 /// Shape unchanged, no weights. Errors: E1001; E1061 for an axis that the input does not have, or the batch.
 /// Definition: Keras API, layers/activation_layers/softmax.
 struct softmax_layer : layer<softmax_layer> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Softmax";
   static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
   static constexpr bool backward_uses_input = false;
@@ -11834,6 +12086,7 @@ namespace stagecraft::layers {
 /// Errors: E1001; E1013 if rate is not in [0, 1); E1041 for an input of another number of axes.
 template <class Derived, int Axes>
 struct spatial_dropout_layer : layer<Derived> {
+  static constexpr bool supports_masking = true;
   float rate = 0;
   std::uint64_t seed = 0;
 
@@ -12056,6 +12309,7 @@ namespace stagecraft::layers {
 /// Shape unchanged, no weights. Errors: E1001; E1060 for a negative theta.
 /// Definition: Keras API, layers/activation_layers/threshold_relu.
 struct thresholded_re_lu : layer<thresholded_re_lu> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ThresholdedReLU";
   static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
 
@@ -12106,6 +12360,7 @@ struct time_distributed_options {
 /// layers/recurrent_layers/time_distributed.
 template <class Each>
 struct time_distributed : layer<time_distributed<Each>> {
+  static constexpr bool supports_masking = true;
   static_assert(Layer<Each>,
                 "stagecraft: time_distributed takes a layer, such as time_distributed{dense{8}}; of a model, give each "
                 "layer one of its own [E1072]");
@@ -37418,7 +37673,7 @@ class summarizer {
         draft_.shapes.push_back(call.shape);
       else if (!(draft_.shapes.back() == call.shape))
         row.has_several_shapes = true;
-      for (int const input : graph_.inputs_of(i)) connect(input);
+      for (int const input : graph_.own_inputs_of(i)) connect(input);
     }
     draft_.rows.push_back(row);
   }
@@ -39052,7 +39307,7 @@ constexpr fixed_name name_of_input(graph_view const& graph, int call, int input)
 template <class M>
 constexpr std::size_t count_input_names() {
   std::size_t count = 0;
-  for (int const call : graph_of<M>.order) count += graph_of<M>.inputs_of(call).size();
+  for (int const call : graph_of<M>.order) count += graph_of<M>.own_inputs_of(call).size();
   return count;
 }
 
@@ -39061,7 +39316,7 @@ inline constexpr auto input_names = [] {
   std::array<fixed_name, count_input_names<M>()> names{};
   std::size_t count = 0;
   for (int const call : graph_of<M>.order)
-    for (int const input : graph_of<M>.inputs_of(call)) names[count++] = name_of_input(graph_of<M>, call, input);
+    for (int const input : graph_of<M>.own_inputs_of(call)) names[count++] = name_of_input(graph_of<M>, call, input);
   return names;
 }();
 
@@ -39089,7 +39344,7 @@ inline constexpr auto pipeline_summary_rows = [] {
         if (graph.call(before).layer == call.layer && graph.call(before).nested_model == call.nested_model)
           ++row.node_index;
     }
-    row.input_layers = names.first(static_cast<std::size_t>(call.input_count));
+    row.input_layers = names.first(static_cast<std::size_t>(call.input_count - call.mask_inputs));
     names = names.subspan(row.input_layers.size());
   }
   return rows;
@@ -39886,6 +40141,12 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   if (sizeof...(Output) > output_weights::capacity)
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
+  for (int const call : graph_of<M>.outputs_of(0))
+    if (graph_of<M>.call(call).has_mask)
+      problem.report(
+          4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
+          "' has masked steps, which Keras leaves out of the loss; stagecraft cannot yet. If all steps are to "
+          "count, end the mask with a lambda layer");
   check_metrics_per_output<M>(Training.metrics, "metrics", problem);
   check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);

@@ -10,9 +10,10 @@ namespace {
 
 using places_model =
     sc::sequential<input{4, 3}, attend{}, recur{true}, positions{}, flatten{}, centre{}, normalize{}, dense{2}>;
-using layers_model = sc::sequential<input{4}, embedding{5, 4}, lstm{3, {.dropout = 0.25F, .return_sequences = true}},
-                                    multi_head_attention{2, 2}, time_distributed{dense{3, sc::tanh}},
-                                    time_distributed{group_normalization{3}}, bidirectional{gru{2}}, dense{2}>;
+using layers_model = sc::sequential<input{4}, embedding{5, 4, {.mask_zero = true}},
+                                    lstm{3, {.dropout = 0.25F, .return_sequences = true}}, multi_head_attention{2, 2},
+                                    time_distributed{dense{3, sc::tanh}}, time_distributed{group_normalization{3}},
+                                    bidirectional{gru{2}}, dense{2}>;
 
 }  // namespace
 

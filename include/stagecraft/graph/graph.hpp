@@ -40,6 +40,11 @@ struct graph_view {
     auto const& node = call(index);
     return inputs.subspan(static_cast<std::size_t>(node.first_input), static_cast<std::size_t>(node.input_count));
   }
+  /// The same without those that only tell which steps of a sequence count: what users see.
+  [[nodiscard]] constexpr std::span<int const> own_inputs_of(int index) const {
+    auto const all = inputs_of(index);
+    return all.first(all.size() - static_cast<std::size_t>(call(index).mask_inputs));
+  }
   /// What a call of a nested model takes.
   [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
     auto const& node = nested_models[static_cast<std::size_t>(model)];

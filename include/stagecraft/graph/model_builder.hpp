@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/call_record.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/layer_names.hpp>
@@ -26,20 +27,6 @@ struct layer_collector {
 
  protected:
   constexpr ~layer_collector() = default;
-};
-
-/// What a layer says of a call, gathered by layer<Derived>.
-struct call_record {
-  layer_base* layer;
-  std::string_view class_name;
-  std::string_view default_name;              // what the default name of the layer is made from
-  std::span<std::string_view const> wrapped;  // those of the layers inside it, which have none of their own
-  type_tag const* type;
-  std::span<symbolic_tensor const> inputs;
-  stagecraft::shape shape;
-  dtype type_of_output = dtype::float32;
-  long long flops = 0;
-  parameter_list const* parameters;
 };
 
 /// What is known of a model before it is traced.
@@ -116,6 +103,10 @@ class model_builder {
   [[nodiscard]] constexpr std::string_view name_of(int layer) const {
     return layers[static_cast<std::size_t>(layer)].name;
   }
+  /// The mask of a tensor.
+  [[nodiscard]] constexpr detail::traced_mask const& mask_of(symbolic_tensor const& tensor) const {
+    return masks_[static_cast<std::size_t>(tensor.call)];
+  }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
 
   diagnostic problem;
@@ -172,7 +163,8 @@ class model_builder {
     fixed = size;
   }
 
-  constexpr symbolic_tensor append(call_info const& call) {
+  constexpr symbolic_tensor append(call_info const& call, detail::traced_mask const& mask = detail::traced_mask()) {
+    masks_.push_back(mask);
     auto& layer = layers[static_cast<std::size_t>(call.layer)];
     if (layer.call_count++ == 0) layer.first_call = static_cast<int>(calls.size());
     calls.push_back(call);
@@ -184,6 +176,7 @@ class model_builder {
   std::vector<detail::model_instance> instances_;
   std::vector<detail::instance_scope> scopes_;
   detail::layer_names names_;
+  std::vector<detail::traced_mask> masks_;  // of the calls' outputs
   std::vector<type_counter> type_counters_;
 };
 
@@ -290,7 +283,9 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   call.type = record.type_of_output;
   call.shape = record.shape;
   call.flops = record.flops;
-  return append(call);
+  call.mask_inputs = record.mask_inputs;
+  call.has_mask = record.mask.masks.count > 0;
+  return append(call, record.mask);
 }
 
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {

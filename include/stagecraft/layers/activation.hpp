@@ -11,6 +11,7 @@ namespace stagecraft::layers {
 /// Applies an activation: `activation{sc::relu}`. Shape unchanged, no weights, about one FLOP per element.
 /// Definition: Keras API, layers/core_layers/activation.
 struct activation : layer<activation> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Activation";
   static constexpr std::string_view usage = "activation{sc::relu}";
 

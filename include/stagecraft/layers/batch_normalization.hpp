@@ -53,6 +53,7 @@ struct batch_normalization_options {
 /// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
 /// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
 struct batch_normalization : layer<batch_normalization> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "BatchNormalization";
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";

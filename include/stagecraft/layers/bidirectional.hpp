@@ -21,7 +21,7 @@ struct bidirectional_options {
 };
 
 /// `recurrent` once as it is, and once from the other end with weights of its own; a sequence of the second one is
-/// turned round before both are merged.
+/// turned round before both are merged. Sequences have zeros where steps are masked, as in Keras.
 ///
 /// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`. Weights: those of both, named
 /// "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of both.
@@ -35,6 +35,7 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
 
   Recurrent recurrent;
   bidirectional_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
       : recurrent(recurrent_), options(options_) {
@@ -45,17 +46,25 @@ struct bidirectional : layer<bidirectional<Recurrent>> {
   /// Keras's `layer`.
   [[nodiscard]] constexpr Recurrent const& wrapped() const { return recurrent; }
 
-  constexpr auto call(auto& ops, auto x) const {
+  [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
+  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
+  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
     auto const run = [&](std::string_view prefix, bool turned) {
       auto one = recurrent;
       one.options.go_backwards = recurrent.options.go_backwards != turned;
       fixed_name scope(prefix);
       scope.append(recurrent.layer_name.empty() ? detail::snake_case(Recurrent::class_name) : recurrent.layer_name);
-      auto const y = ops.name_scope(scope, [&] { return one.call(ops, x); });
+      auto const y = ops.name_scope(scope, [&] { return one.call_masked(ops, x, mask); });
       return turned && recurrent.options.return_sequences ? ops.flip(y, 1) : y;
     };
-    auto const forward = run("forward_", false);
-    auto const backward = run("backward_", true);
+    auto forward = run("forward_", false);
+    auto backward = run("backward_", true);
+    if (mask.list != nullptr && recurrent.options.return_sequences) {  // here Keras gives zeros for steps left out
+      auto const counts = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
+      auto const in_order = recurrent.options.go_backwards ? ops.flip(counts, 1) : counts;
+      forward = forward * in_order;
+      backward = backward * in_order;
+    }
     switch (options.merge_mode) {
       case merge_mode::sum: return forward + backward;
       case merge_mode::mul: return forward * backward;

@@ -27,6 +27,10 @@ struct concatenate : layer<concatenate> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
+  /// Steps that do not count do not count behind it; but not where sequences are joined end to end.
+  [[nodiscard]] constexpr bool passes_mask() const { return !takes_no_mask(); }
+  [[nodiscard]] constexpr bool takes_no_mask() const { return axis == 1 || axis == -2; }
+
   /// The axis among those of a shape, which has no batch.
   [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
 

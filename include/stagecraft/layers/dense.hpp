@@ -34,6 +34,7 @@ struct dense_options {
 /// Shape: (..., k) to (..., units). Weights: kernel (k, units), bias (units). Cost: 2 * k * units FLOPs per row.
 /// Errors: E1012 if units is below 1; E1002 if the input has no axis. Definition: Keras API, layers/core_layers/dense.
 struct dense : layer<dense> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dense";
   static constexpr std::string_view usage =
       "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";

@@ -13,6 +13,7 @@ namespace stagecraft::layers {
 /// (or `seed`, unless 0), the call and the step, not from threads.
 /// Errors: E1013 if rate is not in [0, 1). Definition: Keras API, layers/regularization_layers/dropout.
 struct dropout : layer<dropout> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Dropout";
   static constexpr std::string_view usage = "dropout{rate} or dropout{rate, seed}";
 

@@ -14,6 +14,7 @@ namespace stagecraft::layers {
 /// Shape unchanged, no weights. Errors: E1001; E1060 for an alpha that is not a number.
 /// Definition: Keras API, layers/activation_layers/elu.
 struct elu_layer : layer<elu_layer> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ELU";
   static constexpr std::string_view usage = "elu_layer{} or elu_layer{alpha}";
 

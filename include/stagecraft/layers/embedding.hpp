@@ -15,6 +15,8 @@ struct embedding_options {
   initializer embeddings_initializer = initializers::random_uniform{};
   /// A penalty on the table that is added to the loss: l1, l2 or both.
   regularizer embeddings_regularizer = {};
+  /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
+  bool mask_zero = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -24,7 +26,8 @@ struct embedding_options {
 /// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
 ///
 /// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
-/// Errors: E1012 if a dimension is below 1. Definition: Keras API, layers/core_layers/embedding.
+/// Errors: E1012 if a dimension is below 1; E1041 with `mask_zero`, if the input is not a sequence. Definition: Keras
+/// API, layers/core_layers/embedding.
 struct embedding : layer<embedding> {
   static constexpr std::string_view class_name = "Embedding";
   static constexpr std::string_view usage =
@@ -51,7 +54,11 @@ struct embedding : layer<embedding> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
+  [[nodiscard]] constexpr mask_rule compute_mask() const { return {0.0F, false}; }
+
   constexpr auto call(auto& ops, auto x) const {
+    if (options.mask_zero && x.rank() != 2)
+      ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
     if (input_dim < 1 || output_dim < 1)
       ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
     auto const table = ops.weight({.name = "embeddings",

@@ -17,6 +17,9 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
   static constexpr bool backward_uses_input = false;
   static constexpr bool backward_uses_output = false;
 
+  /// Keras's takes the mean of the steps that count.
+  [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
+
   using global_pooling_layer<global_average_pooling1d, 2>::global_pooling_layer;
 };
 

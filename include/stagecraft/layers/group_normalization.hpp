@@ -40,6 +40,7 @@ struct group_normalization_options {
 /// Errors: E1071 if the groups do not divide the channels. Definition: Keras API, layers/normalization_layers; Wu and
 /// He, 2018.
 struct group_normalization : layer<group_normalization> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GroupNormalization";
   static constexpr std::string_view usage =
       "group_normalization{}, group_normalization{groups} or group_normalization{{.groups = 8, .name = ...}}";

@@ -50,6 +50,7 @@ struct gru_options {
 /// h = u h + (1 - u) a(p_g + s(p_r + q_r) q_g) with u = s(p_z + q_z), step by step from h = 0, where a is `activation`
 /// and s `recurrent_activation`. With `reset_after` q has a bias, too; without it q_g is (s(p_r + q_r) h) *
 /// recurrent_kernel_g.
+/// Steps that are masked leave the state as it is (layers/masking.hpp).
 ///
 /// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 3 *
 /// units), recurrent_kernel (units, 3 * units), bias (2, 3 * units), or (3 * units). Cost: 2 * (features + units) * 3 *
@@ -61,6 +62,7 @@ struct gru : layer<gru> {
 
   int units = 1;
   gru_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
@@ -78,9 +80,12 @@ struct gru : layer<gru> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr auto call(auto& ops, auto x) const {
+  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
+  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
+  /// Steps where the mask is 0 leave the state as it is.
+  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
     int const bias_rows = options.reset_after ? 2 : 1;
-    detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options);
+    detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options, mask);
     if (!loop.is_valid) return x;
     auto const a = options.activation;
     auto const s = options.recurrent_activation;

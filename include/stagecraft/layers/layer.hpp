@@ -61,6 +61,15 @@ constexpr void add_wrapped_names(L const& layer, std::vector<std::string_view>& 
   }
 }
 
+/// Whether a layer that says what mask its output has says so with these options.
+template <class L>
+constexpr bool makes_mask(L const& layer) {
+  if constexpr (requires { layer.options.mask_zero; })
+    return layer.options.mask_zero;
+  else
+    return true;
+}
+
 /// E1007: what a struct lacks to be a layer.
 template <class L>
 constexpr diagnostic check_layer() {
@@ -207,6 +216,41 @@ struct layer : layer_base {
     }
   }
 
+  /// What counts where it does for all inputs.
+  static constexpr detail::traced_mask mask_of(model_builder const& model, std::span<symbolic_tensor const> given) {
+    detail::traced_mask result;
+    for (auto const& tensor : given) result.add(model.mask_of(tensor));
+    return result;
+  }
+  /// Finds the mask of the output, and whether the layer looks at that of its input, which it then remembers. E1073.
+  static constexpr bool trace_mask(Derived& self, model_builder& model, std::span<symbolic_tensor const> given,
+                                   detail::call_record& record) {
+    auto const mask = mask_of(model, given);
+    if constexpr (requires { self.passes_mask(); }) {
+      if (self.passes_mask()) record.mask = mask;
+    } else if constexpr (requires { Derived::supports_masking; }) {
+      record.mask = mask;
+    }
+    if constexpr (requires { self.compute_mask(); }) {
+      record.mask = detail::traced_mask();
+      if (detail::makes_mask(self)) record.mask.add(self.compute_mask(), given[0].call);
+    }
+    if (mask.is_too_long) model.problem.report(1073, "more than ", step_masks::most, " masks meet in one layer");
+    if constexpr (requires { self.takes_no_mask(); })
+      if (mask.masks.count > 0 && self.takes_no_mask())
+        model.problem.report(1073, "a layer ", Derived::class_name,
+                             " is given a sequence some of whose steps are masked, and cannot leave them out");
+    if constexpr (requires { self.masks; }) {
+      if (self.layer_id >= 0 && !(self.masks == mask.masks))
+        model.problem.report(1073, "layer '", model.name_of(self.layer_id),
+                             "' is called with other masks than at its first call; make a layer of its own for each");
+      self.masks = mask.masks;
+      record.mask_inputs = mask.masks.count;
+      return mask.masks.count > 0;
+    }
+    return false;
+  }
+
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
                                               std::span<symbolic_tensor const> given) {
     std::vector<shape> shapes;
@@ -217,6 +261,15 @@ struct layer : layer_base {
 
     detail::call_record record{};
     record.layer = &self;
+    std::vector<symbolic_tensor> with_mask;
+    if (trace_mask(self, model, given, record)) {
+      with_mask.assign(given.begin(), given.end());
+      for (int i = 0; i < record.mask_inputs; ++i)
+        with_mask.push_back({&model, mask_of(model, given).sources[static_cast<std::size_t>(i)]});
+      given = with_mask;
+      shapes.clear();
+      for (auto const& tensor : given) shapes.push_back(tensor.shape());
+    }
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
     std::vector<std::string_view> wrapped;

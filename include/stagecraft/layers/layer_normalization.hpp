@@ -42,6 +42,7 @@ struct layer_normalization_options {
 /// Errors: E1050 axis; E1051 axes that are not the last ones; E1053 epsilon.
 /// Definition: Keras API, layers/normalization_layers.
 struct layer_normalization : layer<layer_normalization> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LayerNormalization";
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";

@@ -32,6 +32,7 @@
 #include <stagecraft/layers/layer_normalization.hpp>
 #include <stagecraft/layers/leaky_re_lu.hpp>
 #include <stagecraft/layers/lstm.hpp>
+#include <stagecraft/layers/masking.hpp>
 #include <stagecraft/layers/max_pooling1d.hpp>
 #include <stagecraft/layers/max_pooling2d.hpp>
 #include <stagecraft/layers/maximum.hpp>

@@ -13,6 +13,7 @@ namespace stagecraft::layers {
 /// Shape unchanged, no weights. Errors: E1001; E1060 for an alpha that is not a number.
 /// Definition: Keras API, layers/activation_layers/leaky_relu.
 struct leaky_re_lu : layer<leaky_re_lu> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LeakyReLU";
   static constexpr std::string_view usage = "leaky_re_lu{} or leaky_re_lu{alpha}";
 

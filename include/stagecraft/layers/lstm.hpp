@@ -48,6 +48,7 @@ struct lstm_options {
 
 /// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
 /// c = r(f) c + r(i) a(g) and h = r(o) a(c), step by step from 0, where a is `activation` and r `recurrent_activation`.
+/// Steps that are masked leave the state as it is (layers/masking.hpp).
 ///
 /// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, 4 *
 /// units), recurrent_kernel (units, 4 * units), bias (4 * units). Cost: 2 * (features + units) * 4 * units FLOPs per
@@ -59,6 +60,7 @@ struct lstm : layer<lstm> {
 
   int units = 1;
   lstm_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
     layer_name = options.name;
@@ -76,10 +78,13 @@ struct lstm : layer<lstm> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr auto call(auto& ops, auto x) const {
+  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
+  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
+  /// Steps where the mask is 0 leave the state as it is.
+  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
     initializer bias = options.bias_initializer;
     bias.unit_forget_bias = options.unit_forget_bias;
-    detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options);
+    detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options, mask);
     if (!loop.is_valid) return x;
     auto const a = options.activation;
     auto const r = options.recurrent_activation;

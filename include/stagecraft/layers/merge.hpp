@@ -13,6 +13,7 @@ namespace stagecraft::layers {
 /// Definition: Keras, layers/merging, `_compute_elemwise_op_output_shape`.
 template <class Derived, int MostInputs = 16>
 struct merge : layer<Derived> {
+  static constexpr bool supports_masking = true;
   static constexpr int most_inputs = MostInputs;
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {

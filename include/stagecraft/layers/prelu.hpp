@@ -28,6 +28,7 @@ struct prelu_options {
 /// Shape unchanged. Weights: alpha, of the input's shape with 1 for the shared axes. Errors: E1001; E1062 for an axis
 /// that the input does not have, or the batch. Definition: Keras API, layers/activation_layers/prelu.
 struct prelu : layer<prelu> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "PReLU";
   static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}";
   static constexpr bool backward_uses_output = false;

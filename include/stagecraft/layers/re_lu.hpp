@@ -26,6 +26,7 @@ struct re_lu_options {
 /// Shape unchanged, no weights. Errors: E1001; E1060 for a negative slope or threshold.
 /// Definition: Keras API, layers/activation_layers/relu.
 struct re_lu : layer<re_lu> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ReLU";
   static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
 

@@ -23,7 +23,7 @@ template <std::size_t States, class Options>
 class recurrence {
  public:
   constexpr recurrence(operations::tracer& ops, operations::tensor x, int units, int gates, int bias_rows,
-                       initializer const& bias_initializer, Options const& options)
+                       initializer const& bias_initializer, Options const& options, operations::tensor mask)
       : ops_(&ops), options_(&options), units_(units), gates_(gates) {
     is_valid = is_possible(x);
     if (!is_valid) return;
@@ -49,7 +49,11 @@ class recurrence {
       if (bias_rows == 2) recurrent_bias = ops.slice(bias, 0, 1, 1);
     }
     projected_ = ops.reshape(projected, {batch_, time, width});
-    if (ops.training() && options.recurrent_dropout != 0.0F) mask_ = ops.uniform({batch_, units});
+    if (mask.list != nullptr) {
+      counts_at_ = width;
+      projected_ = ops.concatenate({projected_, ops.reshape(mask, {batch_, time, 1})});
+    }
+    if (ops.training() && options.recurrent_dropout != 0.0F) drawn_ = ops.uniform({batch_, units});
   }
 
   /// The result, where `cell(z, states)` gives the next states from the projected inputs z of a step; state 0 is what
@@ -58,13 +62,20 @@ class recurrence {
   constexpr operations::tensor run(Cell const& cell) const {
     std::array<operations::tensor, States> initial{};
     for (auto& state : initial) state = ops_->full({batch_, units_}, 0);
-    auto const done = ops_->scan(projected_, 1, initial, cell, options_->go_backwards);
+    auto const step = [&](operations::tensor z, std::array<operations::tensor, States> const& state) {
+      if (counts_at_ == 0) return cell(z, state);
+      auto next = cell(ops_->slice(z, -1, 0, counts_at_), state);
+      auto const counts = ops_->slice(z, -1, counts_at_, 1);
+      for (std::size_t i = 0; i < States; ++i) next[i] = where(counts, next[i], state[i]);
+      return next;
+    };
+    auto const done = ops_->scan(projected_, 1, initial, step, options_->go_backwards);
     return options_->return_sequences ? done.all[0] : done.last[0];
   }
   /// What the recurrent kernel is multiplied by.
   [[nodiscard]] constexpr operations::tensor dropped(operations::tensor state) const {
-    if (mask_.list == nullptr) return state;
-    return where(mask_ < options_->recurrent_dropout, 0.0F, state * (1.0F / (1.0F - options_->recurrent_dropout)));
+    if (drawn_.list == nullptr) return state;
+    return where(drawn_ < options_->recurrent_dropout, 0.0F, state * (1.0F / (1.0F - options_->recurrent_dropout)));
   }
   /// The part of a product that belongs to a gate.
   [[nodiscard]] constexpr operations::tensor gate(operations::tensor product, int index, int count = 1) const {
@@ -97,7 +108,8 @@ class recurrence {
   operations::tracer* ops_;
   Options const* options_;
   int units_, gates_, batch_ = 0;
-  operations::tensor projected_, mask_;
+  int counts_at_ = 0;  // where a projected input has 1 for a step that counts, else 0, behind its features
+  operations::tensor projected_, drawn_;
 };
 
 }  // namespace stagecraft::detail

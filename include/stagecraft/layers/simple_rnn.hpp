@@ -43,6 +43,7 @@ struct simple_rnn_options {
 };
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
+/// Steps that are masked leave the state as it is (layers/masking.hpp).
 ///
 /// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`. Weights: kernel (features, units),
 /// recurrent_kernel (units, units), bias (units). Cost: 2 * (features + units) * units FLOPs per step and sample.
@@ -55,6 +56,7 @@ struct simple_rnn : layer<simple_rnn> {
 
   int units = 1;
   simple_rnn_options options;
+  step_masks masks;  ///< of its first call; the library finds them
 
   constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
       : units(units_), options(options_) {
@@ -73,8 +75,11 @@ struct simple_rnn : layer<simple_rnn> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr auto call(auto& ops, auto x) const {
-    detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options);
+  [[nodiscard]] constexpr bool passes_mask() const { return options.return_sequences; }
+  constexpr auto call(auto& ops, auto x) const { return call_masked(ops, x, {}); }
+  /// Steps where the mask is 0 leave the state as it is.
+  constexpr auto call_masked(auto& ops, auto x, decltype(x) mask) const {
+    detail::recurrence<1, simple_rnn_options> const loop(ops, x, units, 1, 1, options.bias_initializer, options, mask);
     if (!loop.is_valid) return x;
     return loop.run([&](auto z, auto const& state) {
       auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);

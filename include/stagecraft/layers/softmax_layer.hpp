@@ -14,6 +14,7 @@ namespace stagecraft::layers {
 /// Shape unchanged, no weights. Errors: E1001; E1061 for an axis that the input does not have, or the batch.
 /// Definition: Keras API, layers/activation_layers/softmax.
 struct softmax_layer : layer<softmax_layer> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Softmax";
   static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
   static constexpr bool backward_uses_input = false;

@@ -17,6 +17,7 @@ namespace stagecraft::layers {
 /// Errors: E1001; E1013 if rate is not in [0, 1); E1041 for an input of another number of axes.
 template <class Derived, int Axes>
 struct spatial_dropout_layer : layer<Derived> {
+  static constexpr bool supports_masking = true;
   float rate = 0;
   std::uint64_t seed = 0;
 

@@ -13,6 +13,7 @@ namespace stagecraft::layers {
 /// Shape unchanged, no weights. Errors: E1001; E1060 for a negative theta.
 /// Definition: Keras API, layers/activation_layers/threshold_relu.
 struct thresholded_re_lu : layer<thresholded_re_lu> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "ThresholdedReLU";
   static constexpr std::string_view usage = "thresholded_re_lu{} or thresholded_re_lu{theta}";
 

@@ -24,6 +24,7 @@ struct time_distributed_options {
 /// layers/recurrent_layers/time_distributed.
 template <class Each>
 struct time_distributed : layer<time_distributed<Each>> {
+  static constexpr bool supports_masking = true;
   static_assert(Layer<Each>,
                 "stagecraft: time_distributed takes a layer, such as time_distributed{dense{8}}; of a model, give each "
                 "layer one of its own [E1072]");

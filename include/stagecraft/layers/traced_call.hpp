@@ -4,6 +4,7 @@
 
 #include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
+#include <stagecraft/graph/step_mask.hpp>
 #include <stagecraft/operations/flops.hpp>
 #include <stagecraft/operations/trace.hpp>
 
@@ -28,10 +29,28 @@ template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
+/// 1 for each step that counts, else 0: (batch, steps).
+constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list sources) {
+  operations::tensor result;
+  for (int i = 0; i < masks.count; ++i) {
+    auto const source = sources[static_cast<std::size_t>(i)];
+    auto const& rule = masks.rules[i];
+    auto counts = 1.0F - equal(source, rule.value);
+    if (rule.of_features) counts = ops.reshape(ops.max(counts, -1), {source.length(0), source.length(1)});
+    result = i == 0 ? counts : result * counts;
+  }
+  return result;
+}
+
 /// Calls the layer on its inputs; false if it takes another number of them.
 template <class L>
 constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list in, operations::tensor& result) {
   using operations::tensor;
+  if constexpr (requires { layer.masks; }) {
+    auto const sources = static_cast<std::size_t>(layer.masks.count);
+    if (sources > 0 && in.size() == 1 + sources)
+      return result = layer.call_masked(ops, in[0], mask_of_steps(ops, layer.masks, in.subspan(1))), true;
+  }
   if constexpr (CallOn<L, tensor>)
     if (in.size() == 1) return result = layer.call(ops, in[0]), true;
   if constexpr (CallOn<L, tensor, tensor>)

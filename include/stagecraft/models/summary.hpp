@@ -108,7 +108,7 @@ class summarizer {
         draft_.shapes.push_back(call.shape);
       else if (!(draft_.shapes.back() == call.shape))
         row.has_several_shapes = true;
-      for (int const input : graph_.inputs_of(i)) connect(input);
+      for (int const input : graph_.own_inputs_of(i)) connect(input);
     }
     draft_.rows.push_back(row);
   }

@@ -43,7 +43,7 @@ constexpr fixed_name name_of_input(graph_view const& graph, int call, int input)
 template <class M>
 constexpr std::size_t count_input_names() {
   std::size_t count = 0;
-  for (int const call : graph_of<M>.order) count += graph_of<M>.inputs_of(call).size();
+  for (int const call : graph_of<M>.order) count += graph_of<M>.own_inputs_of(call).size();
   return count;
 }
 
@@ -52,7 +52,7 @@ inline constexpr auto input_names = [] {
   std::array<fixed_name, count_input_names<M>()> names{};
   std::size_t count = 0;
   for (int const call : graph_of<M>.order)
-    for (int const input : graph_of<M>.inputs_of(call)) names[count++] = name_of_input(graph_of<M>, call, input);
+    for (int const input : graph_of<M>.own_inputs_of(call)) names[count++] = name_of_input(graph_of<M>, call, input);
   return names;
 }();
 
@@ -80,7 +80,7 @@ inline constexpr auto pipeline_summary_rows = [] {
         if (graph.call(before).layer == call.layer && graph.call(before).nested_model == call.nested_model)
           ++row.node_index;
     }
-    row.input_layers = names.first(static_cast<std::size_t>(call.input_count));
+    row.input_layers = names.first(static_cast<std::size_t>(call.input_count - call.mask_inputs));
     names = names.subspan(row.input_layers.size());
   }
   return rows;

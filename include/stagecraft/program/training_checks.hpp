@@ -130,6 +130,12 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   if (sizeof...(Output) > output_weights::capacity)
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
+  for (int const call : graph_of<M>.outputs_of(0))
+    if (graph_of<M>.call(call).has_mask)
+      problem.report(
+          4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
+          "' has masked steps, which Keras leaves out of the loss; stagecraft cannot yet. If all steps are to "
+          "count, end the mask with a lambda layer");
   check_metrics_per_output<M>(Training.metrics, "metrics", problem);
   check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call of a layer on its way into a model that is being traced. Level 1.
+#pragma once
+
+#include <stagecraft/graph/layer_base.hpp>
+#include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/graph/step_mask.hpp>
+#include <stagecraft/graph/symbolic_tensor.hpp>
+#include <stagecraft/graph/type_tag.hpp>
+#include <span>
+#include <string_view>
+
+namespace stagecraft::detail {
+
+/// What a layer says of a call, gathered by layer<Derived>.
+struct call_record {
+  layer_base* layer;
+  std::string_view class_name;
+  std::string_view default_name;              // what the default name of the layer is made from
+  std::span<std::string_view const> wrapped;  // those of the layers inside it, which have none of their own
+  type_tag const* type;
+  std::span<symbolic_tensor const> inputs;
+  stagecraft::shape shape;
+  dtype type_of_output = dtype::float32;
+  int mask_inputs = 0;  // of the inputs
+  traced_mask mask;     // of the output
+  long long flops = 0;
+  parameter_list const* parameters;
+};
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which steps of a sequence count: Keras's mask, as what it follows from. Level 1.
+#pragma once
+
+namespace stagecraft {
+
+/// A step counts where a tensor has not this value: the whole number that stands for it, or any of its features.
+struct mask_rule {
+  float value = 0;
+  bool of_features = false;
+
+  friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
+};
+
+/// What a layer that takes a mask keeps of it: the rules of the tensors that its call is given behind its own input. A
+/// step counts if it does for all of them.
+struct step_masks {
+  static constexpr int most = 2;
+
+  mask_rule rules[most]{};
+  int count = 0;
+
+  friend constexpr bool operator==(step_masks const&, step_masks const&) = default;
+};
+
+namespace detail {
+
+/// The mask of a tensor while a model is traced: rules, and the calls whose outputs they are about.
+struct traced_mask {
+  step_masks masks;
+  int sources[step_masks::most]{};
+  bool is_too_long = false;
+
+  constexpr void add(mask_rule const& rule, int source) {
+    for (int i = 0; i < masks.count; ++i)
+      if (sources[i] == source && masks.rules[i] == rule) return;
+    is_too_long = is_too_long || masks.count == step_masks::most;
+    if (is_too_long) return;
+    sources[masks.count] = source;
+    masks.rules[masks.count++] = rule;
+  }
+  constexpr void add(traced_mask const& other) {
+    for (int i = 0; i < other.masks.count; ++i) add(other.masks.rules[i], other.sources[i]);
+  }
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps of a sequence that do not count: tf.keras.layers.Masking. Level 2.
+#pragma once
+
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/layer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Masking.
+struct masking_options {
+  /// A step all of whose features have this value does not count.
+  float mask_value = 0;
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+};
+
+/// Steps all of whose features are `mask_value` become 0, and the layers behind leave them out: recurrent ones keep
+/// their state there. The mask goes along through layers that keep the steps of a sequence (dense, dropout,
+/// activations, normalizations, sums and their like, time_distributed, recurrent layers with `return_sequences`).
+///
+/// Shape: (steps, features) to the same. No weights. Errors: E1041 an input of another rank; E1073 a layer that would
+/// have to take the mask into account, and cannot; E4093 an output of a trained model that has a mask.
+/// Definition: Keras API, layers/core_layers/masking.
+struct masking : layer<masking> {
+  static constexpr std::string_view class_name = "Masking";
+  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}";
+
+  masking_options options;
+
+  constexpr masking() : masking(masking_options{}) {}
+  constexpr explicit masking(masking_options const& options_) : options(options_) { layer_name = options.name; }
+
+  using layer::layer;
+  /// Anything else: E1025.
+  template <class L = masking>
+  constexpr explicit masking(detail::wrong_options, ...) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  [[nodiscard]] constexpr mask_rule compute_mask() const { return {options.mask_value, true}; }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != 3) ops.error(1041, "expects an input of shape (steps, features)");
+    return x * ops.max(1.0F - equal(x, options.mask_value), -1);
+  }
+};
+
+}  // namespace stagecraft::layers
