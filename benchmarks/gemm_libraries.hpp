@@ -13,11 +13,11 @@ namespace stagecraft::benchmarks {
 
 #if defined(STAGECRAFT_BENCHMARK_OPENBLAS)
 struct openblas {
-  /// c = a b + beta c, row-major; c has rows of n floats.
+  /// c = a b + beta c, row-major; the rows of c are ldc floats apart, or n if it is 0.
   static void multiply(bool transposed_a, bool transposed_b, int m, int n, int k, float const* a, int lda,
-                       float const* b, int ldb, float beta, float* c) {
+                       float const* b, int ldb, float beta, float* c, int ldc = 0) {
     cblas_sgemm(CblasRowMajor, transposed_a ? CblasTrans : CblasNoTrans, transposed_b ? CblasTrans : CblasNoTrans, m, n,
-                k, 1.0F, a, lda, b, ldb, beta, c, n);
+                k, 1.0F, a, lda, b, ldb, beta, c, ldc == 0 ? n : ldc);
   }
   /// y += x b for one row x of k floats.
   static void multiply_row(int k, int n, float const* x, float const* b, float* y) {
@@ -28,10 +28,11 @@ struct openblas {
 
 #if defined(STAGECRAFT_BENCHMARK_ONEDNN)
 struct onednn_sgemm {
-  /// c = a b + beta c, row-major; c has rows of n floats.
+  /// c = a b + beta c, row-major; the rows of c are ldc floats apart, or n if it is 0.
   static void multiply(bool transposed_a, bool transposed_b, int m, int n, int k, float const* a, int lda,
-                       float const* b, int ldb, float beta, float* c) {
-    dnnl_sgemm(transposed_a ? 'T' : 'N', transposed_b ? 'T' : 'N', m, n, k, 1.0F, a, lda, b, ldb, beta, c, n);
+                       float const* b, int ldb, float beta, float* c, int ldc = 0) {
+    dnnl_sgemm(transposed_a ? 'T' : 'N', transposed_b ? 'T' : 'N', m, n, k, 1.0F, a, lda, b, ldb, beta, c,
+               ldc == 0 ? n : ldc);
   }
   /// y += x b for one row x of k floats.
   static void multiply_row(int k, int n, float const* x, float const* b, float* y) {
