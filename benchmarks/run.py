@@ -21,7 +21,7 @@ import table
 
 HERE = pathlib.Path(__file__).resolve().parent
 TWO_THREADS = ("mlp_training_benchmark", "mlp_inference_benchmark", "cnn_benchmark", "pipeline_benchmark",
-               "queue_benchmark", "neighbour_benchmark")
+               "queue_benchmark", "neighbour_benchmark", "sequence_benchmark")
 # Variables that choose other kernels or other numbers of threads than the peers would choose by themselves.
 CHOICES = ("OPENBLAS_CORETYPE", "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "GOMP_CPU_AFFINITY", "OMP_PROC_BIND")
 

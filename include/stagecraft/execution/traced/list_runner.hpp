@@ -50,6 +50,7 @@ class list_runner {
     columns_ = {};
   }
   void run(std::span<int const> order) {
+    order_ = order;
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
       position_ = i;
@@ -59,17 +60,20 @@ class list_runner {
     }
   }
 
-  /// Floats of workspace for the operations of a step, one at a time.
+  /// Floats of workspace for the operations of a step, one at a time, and for what loops keep packed.
   [[nodiscard]] static constexpr std::int64_t workspace_of(std::span<node const> nodes, std::span<int const> operands,
                                                            std::span<int const> order) {
-    std::int64_t largest = 0;
+    std::int64_t kept = 0;
+    int loop = -1;  // the outermost
     for (int const id : order) {
       node const& of = nodes[at(id)];
-      if (of.operand_count == 0) continue;
-      auto const floats = workspace_of(of, nodes[at(operands[at(of.first_operand)])].shape);
-      if (floats > largest) largest = floats;
+      if (loop < 0 && of.what.template is<operations::loop>()) loop = id;
+      if (of.what.template is<operations::loop_end>() && operands[at(of.first_operand)] == loop) loop = -1;
+      if (loop >= 0 && is_packed_in(loop, of, operands))
+        kept +=
+            kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[at(operands[at(of.first_operand)])].shape));
     }
-    return largest;
+    return kept + single_workspace_of(nodes, operands, order);
   }
 
   /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
@@ -81,15 +85,44 @@ class list_runner {
   }
 
  private:
+  [[nodiscard]] static constexpr std::int64_t single_workspace_of(std::span<node const> nodes,
+                                                                  std::span<int const> operands,
+                                                                  std::span<int const> order) {
+    std::int64_t largest = 0;
+    for (int const id : order) {
+      node const& of = nodes[at(id)];
+      if (of.operand_count == 0) continue;
+      auto const floats = workspace_of(of, nodes[at(operands[at(of.first_operand)])].shape);
+      if (floats > largest) largest = floats;
+    }
+    return largest;
+  }
   /// `first`: the extents of the first operand.
   [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
-    if (auto const* what = of.what.if_is<operations::product>()) {
-      kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
-                                         what->transpose_b};
-      return kernels::product_workspace<Arch>(shape);
-    }
-    if (of.what.is<operations::pooling_gradient>()) return first.size();  // more than the windows
+    if (of.what.template is<operations::product>())
+      return kernels::product_workspace<Arch>(shape_of_product(of, first));
+    if (of.what.template is<operations::pooling_gradient>()) return first.size();  // more than the windows
     return 0;
+  }
+  [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {
+    auto const& what = of.what.template as<operations::product>();
+    return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
+  }
+  /// Whether a product in a loop has one right operand for all trips, which is packed once.
+  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
+    return of.what.template is<operations::product>() && of.shape.rank == 2 &&
+           operands[at(of.first_operand + 1)] < loop;
+  }
+  /// The packed right operand of this product; null if there are too many.
+  float const* packed(kernels::product_shape const& shape) {
+    for (int i = 0; i < packed_count_; ++i)
+      if (packed_[i].product == id_) return packed_[i].begin;
+    if (packed_count_ == most_packed) return nullptr;
+    float* const begin = next_packed_;
+    next_packed_ += kernels::packed_product_floats<Arch>(shape);
+    packed_[packed_count_++] = {id_, begin};
+    kernels::pack_product<Arch>(shape, x(1), begin);
+    return begin;
   }
   [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
   [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
@@ -178,6 +211,9 @@ class list_runner {
   void step(operations::product const& what) {
     extents const a = shape_of(0), b = shape_of(1), result = shape();
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
+    if (depth_ > 0 && is_packed_in(loops_[0].loop, here(), operands_))
+      if (float const* const right = packed(one); right != nullptr)
+        return kernels::packed_product<Arch>(one, x(0), right, y());
     kernels::strided_axes<3, Arch> places;
     for (int axis = 0; axis + 2 < result.rank; ++axis)
       places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
@@ -278,7 +314,13 @@ class list_runner {
     std::size_t begin;
   };
   running& top() { return loops_[depth_ - 1]; }
-  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
+  void step(operations::loop const& what) {
+    if (depth_ == 0) {
+      packed_count_ = 0;
+      next_packed_ = workspace_ + single_workspace_of(nodes_, operands_, order_);
+    }
+    loops_[depth_++] = {id_, what.trips, 0, position_};
+  }
   running const& loop_of(int index) const {
     int i = depth_ - 1;
     while (loops_[i].loop != read(index)) --i;
@@ -332,7 +374,16 @@ class list_runner {
   bool by_sample_ = false;
   kernels::share columns_;
   int id_ = 0;
+  std::span<int const> order_;
   std::size_t position_ = 0, jump_ = 0;
+  struct packed_operand {
+    int product;
+    float* begin;
+  };
+  static constexpr int most_packed = 16;  // others are packed in each trip
+  packed_operand packed_[most_packed]{};
+  int packed_count_ = 0;
+  float* next_packed_ = nullptr;
   running loops_[operations::loop::most_nested]{};
   int depth_ = 0;
 };

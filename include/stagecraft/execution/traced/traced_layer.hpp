@@ -61,14 +61,28 @@ class traced_layer {
   // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
   // works on; what an operation needs.
   static constexpr std::int64_t shared_floats = std::max(plan.forward_workspace, plan.backward_workspace);
+  /// So many that their rows are worth reading the right operand of each product.
+  static constexpr int least_samples = [] {
+    constexpr int least_rows = 32;
+    int least = 1;
+    for (auto const& each : plan.nodes) {
+      auto const* what = each.what.template if_is<operations::product>();
+      bool const is_of_samples =
+          what != nullptr && !what->transpose_a && each.shape.rank == 2 && each.shape[0] % Call::batch == 0;
+      if (is_of_samples) least = std::max(least, least_rows * Call::batch / each.shape[0]);
+    }
+    return std::min(least, Call::batch);
+  }();
   /// Few enough that what is computed of them stays near the processor, and that each thread has some.
   static constexpr int samples_at_once = [] {
     constexpr std::int64_t near_floats = 1 << 16;
-    constexpr std::int64_t floats = std::max(plan.forward_sample_floats, plan.backward_sample_floats);
-    int const fit =
-        static_cast<int>(std::clamp<std::int64_t>(near_floats / std::max<std::int64_t>(floats, 1), 1, Call::batch));
-    constexpr int pieces = Call::plan::threads * sharing_team::pieces_per_thread;
-    return Call::plan::threads == 1 ? fit : std::min(fit, (Call::batch + pieces - 1) / pieces);
+    constexpr std::int64_t floats =
+        std::max({plan.forward_sample_floats, plan.backward_sample_floats, std::int64_t{1}});
+    int const fit = static_cast<int>(std::clamp<std::int64_t>(near_floats / floats, least_samples, Call::batch));
+    constexpr int threads = Call::plan::threads, pieces = threads * sharing_team::pieces_per_thread;
+    if (threads == 1) return fit;
+    int const parts = least_samples * pieces > Call::batch ? threads : pieces;
+    return std::min(fit, (Call::batch + parts - 1) / parts);
   }();
   static constexpr std::int64_t floats_of_samples =
       samples_at_once * std::max(plan.forward_sample_floats, plan.backward_sample_floats);

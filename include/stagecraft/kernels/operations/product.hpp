@@ -20,6 +20,8 @@ namespace detail {
 
 /// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
 inline constexpr int product_depth = 256;
+/// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
+inline constexpr int product_rows_at_once = 96;
 /// With fewer rows b is read where it lies.
 inline constexpr int product_rows_worth_packing = 16;
 
@@ -59,13 +61,13 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   }
 }
 
-/// All rows of y, along the columns of a panel.
+/// Rows [row, end) of y, along the columns of a panel.
 template <int Vectors, class Arch>
-inline void product_rows(product_shape const& shape, product_panel const& b, float const* a, float* y, bool adds) {
+inline void product_rows(product_shape const& shape, product_panel const& b, float const* a, float* y, int row, int end,
+                         bool adds) {
   std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner, inner_step = shape.transpose_a ? shape.rows : 1;
-  int row = 0;
   auto const some = [&]<int Rows>() {
-    for (; row + Rows <= shape.rows; row += Rows)
+    for (; row + Rows <= end; row += Rows)
       product_tile<Rows, Vectors, Arch>(b, a + row * row_step, row_step, inner_step,
                                         y + static_cast<std::int64_t>(row) * shape.columns, shape.columns, adds);
   };
@@ -100,13 +102,68 @@ inline void pack_product_panel(product_shape const& shape, float const* b, int f
   }
 }
 
+/// A panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
+template <class Arch>
+[[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
+  constexpr int width = 2 * lanes<Arch>;
+  int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
+  return {nullptr, width, depth, end - column < width ? end - column : width};
+}
+/// Where a panel begins in a packed b.
+template <class Arch>
+[[nodiscard]] inline std::int64_t place_of_panel(product_shape const& shape, int first, int column, int depth) {
+  constexpr int width = 2 * lanes<Arch>;
+  std::int64_t const columns = (shape.columns + width - 1) / width * width;
+  return first * columns + std::int64_t{column} * depth;
+}
+
+/// y = a b, in blocks of terms: `begin(first, share)` comes before those from `first` on, and `fill(panel, first,
+/// column)` says where the elements of a panel are.
+template <class Arch, class Begin, class Fill>
+inline void product_of_panels(product_shape const& shape, float const* a, float* y, share const& columns,
+                              Begin const& begin, Fill const& fill) {
+  constexpr int width = 2 * lanes<Arch>;
+  auto const part = columns.of(shape.columns, width);
+  for (int first = 0; first < shape.inner; first += product_depth) {
+    begin(first, part);
+    float const* const left = a + (shape.transpose_a ? static_cast<std::int64_t>(first) * shape.rows : first);
+    for (int row = 0; row < shape.rows; row += product_rows_at_once) {
+      int const end = row + product_rows_at_once < shape.rows ? row + product_rows_at_once : shape.rows;
+      for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
+        auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
+        fill(panel, first, column);
+        if (panel.columns > lanes<Arch>)
+          product_rows<2, Arch>(shape, panel, left, y + column, row, end, first > 0);
+        else
+          product_rows<1, Arch>(shape, panel, left, y + column, row, end, first > 0);
+      }
+    }
+  }
+}
+/// Packs the rows from `first` on of all columns of a share.
+template <class Arch>
+inline void pack_product_rows(product_shape const& shape, float const* b, int first, share::range const& part,
+                              float* packed) {
+  for (auto column = static_cast<int>(part.first); column < part.last; column += 2 * lanes<Arch>) {
+    auto const panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
+    pack_product_panel<Arch>(shape, b, first, column, panel, packed + std::int64_t{column} * panel.depth);
+  }
+}
+
 }  // namespace detail
+
+/// Floats of a packed b.
+template <class Arch = default_architecture>
+[[nodiscard]] constexpr std::int64_t packed_product_floats(product_shape const& shape) {
+  constexpr int width = 2 * lanes<Arch>;
+  return std::int64_t{shape.inner} * ((shape.columns + width - 1) / width * width);
+}
 
 /// Floats of workspace for a product.
 template <class Arch = default_architecture>
-[[nodiscard]] constexpr std::int64_t product_workspace(product_shape const& shape) {
-  int const depth = shape.inner < detail::product_depth ? shape.inner : detail::product_depth;
-  return std::int64_t{2} * lanes<Arch> * depth;
+[[nodiscard]] constexpr std::int64_t product_workspace(product_shape shape) {
+  if (shape.inner > detail::product_depth) shape.inner = detail::product_depth;
+  return packed_product_floats<Arch>(shape);
 }
 
 /// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
@@ -114,27 +171,34 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}) {
-  constexpr int width = 2 * lanes<Arch>;
-  auto const part = columns.of(shape.columns, width);
   bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
-  for (int first = 0; first < shape.inner; first += detail::product_depth) {
-    float const* const left = a + (shape.transpose_a ? static_cast<std::int64_t>(first) * shape.rows : first);
-    for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
-      int const depth = shape.inner - first, count = static_cast<int>(part.last) - column;
-      detail::product_panel panel{b + static_cast<std::int64_t>(first) * shape.columns + column, shape.columns,
-                                  depth < detail::product_depth ? depth : detail::product_depth,
-                                  count < width ? count : width};
-      if (packs) {
-        panel.stride = width;
-        panel.begin = workspace;
-        detail::pack_product_panel<Arch>(shape, b, first, column, panel, workspace);
-      }
-      if (panel.columns > lanes<Arch>)
-        detail::product_rows<2, Arch>(shape, panel, left, y + column, first > 0);
-      else
-        detail::product_rows<1, Arch>(shape, panel, left, y + column, first > 0);
-    }
-  }
+  detail::product_of_panels<Arch>(
+      shape, a, y, columns,
+      [&](int first, share::range const& part) {
+        if (packs) detail::pack_product_rows<Arch>(shape, b, first, part, workspace);
+      },
+      [&](detail::product_panel& panel, int first, int column) {
+        panel.begin = packs ? workspace + std::int64_t{column} * panel.depth
+                            : b + static_cast<std::int64_t>(first) * shape.columns + column;
+        if (!packs) panel.stride = shape.columns;
+      });
+}
+
+/// Packs b for several products with it.
+template <class Arch = default_architecture>
+inline void pack_product(product_shape const& shape, float const* b, float* packed) {
+  for (int first = 0; first < shape.inner; first += detail::product_depth)
+    detail::pack_product_rows<Arch>(shape, b, first, {0, shape.columns},
+                                    packed + detail::place_of_panel<Arch>(shape, first, 0, 0));
+}
+/// y = a b for a packed b; the same bits.
+template <class Arch = default_architecture>
+inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y) {
+  detail::product_of_panels<Arch>(
+      shape, a, y, {}, [](int, share::range const&) {},
+      [&](detail::product_panel& panel, int first, int column) {
+        panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
+      });
 }
 
 }  // namespace stagecraft::kernels
