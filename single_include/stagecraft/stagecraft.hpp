@@ -3926,9 +3926,9 @@ struct call_info {
   int first_input = 0;  ///< its inputs are the calls inputs[first_input, first_input + input_count)
   int input_count = 0;
   int pipeline_stage = unassigned;
-  int nested_model = 0;   ///< the model whose call made it: 0 is the outermost
-  int mask_inputs = 0;    ///< how many of its inputs, the last ones, only tell which steps count
-  bool has_mask = false;  ///< whether there are steps of its output that do not count
+  int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
+  int mask_inputs = 0;   ///< how many of its inputs, the last ones, only tell which steps count
+  int mask = 0;          ///< 0 if all steps of its output count; else which mask says so
   bool is_input = false;
   dtype type = dtype::float32;
   stagecraft::shape shape;  ///< of its output, without the batch
@@ -3993,6 +3993,7 @@ namespace stagecraft {
 struct mask_rule {
   float value = 0;
   bool of_features = false;
+  bool exists = true;
 
   friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
 };
@@ -4016,7 +4017,12 @@ struct traced_mask {
   int sources[step_masks::most]{};
   bool is_too_long = false;
 
+  constexpr traced_mask() = default;
+  /// Every step counts without a rule.
+  constexpr traced_mask(mask_rule const& rule, int source) { add(rule, source); }
+
   constexpr void add(mask_rule const& rule, int source) {
+    if (!rule.exists) return;
     for (int i = 0; i < masks.count; ++i)
       if (sources[i] == source && masks.rules[i] == rule) return;
     is_too_long = is_too_long || masks.count == step_masks::most;
@@ -4026,6 +4032,12 @@ struct traced_mask {
   }
   constexpr void add(traced_mask const& other) {
     for (int i = 0; i < other.masks.count; ++i) add(other.masks.rules[i], other.sources[i]);
+  }
+
+  friend constexpr bool operator==(traced_mask const& a, traced_mask const& b) {
+    bool same = a.masks == b.masks;
+    for (int i = 0; i < a.masks.count; ++i) same = same && a.sources[i] == b.sources[i];
+    return same;
   }
 };
 
@@ -4164,12 +4176,24 @@ inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::same_as<A
 
 namespace stagecraft::detail {
 
+/// The default names of layers inside a wrapper, from the innermost on.
+struct wrapped_names {
+  static constexpr int most = 4;
+
+  std::string_view names[most];
+  int count = 0;
+
+  constexpr void add(std::string_view name) {
+    if (count < most) names[count++] = name;
+  }
+};
+
 /// What a layer says of a call, gathered by layer<Derived>.
 struct call_record {
   layer_base* layer;
   std::string_view class_name;
-  std::string_view default_name;              // what the default name of the layer is made from
-  std::span<std::string_view const> wrapped;  // those of the layers inside it, which have none of their own
+  std::string_view default_name;  // what the default name of the layer is made from
+  wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
   std::span<symbolic_tensor const> inputs;
   stagecraft::shape shape;
@@ -4289,14 +4313,15 @@ class layer_names {
   /// Whether a name is new among the layers and models directly in an instance of a model; it is taken then.
   /// By hash, since every pair of layers compared would cost large models most of the compilers' limits of steps.
   constexpr bool take(fixed_name const& name, int instance) {
-    constexpr std::size_t buckets = 64;
-    if (taken_.empty()) taken_.resize(buckets);
     auto hash = static_cast<unsigned>(instance);
     for (std::size_t i = 0; i < name.length; ++i) hash = hash * 31 + static_cast<unsigned char>(name.characters[i]);
-    auto& bucket = taken_[hash % buckets];
-    for (auto const& other : bucket)
+    int& newest = newest_[hash % buckets];
+    for (int i = newest; i > 0; i = taken_[static_cast<std::size_t>(i - 1)].before) {
+      auto const& other = taken_[static_cast<std::size_t>(i - 1)];
       if (other.hash == hash && other.instance == instance && other.name == name) return false;
-    bucket.push_back({hash, instance, name});
+    }
+    taken_.push_back({hash, instance, newest, name});
+    newest = static_cast<int>(taken_.size());
     return true;
   }
 
@@ -4305,14 +4330,64 @@ class layer_names {
     fixed_name base;
     int used;
   };
+  static constexpr std::size_t buckets = 64;
   struct taken_name {
     unsigned hash;
     int instance;
+    int before;  // the one before it in its bucket, counted from 1
     fixed_name name;
   };
 
   std::vector<counter> counters_;
-  std::vector<std::vector<taken_name>> taken_;
+  std::vector<taken_name> taken_;
+  int newest_[buckets]{};  // of each bucket
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/graph/masks_of_calls.hpp
+// The masks of the tensors of a model while it is traced. Level 1.
+
+namespace stagecraft::detail {
+
+/// The masks that a model's tensors have; a call knows the number of its output's, 0 if there is none. Errors: E1073.
+class masks_of_calls {
+ public:
+  static constexpr int most = 32;
+
+  constexpr explicit masks_of_calls(diagnostic& problem) : problem_(&problem) {}
+
+  constexpr traced_mask const& operator[](int number) const { return known_[number]; }
+
+  /// The number of a mask.
+  constexpr int number_of(traced_mask const& mask) {
+    if (mask.is_too_long) problem_->report(1073, "more than ", step_masks::most, " masks meet in one layer");
+    for (int i = 0; i < count_; ++i)
+      if (known_[i] == mask) return i;
+    if (count_ == most) {
+      problem_->report(1073, "the model has more than ", most - 1, " masks");
+      return 0;
+    }
+    known_[count_] = mask;
+    return count_++;
+  }
+  /// For a layer that cannot leave steps out.
+  constexpr void check_none(traced_mask const& mask, std::string_view class_name) const {
+    if (mask.masks.count > 0)
+      problem_->report(1073, "a layer ", class_name,
+                       " is given a sequence some of whose steps are masked, and cannot leave them out");
+  }
+  /// For a layer that is called again, and has the masks of its first call.
+  constexpr void check_same(step_masks const& first, traced_mask const& now, std::string_view class_name) const {
+    if (!(first == now.masks))
+      problem_->report(1073, "a layer ", class_name,
+                       " is called with other masks than at its first call; make a layer of its own for each");
+  }
+
+ private:
+  diagnostic* problem_;
+  traced_mask known_[most]{};  // the first one is none
+  int count_ = 1;
 };
 
 }  // namespace stagecraft::detail
@@ -4435,13 +4510,16 @@ class model_builder {
   [[nodiscard]] constexpr std::string_view name_of(int layer) const {
     return layers[static_cast<std::size_t>(layer)].name;
   }
-  /// The mask of a tensor.
-  [[nodiscard]] constexpr detail::traced_mask const& mask_of(symbolic_tensor const& tensor) const {
-    return masks_[static_cast<std::size_t>(tensor.call)];
+  /// The mask of the tensors that a layer combines: what counts for all of them.
+  [[nodiscard]] constexpr detail::traced_mask mask_of(std::span<symbolic_tensor const> tensors) const {
+    detail::traced_mask result;
+    for (auto const& tensor : tensors) result.add(masks[calls[static_cast<std::size_t>(tensor.call)].mask]);
+    return result;
   }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
 
   diagnostic problem;
+  detail::masks_of_calls masks{problem};
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
@@ -4495,8 +4573,7 @@ class model_builder {
     fixed = size;
   }
 
-  constexpr symbolic_tensor append(call_info const& call, detail::traced_mask const& mask = detail::traced_mask()) {
-    masks_.push_back(mask);
+  constexpr symbolic_tensor append(call_info const& call) {
     auto& layer = layers[static_cast<std::size_t>(call.layer)];
     if (layer.call_count++ == 0) layer.first_call = static_cast<int>(calls.size());
     calls.push_back(call);
@@ -4508,7 +4585,6 @@ class model_builder {
   std::vector<detail::model_instance> instances_;
   std::vector<detail::instance_scope> scopes_;
   detail::layer_names names_;
-  std::vector<detail::traced_mask> masks_;  // of the calls' outputs
   std::vector<type_counter> type_counters_;
 };
 
@@ -4572,7 +4648,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
   auto& known = instances_[static_cast<std::size_t>(scope.instance)].layers;
   if (scope.next_layer < known.size() && is_layer_again(known[scope.next_layer], record))
     return layer.layer_id = known[scope.next_layer++];
-  for (auto const name : record.wrapped) names_.next(name);  // Keras makes them first
+  for (int i = 0; i < record.wrapped.count; ++i) names_.next(record.wrapped.names[i]);  // Keras makes them first
   if (layer.layer_name.empty()) {
     auto& counter = counter_of(record.type);
     if (counter.name < 0) counter.name = names_.counter_of(record.default_name);
@@ -4616,8 +4692,8 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   call.shape = record.shape;
   call.flops = record.flops;
   call.mask_inputs = record.mask_inputs;
-  call.has_mask = record.mask.masks.count > 0;
-  return append(call, record.mask);
+  call.mask = masks.number_of(record.mask);
+  return append(call);
 }
 
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {
@@ -7111,11 +7187,11 @@ template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
-/// 1 for each step that counts, else 0: (batch, steps).
-constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list sources) {
+/// 1 for each step that counts, else 0: (batch, steps). The masks are made of the inputs behind the first one.
+constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list in) {
   operations::tensor result;
   for (int i = 0; i < masks.count; ++i) {
-    auto const source = sources[static_cast<std::size_t>(i)];
+    auto const source = in[static_cast<std::size_t>(i + 1)];
     auto const& rule = masks.rules[i];
     auto counts = 1.0F - equal(source, rule.value);
     if (rule.of_features) counts = ops.reshape(ops.max(counts, -1), {source.length(0), source.length(1)});
@@ -7131,7 +7207,7 @@ constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list i
   if constexpr (requires { layer.masks; }) {
     auto const sources = static_cast<std::size_t>(layer.masks.count);
     if (sources > 0 && in.size() == 1 + sources)
-      return result = layer.call_masked(ops, in[0], mask_of_steps(ops, layer.masks, in.subspan(1))), true;
+      return result = layer.call_masked(ops, in[0], mask_of_steps(ops, layer.masks, in)), true;
   }
   if constexpr (CallOn<L, tensor>)
     if (in.size() == 1) return result = layer.call(ops, in[0]), true;
@@ -7239,22 +7315,16 @@ inline constexpr std::string_view default_name_of = [] {
 
 /// Adds the default names of the layers inside a wrapper, from the innermost on.
 template <class L>
-constexpr void add_wrapped_names(L const& layer, std::vector<std::string_view>& names) {
+constexpr void add_wrapped_names(L const& layer, wrapped_names& names) {
   if constexpr (requires { layer.wrapped(); }) {
     add_wrapped_names(layer.wrapped(), names);
-    if (layer.wrapped().layer_name.empty())
-      names.push_back(default_name_of<std::remove_cvref_t<decltype(layer.wrapped())>>);
+    if (layer.wrapped().layer_name.empty()) names.add(default_name_of<std::remove_cvref_t<decltype(layer.wrapped())>>);
   }
 }
 
-/// Whether a layer that says what mask its output has says so with these options.
+/// A layer whose output has the mask of its input, or another one; what others give has none.
 template <class L>
-constexpr bool makes_mask(L const& layer) {
-  if constexpr (requires { layer.options.mask_zero; })
-    return layer.options.mask_zero;
-  else
-    return true;
-}
+concept KnowsMasks = requires { L::supports_masking; };
 
 /// E1007: what a struct lacks to be a layer.
 template <class L>
@@ -7402,39 +7472,22 @@ struct layer : layer_base {
     }
   }
 
-  /// What counts where it does for all inputs.
-  static constexpr detail::traced_mask mask_of(model_builder const& model, std::span<symbolic_tensor const> given) {
-    detail::traced_mask result;
-    for (auto const& tensor : given) result.add(model.mask_of(tensor));
-    return result;
-  }
-  /// Finds the mask of the output, and whether the layer looks at that of its input, which it then remembers. E1073.
-  static constexpr bool trace_mask(Derived& self, model_builder& model, std::span<symbolic_tensor const> given,
-                                   detail::call_record& record) {
-    auto const mask = mask_of(model, given);
-    if constexpr (requires { self.passes_mask(); }) {
-      if (self.passes_mask()) record.mask = mask;
-    } else if constexpr (requires { Derived::supports_masking; }) {
-      record.mask = mask;
-    }
-    if constexpr (requires { self.compute_mask(); }) {
-      record.mask = detail::traced_mask();
-      if (detail::makes_mask(self)) record.mask.add(self.compute_mask(), given[0].call);
-    }
-    if (mask.is_too_long) model.problem.report(1073, "more than ", step_masks::most, " masks meet in one layer");
+  /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
+  static constexpr detail::traced_mask trace_mask(Derived& self, model_builder& model,
+                                                  std::span<symbolic_tensor const> given) {
+    auto const mask = model.mask_of(given);
     if constexpr (requires { self.takes_no_mask(); })
-      if (mask.masks.count > 0 && self.takes_no_mask())
-        model.problem.report(1073, "a layer ", Derived::class_name,
-                             " is given a sequence some of whose steps are masked, and cannot leave them out");
+      if (self.takes_no_mask()) model.masks.check_none(mask, Derived::class_name);
     if constexpr (requires { self.masks; }) {
-      if (self.layer_id >= 0 && !(self.masks == mask.masks))
-        model.problem.report(1073, "layer '", model.name_of(self.layer_id),
-                             "' is called with other masks than at its first call; make a layer of its own for each");
+      if (self.layer_id >= 0) model.masks.check_same(self.masks, mask, Derived::class_name);
       self.masks = mask.masks;
-      record.mask_inputs = mask.masks.count;
-      return mask.masks.count > 0;
     }
-    return false;
+    if constexpr (requires { self.compute_mask(); })
+      return detail::traced_mask(self.compute_mask(), given[0].call);
+    else if constexpr (requires { self.passes_mask(); })
+      return self.passes_mask() ? mask : detail::traced_mask();
+    else
+      return mask;
   }
 
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
@@ -7447,20 +7500,22 @@ struct layer : layer_base {
 
     detail::call_record record{};
     record.layer = &self;
-    std::vector<symbolic_tensor> with_mask;
-    if (trace_mask(self, model, given, record)) {
-      with_mask.assign(given.begin(), given.end());
-      for (int i = 0; i < record.mask_inputs; ++i)
-        with_mask.push_back({&model, mask_of(model, given).sources[static_cast<std::size_t>(i)]});
-      given = with_mask;
-      shapes.clear();
-      for (auto const& tensor : given) shapes.push_back(tensor.shape());
+    [[maybe_unused]] std::array<symbolic_tensor, 1 + step_masks::most> with_mask;
+    if constexpr (detail::KnowsMasks<Derived>) record.mask = trace_mask(self, model, given);
+    if constexpr (requires { self.masks; }) {
+      auto const mask = model.mask_of(given);
+      record.mask_inputs = given.size() == 1 ? mask.masks.count : 0;
+      if (record.mask_inputs > 0) {
+        with_mask[0] = given[0];
+        for (int i = 0; i < record.mask_inputs; ++i)
+          with_mask[static_cast<std::size_t>(i + 1)] = {&model, mask.sources[i]};
+        given = {with_mask.data(), static_cast<std::size_t>(record.mask_inputs + 1)};
+        for (auto const& tensor : given) shapes.push_back(tensor.shape());
+      }
     }
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
-    std::vector<std::string_view> wrapped;
-    detail::add_wrapped_names(self, wrapped);
-    record.wrapped = wrapped;
+    detail::add_wrapped_names(self, record.wrapped);
     record.type = tag_of<Derived>;
     record.inputs = given;
     record.shape = given[0].shape();
@@ -9390,6 +9445,7 @@ struct bidirectional_options {
 template <class Recurrent>
   requires requires(Recurrent const& each) { each.options.go_backwards; }
 struct bidirectional : layer<bidirectional<Recurrent>> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Bidirectional";
   static constexpr std::string_view usage =
       "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}";
@@ -9452,6 +9508,7 @@ namespace stagecraft::layers {
 /// Errors: E1001; E1015 axis out of range or the batch; E1016 shapes that differ elsewhere.
 /// Definition: Keras API, layers/merging_layers/concatenate.
 struct concatenate : layer<concatenate> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Concatenate";
   static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
   static constexpr int most_inputs = 16;
@@ -10400,6 +10457,7 @@ struct embedding_options {
 /// Errors: E1012 if a dimension is below 1; E1041 with `mask_zero`, if the input is not a sequence. Definition: Keras
 /// API, layers/core_layers/embedding.
 struct embedding : layer<embedding> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Embedding";
   static constexpr std::string_view usage =
       "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
@@ -10425,7 +10483,7 @@ struct embedding : layer<embedding> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr mask_rule compute_mask() const { return {0.0F, false}; }
+  [[nodiscard]] constexpr mask_rule compute_mask() const { return {.exists = options.mask_zero}; }
 
   constexpr auto call(auto& ops, auto x) const {
     if (options.mask_zero && x.rank() != 2)
@@ -10518,6 +10576,7 @@ namespace stagecraft::layers {
 /// Shape: (steps, channels) to (channels), or (1, channels) with keepdims. No weights. Errors: see
 /// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling1d.
 struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d, 2> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GlobalAveragePooling1D";
   static constexpr std::string_view usage =
       "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
@@ -10526,6 +10585,7 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
 
   /// Keras's takes the mean of the steps that count.
   [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
+  [[nodiscard]] static constexpr bool passes_mask() { return false; }
 
   using global_pooling_layer<global_average_pooling1d, 2>::global_pooling_layer;
 };
@@ -10859,6 +10919,7 @@ struct gru_options {
 /// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
 /// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
 struct gru : layer<gru> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GRU";
   static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
 
@@ -11145,6 +11206,7 @@ struct lstm_options {
 /// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank. Definition: Keras API,
 /// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
 struct lstm : layer<lstm> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LSTM";
   static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
 
@@ -11211,6 +11273,7 @@ struct masking_options {
 /// have to take the mask into account, and cannot; E4093 an output of a trained model that has a mask.
 /// Definition: Keras API, layers/core_layers/masking.
 struct masking : layer<masking> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Masking";
   static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}";
 
@@ -11903,6 +11966,7 @@ struct simple_rnn_options {
 /// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
 /// Definition: Keras API, layers/recurrent_layers/simple_rnn.
 struct simple_rnn : layer<simple_rnn> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "SimpleRNN";
   static constexpr std::string_view usage =
       "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
@@ -12356,14 +12420,11 @@ struct time_distributed_options {
 /// or those of a model, each gets a time_distributed of its own.
 ///
 /// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
-/// of `each` for each step. Errors: those of `each`; E1041 without an axis behind the steps. Definition: Keras API,
-/// layers/recurrent_layers/time_distributed.
+/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1041 without an axis behind the
+/// steps. Definition: Keras API, layers/recurrent_layers/time_distributed.
 template <class Each>
 struct time_distributed : layer<time_distributed<Each>> {
   static constexpr bool supports_masking = true;
-  static_assert(Layer<Each>,
-                "stagecraft: time_distributed takes a layer, such as time_distributed{dense{8}}; of a model, give each "
-                "layer one of its own [E1072]");
   static constexpr std::string_view class_name = "TimeDistributed";
   static constexpr std::string_view usage =
       "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}";
@@ -12420,6 +12481,27 @@ struct time_distributed : layer<time_distributed<Each>> {
     }
     return found;
   }
+};
+
+/// Of something else: E1072.
+template <class Other>
+  requires(!Layer<Other>)
+struct time_distributed<Other> : layer<time_distributed<Other>> {
+  static constexpr std::string_view class_name = "TimeDistributed";
+
+  constexpr explicit time_distributed(Other const&, time_distributed_options const& = {}) {
+    static_assert(detail::report<problem<Other>>());
+  }
+  [[nodiscard]] static constexpr shape output_shape(layer_inputs const& in) { return in[0]; }
+
+ private:
+  template <class T>
+  static constexpr diagnostic problem = [] {
+    diagnostic found;
+    found.report(1072, "time_distributed is given '", detail::type_name<T>(),
+                 "', which is not a layer; of a model, give each layer a time_distributed of its own");
+    return found;
+  }();
 };
 
 template <class Each>
@@ -18193,6 +18275,8 @@ namespace detail {
 
 /// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
 inline constexpr int product_depth = 256;
+/// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
+inline constexpr int product_rows_at_once = 96;
 /// With fewer rows b is read where it lies.
 inline constexpr int product_rows_worth_packing = 16;
 
@@ -18232,13 +18316,13 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   }
 }
 
-/// All rows of y, along the columns of a panel.
+/// Rows [row, end) of y, along the columns of a panel.
 template <int Vectors, class Arch>
-inline void product_rows(product_shape const& shape, product_panel const& b, float const* a, float* y, bool adds) {
+inline void product_rows(product_shape const& shape, product_panel const& b, float const* a, float* y, int row, int end,
+                         bool adds) {
   std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner, inner_step = shape.transpose_a ? shape.rows : 1;
-  int row = 0;
   auto const some = [&]<int Rows>() {
-    for (; row + Rows <= shape.rows; row += Rows)
+    for (; row + Rows <= end; row += Rows)
       product_tile<Rows, Vectors, Arch>(b, a + row * row_step, row_step, inner_step,
                                         y + static_cast<std::int64_t>(row) * shape.columns, shape.columns, adds);
   };
@@ -18273,13 +18357,68 @@ inline void pack_product_panel(product_shape const& shape, float const* b, int f
   }
 }
 
+/// A panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
+template <class Arch>
+[[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
+  constexpr int width = 2 * lanes<Arch>;
+  int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
+  return {nullptr, width, depth, end - column < width ? end - column : width};
+}
+/// Where a panel begins in a packed b.
+template <class Arch>
+[[nodiscard]] inline std::int64_t place_of_panel(product_shape const& shape, int first, int column, int depth) {
+  constexpr int width = 2 * lanes<Arch>;
+  std::int64_t const columns = (shape.columns + width - 1) / width * width;
+  return first * columns + std::int64_t{column} * depth;
+}
+
+/// y = a b, in blocks of terms: `begin(first, share)` comes before those from `first` on, and `fill(panel, first,
+/// column)` says where the elements of a panel are.
+template <class Arch, class Begin, class Fill>
+inline void product_of_panels(product_shape const& shape, float const* a, float* y, share const& columns,
+                              Begin const& begin, Fill const& fill) {
+  constexpr int width = 2 * lanes<Arch>;
+  auto const part = columns.of(shape.columns, width);
+  for (int first = 0; first < shape.inner; first += product_depth) {
+    begin(first, part);
+    float const* const left = a + (shape.transpose_a ? static_cast<std::int64_t>(first) * shape.rows : first);
+    for (int row = 0; row < shape.rows; row += product_rows_at_once) {
+      int const end = row + product_rows_at_once < shape.rows ? row + product_rows_at_once : shape.rows;
+      for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
+        auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
+        fill(panel, first, column);
+        if (panel.columns > lanes<Arch>)
+          product_rows<2, Arch>(shape, panel, left, y + column, row, end, first > 0);
+        else
+          product_rows<1, Arch>(shape, panel, left, y + column, row, end, first > 0);
+      }
+    }
+  }
+}
+/// Packs the rows from `first` on of all columns of a share.
+template <class Arch>
+inline void pack_product_rows(product_shape const& shape, float const* b, int first, share::range const& part,
+                              float* packed) {
+  for (auto column = static_cast<int>(part.first); column < part.last; column += 2 * lanes<Arch>) {
+    auto const panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
+    pack_product_panel<Arch>(shape, b, first, column, panel, packed + std::int64_t{column} * panel.depth);
+  }
+}
+
 }  // namespace detail
+
+/// Floats of a packed b.
+template <class Arch = default_architecture>
+[[nodiscard]] constexpr std::int64_t packed_product_floats(product_shape const& shape) {
+  constexpr int width = 2 * lanes<Arch>;
+  return std::int64_t{shape.inner} * ((shape.columns + width - 1) / width * width);
+}
 
 /// Floats of workspace for a product.
 template <class Arch = default_architecture>
-[[nodiscard]] constexpr std::int64_t product_workspace(product_shape const& shape) {
-  int const depth = shape.inner < detail::product_depth ? shape.inner : detail::product_depth;
-  return std::int64_t{2} * lanes<Arch> * depth;
+[[nodiscard]] constexpr std::int64_t product_workspace(product_shape shape) {
+  if (shape.inner > detail::product_depth) shape.inner = detail::product_depth;
+  return packed_product_floats<Arch>(shape);
 }
 
 /// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
@@ -18287,27 +18426,34 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}) {
-  constexpr int width = 2 * lanes<Arch>;
-  auto const part = columns.of(shape.columns, width);
   bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
-  for (int first = 0; first < shape.inner; first += detail::product_depth) {
-    float const* const left = a + (shape.transpose_a ? static_cast<std::int64_t>(first) * shape.rows : first);
-    for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
-      int const depth = shape.inner - first, count = static_cast<int>(part.last) - column;
-      detail::product_panel panel{b + static_cast<std::int64_t>(first) * shape.columns + column, shape.columns,
-                                  depth < detail::product_depth ? depth : detail::product_depth,
-                                  count < width ? count : width};
-      if (packs) {
-        panel.stride = width;
-        panel.begin = workspace;
-        detail::pack_product_panel<Arch>(shape, b, first, column, panel, workspace);
-      }
-      if (panel.columns > lanes<Arch>)
-        detail::product_rows<2, Arch>(shape, panel, left, y + column, first > 0);
-      else
-        detail::product_rows<1, Arch>(shape, panel, left, y + column, first > 0);
-    }
-  }
+  detail::product_of_panels<Arch>(
+      shape, a, y, columns,
+      [&](int first, share::range const& part) {
+        if (packs) detail::pack_product_rows<Arch>(shape, b, first, part, workspace);
+      },
+      [&](detail::product_panel& panel, int first, int column) {
+        panel.begin = packs ? workspace + std::int64_t{column} * panel.depth
+                            : b + static_cast<std::int64_t>(first) * shape.columns + column;
+        if (!packs) panel.stride = shape.columns;
+      });
+}
+
+/// Packs b for several products with it.
+template <class Arch = default_architecture>
+inline void pack_product(product_shape const& shape, float const* b, float* packed) {
+  for (int first = 0; first < shape.inner; first += detail::product_depth)
+    detail::pack_product_rows<Arch>(shape, b, first, {0, shape.columns},
+                                    packed + detail::place_of_panel<Arch>(shape, first, 0, 0));
+}
+/// y = a b for a packed b; the same bits.
+template <class Arch = default_architecture>
+inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y) {
+  detail::product_of_panels<Arch>(
+      shape, a, y, {}, [](int, share::range const&) {},
+      [&](detail::product_panel& panel, int first, int column) {
+        panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
+      });
 }
 
 }  // namespace stagecraft::kernels
@@ -18709,6 +18855,7 @@ class list_runner {
     columns_ = {};
   }
   void run(std::span<int const> order) {
+    order_ = order;
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
       position_ = i;
@@ -18718,17 +18865,20 @@ class list_runner {
     }
   }
 
-  /// Floats of workspace for the operations of a step, one at a time.
+  /// Floats of workspace for the operations of a step, one at a time, and for what loops keep packed.
   [[nodiscard]] static constexpr std::int64_t workspace_of(std::span<node const> nodes, std::span<int const> operands,
                                                            std::span<int const> order) {
-    std::int64_t largest = 0;
+    std::int64_t kept = 0;
+    int loop = -1;  // the outermost
     for (int const id : order) {
       node const& of = nodes[at(id)];
-      if (of.operand_count == 0) continue;
-      auto const floats = workspace_of(of, nodes[at(operands[at(of.first_operand)])].shape);
-      if (floats > largest) largest = floats;
+      if (loop < 0 && of.what.template is<operations::loop>()) loop = id;
+      if (of.what.template is<operations::loop_end>() && operands[at(of.first_operand)] == loop) loop = -1;
+      if (loop >= 0 && is_packed_in(loop, of, operands))
+        kept +=
+            kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[at(operands[at(of.first_operand)])].shape));
     }
-    return largest;
+    return kept + single_workspace_of(nodes, operands, order);
   }
 
   /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
@@ -18740,15 +18890,44 @@ class list_runner {
   }
 
  private:
+  [[nodiscard]] static constexpr std::int64_t single_workspace_of(std::span<node const> nodes,
+                                                                  std::span<int const> operands,
+                                                                  std::span<int const> order) {
+    std::int64_t largest = 0;
+    for (int const id : order) {
+      node const& of = nodes[at(id)];
+      if (of.operand_count == 0) continue;
+      auto const floats = workspace_of(of, nodes[at(operands[at(of.first_operand)])].shape);
+      if (floats > largest) largest = floats;
+    }
+    return largest;
+  }
   /// `first`: the extents of the first operand.
   [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
-    if (auto const* what = of.what.if_is<operations::product>()) {
-      kernels::product_shape const shape{of.shape[-2], what->inner(first), of.shape[-1], what->transpose_a,
-                                         what->transpose_b};
-      return kernels::product_workspace<Arch>(shape);
-    }
-    if (of.what.is<operations::pooling_gradient>()) return first.size();  // more than the windows
+    if (of.what.template is<operations::product>())
+      return kernels::product_workspace<Arch>(shape_of_product(of, first));
+    if (of.what.template is<operations::pooling_gradient>()) return first.size();  // more than the windows
     return 0;
+  }
+  [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {
+    auto const& what = of.what.template as<operations::product>();
+    return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
+  }
+  /// Whether a product in a loop has one right operand for all trips, which is packed once.
+  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
+    return of.what.template is<operations::product>() && of.shape.rank == 2 &&
+           operands[at(of.first_operand + 1)] < loop;
+  }
+  /// The packed right operand of this product; null if there are too many.
+  float const* packed(kernels::product_shape const& shape) {
+    for (int i = 0; i < packed_count_; ++i)
+      if (packed_[i].product == id_) return packed_[i].begin;
+    if (packed_count_ == most_packed) return nullptr;
+    float* const begin = next_packed_;
+    next_packed_ += kernels::packed_product_floats<Arch>(shape);
+    packed_[packed_count_++] = {id_, begin};
+    kernels::pack_product<Arch>(shape, x(1), begin);
+    return begin;
   }
   [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
   [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
@@ -18837,6 +19016,9 @@ class list_runner {
   void step(operations::product const& what) {
     extents const a = shape_of(0), b = shape_of(1), result = shape();
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
+    if (depth_ > 0 && is_packed_in(loops_[0].loop, here(), operands_))
+      if (float const* const right = packed(one); right != nullptr)
+        return kernels::packed_product<Arch>(one, x(0), right, y());
     kernels::strided_axes<3, Arch> places;
     for (int axis = 0; axis + 2 < result.rank; ++axis)
       places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
@@ -18937,7 +19119,13 @@ class list_runner {
     std::size_t begin;
   };
   running& top() { return loops_[depth_ - 1]; }
-  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
+  void step(operations::loop const& what) {
+    if (depth_ == 0) {
+      packed_count_ = 0;
+      next_packed_ = workspace_ + single_workspace_of(nodes_, operands_, order_);
+    }
+    loops_[depth_++] = {id_, what.trips, 0, position_};
+  }
   running const& loop_of(int index) const {
     int i = depth_ - 1;
     while (loops_[i].loop != read(index)) --i;
@@ -18991,7 +19179,16 @@ class list_runner {
   bool by_sample_ = false;
   kernels::share columns_;
   int id_ = 0;
+  std::span<int const> order_;
   std::size_t position_ = 0, jump_ = 0;
+  struct packed_operand {
+    int product;
+    float* begin;
+  };
+  static constexpr int most_packed = 16;  // others are packed in each trip
+  packed_operand packed_[most_packed]{};
+  int packed_count_ = 0;
+  float* next_packed_ = nullptr;
   running loops_[operations::loop::most_nested]{};
   int depth_ = 0;
 };
@@ -31632,14 +31829,28 @@ class traced_layer {
   // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
   // works on; what an operation needs.
   static constexpr std::int64_t shared_floats = std::max(plan.forward_workspace, plan.backward_workspace);
+  /// So many that their rows are worth reading the right operand of each product.
+  static constexpr int least_samples = [] {
+    constexpr int least_rows = 32;
+    int least = 1;
+    for (auto const& each : plan.nodes) {
+      auto const* what = each.what.template if_is<operations::product>();
+      bool const is_of_samples =
+          what != nullptr && !what->transpose_a && each.shape.rank == 2 && each.shape[0] % Call::batch == 0;
+      if (is_of_samples) least = std::max(least, least_rows * Call::batch / each.shape[0]);
+    }
+    return std::min(least, Call::batch);
+  }();
   /// Few enough that what is computed of them stays near the processor, and that each thread has some.
   static constexpr int samples_at_once = [] {
     constexpr std::int64_t near_floats = 1 << 16;
-    constexpr std::int64_t floats = std::max(plan.forward_sample_floats, plan.backward_sample_floats);
-    int const fit =
-        static_cast<int>(std::clamp<std::int64_t>(near_floats / std::max<std::int64_t>(floats, 1), 1, Call::batch));
-    constexpr int pieces = Call::plan::threads * sharing_team::pieces_per_thread;
-    return Call::plan::threads == 1 ? fit : std::min(fit, (Call::batch + pieces - 1) / pieces);
+    constexpr std::int64_t floats =
+        std::max({plan.forward_sample_floats, plan.backward_sample_floats, std::int64_t{1}});
+    int const fit = static_cast<int>(std::clamp<std::int64_t>(near_floats / floats, least_samples, Call::batch));
+    constexpr int threads = Call::plan::threads, pieces = threads * sharing_team::pieces_per_thread;
+    if (threads == 1) return fit;
+    int const parts = least_samples * pieces > Call::batch ? threads : pieces;
+    return std::min(fit, (Call::batch + parts - 1) / parts);
   }();
   static constexpr std::int64_t floats_of_samples =
       samples_at_once * std::max(plan.forward_sample_floats, plan.backward_sample_floats);
@@ -40142,7 +40353,7 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
   for (int const call : graph_of<M>.outputs_of(0))
-    if (graph_of<M>.call(call).has_mask)
+    if (graph_of<M>.call(call).mask != 0)
       problem.report(
           4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
           "' has masked steps, which Keras leaves out of the loss; stagecraft cannot yet. If all steps are to "

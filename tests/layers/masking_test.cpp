@@ -14,7 +14,7 @@ namespace {
 
 template <class M>
 constexpr bool has_mask(int call) {
-  return sc::graph_of<M>.call(call).has_mask;
+  return sc::graph_of<M>.call(call).mask != 0;
 }
 
 using words = sc::sequential<input{9}, embedding{50, 8, {.mask_zero = true}}, dropout{0.1}, dense{4},

@@ -12,12 +12,24 @@
 
 namespace stagecraft::detail {
 
+/// The default names of layers inside a wrapper, from the innermost on.
+struct wrapped_names {
+  static constexpr int most = 4;
+
+  std::string_view names[most];
+  int count = 0;
+
+  constexpr void add(std::string_view name) {
+    if (count < most) names[count++] = name;
+  }
+};
+
 /// What a layer says of a call, gathered by layer<Derived>.
 struct call_record {
   layer_base* layer;
   std::string_view class_name;
-  std::string_view default_name;              // what the default name of the layer is made from
-  std::span<std::string_view const> wrapped;  // those of the layers inside it, which have none of their own
+  std::string_view default_name;  // what the default name of the layer is made from
+  wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
   std::span<symbolic_tensor const> inputs;
   stagecraft::shape shape;

@@ -62,14 +62,15 @@ class layer_names {
   /// Whether a name is new among the layers and models directly in an instance of a model; it is taken then.
   /// By hash, since every pair of layers compared would cost large models most of the compilers' limits of steps.
   constexpr bool take(fixed_name const& name, int instance) {
-    constexpr std::size_t buckets = 64;
-    if (taken_.empty()) taken_.resize(buckets);
     auto hash = static_cast<unsigned>(instance);
     for (std::size_t i = 0; i < name.length; ++i) hash = hash * 31 + static_cast<unsigned char>(name.characters[i]);
-    auto& bucket = taken_[hash % buckets];
-    for (auto const& other : bucket)
+    int& newest = newest_[hash % buckets];
+    for (int i = newest; i > 0; i = taken_[static_cast<std::size_t>(i - 1)].before) {
+      auto const& other = taken_[static_cast<std::size_t>(i - 1)];
       if (other.hash == hash && other.instance == instance && other.name == name) return false;
-    bucket.push_back({hash, instance, name});
+    }
+    taken_.push_back({hash, instance, newest, name});
+    newest = static_cast<int>(taken_.size());
     return true;
   }
 
@@ -78,14 +79,17 @@ class layer_names {
     fixed_name base;
     int used;
   };
+  static constexpr std::size_t buckets = 64;
   struct taken_name {
     unsigned hash;
     int instance;
+    int before;  // the one before it in its bucket, counted from 1
     fixed_name name;
   };
 
   std::vector<counter> counters_;
-  std::vector<std::vector<taken_name>> taken_;
+  std::vector<taken_name> taken_;
+  int newest_[buckets]{};  // of each bucket
 };
 
 }  // namespace stagecraft::detail

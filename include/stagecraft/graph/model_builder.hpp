@@ -8,6 +8,7 @@
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/layer_names.hpp>
+#include <stagecraft/graph/masks_of_calls.hpp>
 #include <stagecraft/graph/model_instance.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/symbolic_tensor.hpp>
@@ -103,13 +104,16 @@ class model_builder {
   [[nodiscard]] constexpr std::string_view name_of(int layer) const {
     return layers[static_cast<std::size_t>(layer)].name;
   }
-  /// The mask of a tensor.
-  [[nodiscard]] constexpr detail::traced_mask const& mask_of(symbolic_tensor const& tensor) const {
-    return masks_[static_cast<std::size_t>(tensor.call)];
+  /// The mask of the tensors that a layer combines: what counts for all of them.
+  [[nodiscard]] constexpr detail::traced_mask mask_of(std::span<symbolic_tensor const> tensors) const {
+    detail::traced_mask result;
+    for (auto const& tensor : tensors) result.add(masks[calls[static_cast<std::size_t>(tensor.call)].mask]);
+    return result;
   }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
 
   diagnostic problem;
+  detail::masks_of_calls masks{problem};
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
@@ -163,8 +167,7 @@ class model_builder {
     fixed = size;
   }
 
-  constexpr symbolic_tensor append(call_info const& call, detail::traced_mask const& mask = detail::traced_mask()) {
-    masks_.push_back(mask);
+  constexpr symbolic_tensor append(call_info const& call) {
     auto& layer = layers[static_cast<std::size_t>(call.layer)];
     if (layer.call_count++ == 0) layer.first_call = static_cast<int>(calls.size());
     calls.push_back(call);
@@ -176,7 +179,6 @@ class model_builder {
   std::vector<detail::model_instance> instances_;
   std::vector<detail::instance_scope> scopes_;
   detail::layer_names names_;
-  std::vector<detail::traced_mask> masks_;  // of the calls' outputs
   std::vector<type_counter> type_counters_;
 };
 
@@ -240,7 +242,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
   auto& known = instances_[static_cast<std::size_t>(scope.instance)].layers;
   if (scope.next_layer < known.size() && is_layer_again(known[scope.next_layer], record))
     return layer.layer_id = known[scope.next_layer++];
-  for (auto const name : record.wrapped) names_.next(name);  // Keras makes them first
+  for (int i = 0; i < record.wrapped.count; ++i) names_.next(record.wrapped.names[i]);  // Keras makes them first
   if (layer.layer_name.empty()) {
     auto& counter = counter_of(record.type);
     if (counter.name < 0) counter.name = names_.counter_of(record.default_name);
@@ -284,8 +286,8 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
   call.shape = record.shape;
   call.flops = record.flops;
   call.mask_inputs = record.mask_inputs;
-  call.has_mask = record.mask.masks.count > 0;
-  return append(call, record.mask);
+  call.mask = masks.number_of(record.mask);
+  return append(call);
 }
 
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {

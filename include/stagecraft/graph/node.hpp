@@ -37,9 +37,9 @@ struct call_info {
   int first_input = 0;  ///< its inputs are the calls inputs[first_input, first_input + input_count)
   int input_count = 0;
   int pipeline_stage = unassigned;
-  int nested_model = 0;   ///< the model whose call made it: 0 is the outermost
-  int mask_inputs = 0;    ///< how many of its inputs, the last ones, only tell which steps count
-  bool has_mask = false;  ///< whether there are steps of its output that do not count
+  int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
+  int mask_inputs = 0;   ///< how many of its inputs, the last ones, only tell which steps count
+  int mask = 0;          ///< 0 if all steps of its output count; else which mask says so
   bool is_input = false;
   dtype type = dtype::float32;
   stagecraft::shape shape;  ///< of its output, without the batch

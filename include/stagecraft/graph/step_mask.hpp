@@ -8,6 +8,7 @@ namespace stagecraft {
 struct mask_rule {
   float value = 0;
   bool of_features = false;
+  bool exists = true;
 
   friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
 };
@@ -31,7 +32,12 @@ struct traced_mask {
   int sources[step_masks::most]{};
   bool is_too_long = false;
 
+  constexpr traced_mask() = default;
+  /// Every step counts without a rule.
+  constexpr traced_mask(mask_rule const& rule, int source) { add(rule, source); }
+
   constexpr void add(mask_rule const& rule, int source) {
+    if (!rule.exists) return;
     for (int i = 0; i < masks.count; ++i)
       if (sources[i] == source && masks.rules[i] == rule) return;
     is_too_long = is_too_long || masks.count == step_masks::most;
@@ -41,6 +47,12 @@ struct traced_mask {
   }
   constexpr void add(traced_mask const& other) {
     for (int i = 0; i < other.masks.count; ++i) add(other.masks.rules[i], other.sources[i]);
+  }
+
+  friend constexpr bool operator==(traced_mask const& a, traced_mask const& b) {
+    bool same = a.masks == b.masks;
+    for (int i = 0; i < a.masks.count; ++i) same = same && a.sources[i] == b.sources[i];
+    return same;
   }
 };
 

@@ -29,6 +29,7 @@ struct bidirectional_options {
 template <class Recurrent>
   requires requires(Recurrent const& each) { each.options.go_backwards; }
 struct bidirectional : layer<bidirectional<Recurrent>> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Bidirectional";
   static constexpr std::string_view usage =
       "bidirectional{lstm{units}} or bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}}";

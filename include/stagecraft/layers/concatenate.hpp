@@ -12,6 +12,7 @@ namespace stagecraft::layers {
 /// Errors: E1001; E1015 axis out of range or the batch; E1016 shapes that differ elsewhere.
 /// Definition: Keras API, layers/merging_layers/concatenate.
 struct concatenate : layer<concatenate> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Concatenate";
   static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
   static constexpr int most_inputs = 16;

@@ -29,6 +29,7 @@ struct embedding_options {
 /// Errors: E1012 if a dimension is below 1; E1041 with `mask_zero`, if the input is not a sequence. Definition: Keras
 /// API, layers/core_layers/embedding.
 struct embedding : layer<embedding> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Embedding";
   static constexpr std::string_view usage =
       "embedding{input_dim, output_dim} or embedding{input_dim, output_dim, {.name = ...}}";
@@ -54,7 +55,7 @@ struct embedding : layer<embedding> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr mask_rule compute_mask() const { return {0.0F, false}; }
+  [[nodiscard]] constexpr mask_rule compute_mask() const { return {.exists = options.mask_zero}; }
 
   constexpr auto call(auto& ops, auto x) const {
     if (options.mask_zero && x.rank() != 2)

@@ -11,6 +11,7 @@ namespace stagecraft::layers {
 /// Shape: (steps, channels) to (channels), or (1, channels) with keepdims. No weights. Errors: see
 /// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling1d.
 struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d, 2> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GlobalAveragePooling1D";
   static constexpr std::string_view usage =
       "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
@@ -19,6 +20,7 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
 
   /// Keras's takes the mean of the steps that count.
   [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
+  [[nodiscard]] static constexpr bool passes_mask() { return false; }
 
   using global_pooling_layer<global_average_pooling1d, 2>::global_pooling_layer;
 };

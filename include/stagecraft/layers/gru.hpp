@@ -57,6 +57,7 @@ struct gru_options {
 /// units FLOPs per step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
 /// Definition: Keras API, layers/recurrent_layers/gru; Cho and others, 2014.
 struct gru : layer<gru> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "GRU";
   static constexpr std::string_view usage = "gru{units} or gru{units, {.return_sequences = true, .name = ...}}";
 

@@ -53,22 +53,16 @@ inline constexpr std::string_view default_name_of = [] {
 
 /// Adds the default names of the layers inside a wrapper, from the innermost on.
 template <class L>
-constexpr void add_wrapped_names(L const& layer, std::vector<std::string_view>& names) {
+constexpr void add_wrapped_names(L const& layer, wrapped_names& names) {
   if constexpr (requires { layer.wrapped(); }) {
     add_wrapped_names(layer.wrapped(), names);
-    if (layer.wrapped().layer_name.empty())
-      names.push_back(default_name_of<std::remove_cvref_t<decltype(layer.wrapped())>>);
+    if (layer.wrapped().layer_name.empty()) names.add(default_name_of<std::remove_cvref_t<decltype(layer.wrapped())>>);
   }
 }
 
-/// Whether a layer that says what mask its output has says so with these options.
+/// A layer whose output has the mask of its input, or another one; what others give has none.
 template <class L>
-constexpr bool makes_mask(L const& layer) {
-  if constexpr (requires { layer.options.mask_zero; })
-    return layer.options.mask_zero;
-  else
-    return true;
-}
+concept KnowsMasks = requires { L::supports_masking; };
 
 /// E1007: what a struct lacks to be a layer.
 template <class L>
@@ -216,39 +210,22 @@ struct layer : layer_base {
     }
   }
 
-  /// What counts where it does for all inputs.
-  static constexpr detail::traced_mask mask_of(model_builder const& model, std::span<symbolic_tensor const> given) {
-    detail::traced_mask result;
-    for (auto const& tensor : given) result.add(model.mask_of(tensor));
-    return result;
-  }
-  /// Finds the mask of the output, and whether the layer looks at that of its input, which it then remembers. E1073.
-  static constexpr bool trace_mask(Derived& self, model_builder& model, std::span<symbolic_tensor const> given,
-                                   detail::call_record& record) {
-    auto const mask = mask_of(model, given);
-    if constexpr (requires { self.passes_mask(); }) {
-      if (self.passes_mask()) record.mask = mask;
-    } else if constexpr (requires { Derived::supports_masking; }) {
-      record.mask = mask;
-    }
-    if constexpr (requires { self.compute_mask(); }) {
-      record.mask = detail::traced_mask();
-      if (detail::makes_mask(self)) record.mask.add(self.compute_mask(), given[0].call);
-    }
-    if (mask.is_too_long) model.problem.report(1073, "more than ", step_masks::most, " masks meet in one layer");
+  /// Finds the mask of the output, and of the input if the layer looks at it, which it then remembers.
+  static constexpr detail::traced_mask trace_mask(Derived& self, model_builder& model,
+                                                  std::span<symbolic_tensor const> given) {
+    auto const mask = model.mask_of(given);
     if constexpr (requires { self.takes_no_mask(); })
-      if (mask.masks.count > 0 && self.takes_no_mask())
-        model.problem.report(1073, "a layer ", Derived::class_name,
-                             " is given a sequence some of whose steps are masked, and cannot leave them out");
+      if (self.takes_no_mask()) model.masks.check_none(mask, Derived::class_name);
     if constexpr (requires { self.masks; }) {
-      if (self.layer_id >= 0 && !(self.masks == mask.masks))
-        model.problem.report(1073, "layer '", model.name_of(self.layer_id),
-                             "' is called with other masks than at its first call; make a layer of its own for each");
+      if (self.layer_id >= 0) model.masks.check_same(self.masks, mask, Derived::class_name);
       self.masks = mask.masks;
-      record.mask_inputs = mask.masks.count;
-      return mask.masks.count > 0;
     }
-    return false;
+    if constexpr (requires { self.compute_mask(); })
+      return detail::traced_mask(self.compute_mask(), given[0].call);
+    else if constexpr (requires { self.passes_mask(); })
+      return self.passes_mask() ? mask : detail::traced_mask();
+    else
+      return mask;
   }
 
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
@@ -261,20 +238,22 @@ struct layer : layer_base {
 
     detail::call_record record{};
     record.layer = &self;
-    std::vector<symbolic_tensor> with_mask;
-    if (trace_mask(self, model, given, record)) {
-      with_mask.assign(given.begin(), given.end());
-      for (int i = 0; i < record.mask_inputs; ++i)
-        with_mask.push_back({&model, mask_of(model, given).sources[static_cast<std::size_t>(i)]});
-      given = with_mask;
-      shapes.clear();
-      for (auto const& tensor : given) shapes.push_back(tensor.shape());
+    [[maybe_unused]] std::array<symbolic_tensor, 1 + step_masks::most> with_mask;
+    if constexpr (detail::KnowsMasks<Derived>) record.mask = trace_mask(self, model, given);
+    if constexpr (requires { self.masks; }) {
+      auto const mask = model.mask_of(given);
+      record.mask_inputs = given.size() == 1 ? mask.masks.count : 0;
+      if (record.mask_inputs > 0) {
+        with_mask[0] = given[0];
+        for (int i = 0; i < record.mask_inputs; ++i)
+          with_mask[static_cast<std::size_t>(i + 1)] = {&model, mask.sources[i]};
+        given = {with_mask.data(), static_cast<std::size_t>(record.mask_inputs + 1)};
+        for (auto const& tensor : given) shapes.push_back(tensor.shape());
+      }
     }
     record.class_name = Derived::class_name;
     record.default_name = detail::default_name_of<Derived>;
-    std::vector<std::string_view> wrapped;
-    detail::add_wrapped_names(self, wrapped);
-    record.wrapped = wrapped;
+    detail::add_wrapped_names(self, record.wrapped);
     record.type = tag_of<Derived>;
     record.inputs = given;
     record.shape = given[0].shape();

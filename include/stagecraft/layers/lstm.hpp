@@ -55,6 +55,7 @@ struct lstm_options {
 /// step and sample. Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank. Definition: Keras API,
 /// layers/recurrent_layers/lstm; Hochreiter and Schmidhuber, 1997.
 struct lstm : layer<lstm> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "LSTM";
   static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
 

@@ -23,6 +23,7 @@ struct masking_options {
 /// have to take the mask into account, and cannot; E4093 an output of a trained model that has a mask.
 /// Definition: Keras API, layers/core_layers/masking.
 struct masking : layer<masking> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Masking";
   static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}";
 

@@ -50,6 +50,7 @@ struct simple_rnn_options {
 /// Errors: E1012 units; E1013 rates of dropout; E1041 an input of another rank.
 /// Definition: Keras API, layers/recurrent_layers/simple_rnn.
 struct simple_rnn : layer<simple_rnn> {
+  static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "SimpleRNN";
   static constexpr std::string_view usage =
       "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";

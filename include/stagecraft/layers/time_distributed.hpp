@@ -20,14 +20,11 @@ struct time_distributed_options {
 /// or those of a model, each gets a time_distributed of its own.
 ///
 /// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
-/// of `each` for each step. Errors: those of `each`; E1041 without an axis behind the steps. Definition: Keras API,
-/// layers/recurrent_layers/time_distributed.
+/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1041 without an axis behind the
+/// steps. Definition: Keras API, layers/recurrent_layers/time_distributed.
 template <class Each>
 struct time_distributed : layer<time_distributed<Each>> {
   static constexpr bool supports_masking = true;
-  static_assert(Layer<Each>,
-                "stagecraft: time_distributed takes a layer, such as time_distributed{dense{8}}; of a model, give each "
-                "layer one of its own [E1072]");
   static constexpr std::string_view class_name = "TimeDistributed";
   static constexpr std::string_view usage =
       "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}";
@@ -84,6 +81,27 @@ struct time_distributed : layer<time_distributed<Each>> {
     }
     return found;
   }
+};
+
+/// Of something else: E1072.
+template <class Other>
+  requires(!Layer<Other>)
+struct time_distributed<Other> : layer<time_distributed<Other>> {
+  static constexpr std::string_view class_name = "TimeDistributed";
+
+  constexpr explicit time_distributed(Other const&, time_distributed_options const& = {}) {
+    static_assert(detail::report<problem<Other>>());
+  }
+  [[nodiscard]] static constexpr shape output_shape(layer_inputs const& in) { return in[0]; }
+
+ private:
+  template <class T>
+  static constexpr diagnostic problem = [] {
+    diagnostic found;
+    found.report(1072, "time_distributed is given '", detail::type_name<T>(),
+                 "', which is not a layer; of a model, give each layer a time_distributed of its own");
+    return found;
+  }();
 };
 
 template <class Each>

@@ -29,11 +29,11 @@ template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
-/// 1 for each step that counts, else 0: (batch, steps).
-constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list sources) {
+/// 1 for each step that counts, else 0: (batch, steps). The masks are made of the inputs behind the first one.
+constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list in) {
   operations::tensor result;
   for (int i = 0; i < masks.count; ++i) {
-    auto const source = sources[static_cast<std::size_t>(i)];
+    auto const source = in[static_cast<std::size_t>(i + 1)];
     auto const& rule = masks.rules[i];
     auto counts = 1.0F - equal(source, rule.value);
     if (rule.of_features) counts = ops.reshape(ops.max(counts, -1), {source.length(0), source.length(1)});
@@ -49,7 +49,7 @@ constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list i
   if constexpr (requires { layer.masks; }) {
     auto const sources = static_cast<std::size_t>(layer.masks.count);
     if (sources > 0 && in.size() == 1 + sources)
-      return result = layer.call_masked(ops, in[0], mask_of_steps(ops, layer.masks, in.subspan(1))), true;
+      return result = layer.call_masked(ops, in[0], mask_of_steps(ops, layer.masks, in)), true;
   }
   if constexpr (CallOn<L, tensor>)
     if (in.size() == 1) return result = layer.call(ops, in[0]), true;

@@ -131,7 +131,7 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
   for (int const call : graph_of<M>.outputs_of(0))
-    if (graph_of<M>.call(call).has_mask)
+    if (graph_of<M>.call(call).mask != 0)
       problem.report(
           4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
           "' has masked steps, which Keras leaves out of the loss; stagecraft cannot yet. If all steps are to "
