@@ -18,6 +18,7 @@ NAMES = {
     "one_thread": "one thread",
     "no_stages": "no stages",
     "half": "32 layers",
+    "by_hand": "loops by hand",
     "fma_peak": "FMA peak",
     "mutex": "std::mutex",
     "none": "",
@@ -55,6 +56,7 @@ ALLOCATIONS = "Allocations in a step after the first"
 MLP = "MLP 784-256-128-10"
 CNN = "small CNN"
 LSTM = "LSTM 128 to 256, 64 steps, batch 32"
+EMBEDDING = "embedding 10000 x 128, 256 steps, batch 32"
 ATTENTION = "attention, 4 heads, 128 places of 256, batch 8"
 FOUR = "MLP 384-256-256-256-256 in four stages"
 # Shapes with as many units as registers have floats; 10 units use 10 lanes of 16.
@@ -74,9 +76,11 @@ ROWS = [
 
     Row(TRAINING, r"sequence/lstm/training/threads:(\d)", LSTM + r", threads: \1", "samples/s"),
     Row(TRAINING, r"sequence/attention/training/threads:(\d)", ATTENTION + r", threads: \1", "samples/s"),
+    Row(TRAINING, r"sequence/embedding/training/threads:1", EMBEDDING + ", 1 thread", "samples/s"),
 
     Row(INFERENCE, r"sequence/lstm/inference/threads:(\d)", LSTM + r", threads: \1", "samples/s"),
     Row(INFERENCE, r"sequence/attention/inference/threads:(\d)", ATTENTION + r", threads: \1", "samples/s"),
+    Row(INFERENCE, r"sequence/embedding/inference/threads:1", EMBEDDING + ", 1 thread", "samples/s"),
     Row(INFERENCE, r"mlp/predict/batch:1/threads:1", f"{MLP}, batch 1, 1 thread", "time", "<= 0.9"),
     Row(INFERENCE, r"mlp/predict/batch:256/threads:1", f"{MLP}, batch 256, 1 thread", "samples/s", ">= 1.05"),
     Row(INFERENCE, r"mlp/predict/batch:256/threads:2", f"{MLP}, batch 256, 2 threads", "samples/s"),

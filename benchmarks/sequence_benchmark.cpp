@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers of sequences, alone in a model: training with the mean squared error and stochastic gradient descent, and
-// inference, beside oneDNN's LSTM and beside attention that is written by hand on a library's matrix products.
+// inference, beside oneDNN's LSTM, attention that is written by hand on a library's matrix products, and a table of
+// vectors by hand.
 // Names: sequence/<layer>/<job>/threads:<n>/<program>. All programs begin with the same weights and see the same
 // samples; their first losses and outputs must be the same.
 #include <stagecraft/pipeline.hpp>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "attention_gemm.hpp"
+#include "embedding_by_hand.hpp"
 #include "gemm_libraries.hpp"
 #include "machine_benchmark.hpp"
 #include "sequence_layers.hpp"
@@ -30,6 +32,9 @@ using namespace stagecraft::benchmarks;
 namespace sc = stagecraft;
 
 using lstm_model = sc::sequential<sc::layers::input{lstm_steps, lstm_features}, sc::layers::lstm{lstm_units}>;
+
+using embedding_model =
+    sc::sequential<sc::layers::input{embedding_steps}, sc::layers::embedding{embedding_rows, embedding_width}>;
 
 struct attention_model : sc::functional<attention_model> {
   static constexpr auto build(auto& model) {
@@ -163,6 +168,16 @@ int main(int argc, char** argv) {
 #if defined(STAGECRAFT_BENCHMARK_ONEDNN)
   add_program<attention_gemm<onednn_sgemm>>(attention, "onednn_sgemm");
 #endif
+
+  constexpr std::size_t vectors = std::size_t{embedding_batch} * embedding_steps * embedding_width;
+  layer_case embedding{.name = "embedding",
+                       .weights = {drawn_floats(std::size_t{embedding_rows} * embedding_width, 1, 16)},
+                       .x = drawn_tokens(),
+                       .target = drawn_floats(vectors, 1, 17),
+                       .samples = embedding_batch,
+                       .forward_operations = 0};
+  add_own<embedding_model, embedding_batch>(embedding);
+  if (threads_of_this_run() == 1) add_program<embedding_by_hand>(embedding, "by_hand");
 
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

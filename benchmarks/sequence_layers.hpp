@@ -14,6 +14,9 @@ inline constexpr int lstm_batch = 32, lstm_steps = 64, lstm_features = 128, lstm
 /// Attention of a sequence to itself.
 inline constexpr int attention_batch = 8, attention_places = 128, attention_features = 256, attention_heads = 4;
 
+/// A table of vectors.
+inline constexpr int embedding_batch = 32, embedding_steps = 256, embedding_rows = 10000, embedding_width = 128;
+
 /// The weights of a layer in Keras's order, row by row.
 using layer_weights = std::vector<std::vector<float>>;
 
@@ -40,6 +43,13 @@ inline layer_weights attention_weights() {
     result.push_back(drawn_floats(f, 0.1F, 2 * i + 2));
   }
   return result;
+}
+
+inline std::vector<float> drawn_tokens() {
+  std::mt19937 generator(15);
+  std::vector<float> tokens(std::size_t{embedding_batch} * embedding_steps);
+  for (float& token : tokens) token = static_cast<float>(generator() % embedding_rows);
+  return tokens;
 }
 
 /// Mean squared error of rows, and its gradient.
