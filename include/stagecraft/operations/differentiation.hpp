@@ -5,6 +5,7 @@
 #include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/loop_parts.hpp>
 #include <stagecraft/operations/loop_sums.hpp>
+#include <stagecraft/operations/slice_gradients.hpp>
 #include <stagecraft/operations/trace.hpp>
 
 namespace stagecraft::operations {
@@ -18,12 +19,12 @@ class differentiation {
  public:
   constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
 
-  /// The gradient of operation `id`; its own id is -1 if there is none.
-  [[nodiscard]] constexpr tensor of(int id) const {
-    auto const index = static_cast<std::size_t>(id);
-    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
+  /// The gradient of operation `id`, when all that reads it has given its part; its own id is -1 if there is none.
+  [[nodiscard]] constexpr tensor of(int id) {
+    if (tensor const slices = slices_.take(*ops_, {&list(), id}); slices.id >= 0) add(id, slices);
+    return known(id);
   }
-  [[nodiscard]] constexpr bool has(int id) const { return of(id).id >= 0; }
+  [[nodiscard]] constexpr bool has(int id) { return of(id).id >= 0; }
 
   /// Adds to the gradient of operation `id`. What was broadcast is summed.
   constexpr void add(int id, tensor gradient) {
@@ -31,7 +32,7 @@ class differentiation {
     auto const index = static_cast<std::size_t>(id);
     if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
     gradient = sum_to(gradient, list().node_of(id).shape);
-    gradients_[index] = gradients_[index] < 0 ? gradient.id : (of(id) + gradient).id;
+    gradients_[index] = gradients_[index] < 0 ? gradient.id : (known(id) + gradient).id;
   }
 
   /// Appends the gradients of the operands of all operations [first, end).
@@ -60,6 +61,10 @@ class differentiation {
  private:
   [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
   [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr tensor known(int id) const {
+    auto const index = static_cast<std::size_t>(id);
+    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
+  }
   [[nodiscard]] constexpr bool wanted(int id) const { return list().node_of(id).has_gradient; }
   [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
 
@@ -195,7 +200,7 @@ class differentiation {
   }
   constexpr void rule(slice const& what, int id, tensor dy) {
     tensor const x = operand(id, 0);
-    add(x.id, ops_->scattered(dy, {what.axis, what.begin, what.step}, x.shape()));
+    if (wanted(x)) slices_.add(x.id, what, dy);
   }
   constexpr void rule(pad const& what, int id, tensor dy) {
     tensor const x = operand(id, 0);
@@ -226,6 +231,7 @@ class differentiation {
 
   tracer* ops_;
   std::vector<int> gradients_;
+  detail::slice_gradients slices_;
 };
 
 /// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then

@@ -46,9 +46,9 @@ class loop_sums {
         if (what->has(axis)) over.axes |= 2U << axis;
       return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
     }
-    tensor const first = sum(list().operand(id, 0));
-    if (here.operand_count == 1) return ops_->append(here.what, here.shape, {first.id});
-    return first + sum(list().operand(id, 1));
+    std::vector<int> sums;
+    for (int i = 0; i < here.operand_count; ++i) sums.push_back(sum(list().operand(id, i)).id);
+    return {&list(), list().append(here.what, here.shape, sums)};
   }
 
  private:
@@ -72,9 +72,10 @@ class loop_sums {
       return what->apply == function::add && operand(id, 0).shape() == here.shape &&
              operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
              is_possible(list().operand(id, 1));
-    bool const is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
-                          here.what.is<pad>() || here.what.is<broadcast>();
-    return is_moved && is_possible(list().operand(id, 0));
+    bool is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
+                    here.what.is<pad>() || here.what.is<broadcast>() || here.what.is<concatenate>();
+    for (int i = 0; i < here.operand_count; ++i) is_moved = is_moved && is_possible(list().operand(id, i));
+    return is_moved;
   }
   constexpr void stack_operands(int id) {
     node const here = list().node_of(id);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gradients of slices of one tensor, put together: a tensor that is cut into parts, such as the gates of a
+// recurrent layer, gets their gradients side by side and not as sums of tensors of zeros. Level 1.
+#pragma once
+
+#include <stagecraft/operations/tracer.hpp>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::operations::detail {
+
+class slice_gradients {
+ public:
+  /// Gradient `gradient` of places [where.begin, ...) of an axis of tensor `id`.
+  constexpr void add(int id, slice const& where, tensor gradient) { parts_.push_back({id, where, gradient.id}); }
+
+  /// The gradient of tensor x by all its slices, which are forgotten; its id is -1 if there are none.
+  constexpr tensor take(tracer& ops, tensor x) {
+    std::vector<part> own;
+    std::size_t kept = 0;
+    for (part const& each : parts_)
+      if (each.id == x.id)
+        own.push_back(each);
+      else
+        parts_[kept++] = each;
+    if (own.empty()) return {x.list, -1};
+    while (parts_.size() > kept) parts_.pop_back();
+    for (std::size_t i = 1; i < own.size(); ++i)
+      for (std::size_t k = i; k > 0 && own[k].where.begin < own[k - 1].where.begin; --k) std::swap(own[k], own[k - 1]);
+    return are_whole(own, x) ? joined(ops, own, x) : summed(ops, own, x);
+  }
+
+ private:
+  struct part {
+    int id;
+    slice where;
+    int gradient;
+  };
+
+  /// Whether they are all of x, none of it twice.
+  static constexpr bool are_whole(std::vector<part> const& parts, tensor x) {
+    int end = 0;
+    for (part const& each : parts) {
+      if (each.where.axis != parts[0].where.axis || each.where.step != 1 || each.where.begin != end) return false;
+      end += x.list->node_of(each.gradient).shape[each.where.axis];
+    }
+    return end == x.shape()[parts[0].where.axis];
+  }
+  static constexpr tensor joined(tracer& ops, std::vector<part> const& parts, tensor x) {
+    if (parts.size() == 1) return {x.list, parts[0].gradient};
+    std::vector<int> reads;
+    for (part const& each : parts) reads.push_back(each.gradient);
+    return {x.list, ops.list().append(concatenate{parts[0].where.axis}, x.shape(), reads)};
+  }
+  static constexpr tensor summed(tracer& ops, std::vector<part> const& parts, tensor x) {
+    tensor sum{x.list, -1};
+    for (part const& each : parts) {
+      pad const where{each.where.axis, each.where.begin, each.where.step};
+      tensor const wide = ops.scattered({x.list, each.gradient}, where, x.shape());
+      sum = sum.id < 0 ? wide : sum + wide;
+    }
+    return sum;
+  }
+
+  std::vector<part> parts_;
+};
+
+}  // namespace stagecraft::operations::detail
