@@ -68,7 +68,7 @@ void check(product_shape const& shape, std::mt19937& engine) {
   // The same with b packed before.
   matrix const packed(kernels::packed_product_floats<Arch>(shape)), again(rows * columns);
   kernels::pack_product<Arch>(shape, b.data(), packed.data());
-  kernels::packed_product<Arch>(shape, a.data(), packed.data(), again.data());
+  kernels::packed_product<Arch>(shape, a.data(), packed.data(), again.data(), workspace.data());
   CHECK(again == y);
 
   // And for some of the rows alone, as samples are divided.

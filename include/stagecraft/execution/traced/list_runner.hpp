@@ -213,7 +213,7 @@ class list_runner {
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
     if (depth_ > 0 && is_packed_in(loops_[0].loop, here(), operands_))
       if (float const* const right = packed(one); right != nullptr)
-        return kernels::packed_product<Arch>(one, x(0), right, y());
+        return kernels::packed_product<Arch>(one, x(0), right, y(), workspace_);
     kernels::strided_axes<3, Arch> places;
     for (int axis = 0; axis + 2 < result.rank; ++axis)
       places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),

@@ -61,17 +61,32 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   }
 }
 
-/// Rows [row, end) of y, along the columns of a panel.
+/// Rows of a that a tile takes at most.
+inline constexpr int product_tile_rows = 6;
+
+/// Some rows of a, from one of them on. Those of a transposed a are packed, tile by tile: a row's next term is then
+/// `product_tile_rows` floats further.
+struct product_left {
+  float const* begin = nullptr;
+  std::int64_t row_step = 0, inner_step = 1;
+  int depth = 0;  ///< of packed rows, else 0
+
+  [[nodiscard]] float const* row(int index) const {
+    if (depth == 0) return begin + index * row_step;
+    return begin + std::int64_t{index / product_tile_rows} * product_tile_rows * depth + index % product_tile_rows;
+  }
+};
+
+/// The first `rows` rows of y, along the columns of a panel.
 template <int Vectors, class Arch>
-inline void product_rows(product_shape const& shape, product_panel const& b, float const* a, float* y, int row, int end,
+inline void product_rows(product_panel const& b, product_left const& a, float* y, std::int64_t y_stride, int rows,
                          bool adds) {
-  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner, inner_step = shape.transpose_a ? shape.rows : 1;
+  int row = 0;
   auto const some = [&]<int Rows>() {
-    for (; row + Rows <= end; row += Rows)
-      product_tile<Rows, Vectors, Arch>(b, a + row * row_step, row_step, inner_step,
-                                        y + static_cast<std::int64_t>(row) * shape.columns, shape.columns, adds);
+    for (; row + Rows <= rows; row += Rows)
+      product_tile<Rows, Vectors, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride, adds);
   };
-  some.template operator()<6>();
+  some.template operator()<product_tile_rows>();
   some.template operator()<2>();
   some.template operator()<1>();
 }
@@ -102,6 +117,19 @@ inline void pack_product_panel(product_shape const& shape, float const* b, int f
   }
 }
 
+/// Packs rows of a transposed a: `from` is the first term of the first of them.
+[[nodiscard]] inline product_left pack_product_left(product_shape const& shape, float const* from, int rows, int depth,
+                                                    float* packed) {
+  for (int row = 0; row < rows; row += product_tile_rows) {
+    int const count = rows - row < product_tile_rows ? rows - row : product_tile_rows;
+    float* const to = packed + std::int64_t{row} * depth;
+    for (int k = 0; k < depth; ++k)
+      for (int r = 0; r < count; ++r)
+        to[k * product_tile_rows + r] = from[static_cast<std::int64_t>(k) * shape.rows + row + r];
+  }
+  return {packed, 1, product_tile_rows, depth};
+}
+
 /// A panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
 template <class Arch>
 [[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
@@ -117,25 +145,36 @@ template <class Arch>
   return first * columns + std::int64_t{column} * depth;
 }
 
+/// Floats for the rows of a transposed a that are worked on.
+[[nodiscard]] constexpr std::int64_t packed_left_floats(product_shape const& shape) {
+  if (!shape.transpose_a) return 0;
+  return std::int64_t{product_rows_at_once} * (shape.inner < product_depth ? shape.inner : product_depth);
+}
+
 /// y = a b, in blocks of terms: `begin(first, share)` comes before those from `first` on, and `fill(panel, first,
-/// column)` says where the elements of a panel are.
+/// column)` says where the elements of a panel are. `left_rows`: `packed_left_floats` floats.
 template <class Arch, class Begin, class Fill>
-inline void product_of_panels(product_shape const& shape, float const* a, float* y, share const& columns,
-                              Begin const& begin, Fill const& fill) {
+inline void product_of_panels(product_shape const& shape, float const* a, float* y, float* left_rows,
+                              share const& columns, Begin const& begin, Fill const& fill) {
   constexpr int width = 2 * lanes<Arch>;
   auto const part = columns.of(shape.columns, width);
   for (int first = 0; first < shape.inner; first += product_depth) {
     begin(first, part);
-    float const* const left = a + (shape.transpose_a ? static_cast<std::int64_t>(first) * shape.rows : first);
+    int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
     for (int row = 0; row < shape.rows; row += product_rows_at_once) {
-      int const end = row + product_rows_at_once < shape.rows ? row + product_rows_at_once : shape.rows;
+      int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
+      product_left left{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
+      if (shape.transpose_a)
+        left =
+            pack_product_left(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth, left_rows);
+      float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
       for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
         auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
         fill(panel, first, column);
         if (panel.columns > lanes<Arch>)
-          product_rows<2, Arch>(shape, panel, left, y + column, row, end, first > 0);
+          product_rows<2, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
         else
-          product_rows<1, Arch>(shape, panel, left, y + column, row, end, first > 0);
+          product_rows<1, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
       }
     }
   }
@@ -163,7 +202,7 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 [[nodiscard]] constexpr std::int64_t product_workspace(product_shape shape) {
   if (shape.inner > detail::product_depth) shape.inner = detail::product_depth;
-  return packed_product_floats<Arch>(shape);
+  return packed_product_floats<Arch>(shape) + detail::packed_left_floats(shape);
 }
 
 /// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
@@ -172,8 +211,9 @@ template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}) {
   bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
+  float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats(shape));
   detail::product_of_panels<Arch>(
-      shape, a, y, columns,
+      shape, a, y, left_rows, columns,
       [&](int first, share::range const& part) {
         if (packs) detail::pack_product_rows<Arch>(shape, b, first, part, workspace);
       },
@@ -191,11 +231,12 @@ inline void pack_product(product_shape const& shape, float const* b, float* pack
     detail::pack_product_rows<Arch>(shape, b, first, {0, shape.columns},
                                     packed + detail::place_of_panel<Arch>(shape, first, 0, 0));
 }
-/// y = a b for a packed b; the same bits.
+/// y = a b for a packed b; the same bits. `workspace` holds `product_workspace` floats.
 template <class Arch = default_architecture>
-inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y) {
+inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y,
+                           float* workspace) {
   detail::product_of_panels<Arch>(
-      shape, a, y, {}, [](int, share::range const&) {},
+      shape, a, y, workspace, {}, [](int, share::range const&) {},
       [&](detail::product_panel& panel, int first, int column) {
         panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
       });
