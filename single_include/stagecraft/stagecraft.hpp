@@ -13058,9 +13058,9 @@ class loop_sums {
         if (what->has(axis)) over.axes |= 2U << axis;
       return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
     }
-    tensor const first = sum(list().operand(id, 0));
-    if (here.operand_count == 1) return ops_->append(here.what, here.shape, {first.id});
-    return first + sum(list().operand(id, 1));
+    std::vector<int> sums;
+    for (int i = 0; i < here.operand_count; ++i) sums.push_back(sum(list().operand(id, i)).id);
+    return {&list(), list().append(here.what, here.shape, sums)};
   }
 
  private:
@@ -13084,9 +13084,10 @@ class loop_sums {
       return what->apply == function::add && operand(id, 0).shape() == here.shape &&
              operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
              is_possible(list().operand(id, 1));
-    bool const is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
-                          here.what.is<pad>() || here.what.is<broadcast>();
-    return is_moved && is_possible(list().operand(id, 0));
+    bool is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
+                    here.what.is<pad>() || here.what.is<broadcast>() || here.what.is<concatenate>();
+    for (int i = 0; i < here.operand_count; ++i) is_moved = is_moved && is_possible(list().operand(id, i));
+    return is_moved;
   }
   constexpr void stack_operands(int id) {
     node const here = list().node_of(id);
@@ -13111,6 +13112,70 @@ class loop_sums {
 
 }  // namespace stagecraft::operations::detail
 
+// ---- stagecraft/operations/slice_gradients.hpp
+// The gradients of slices of one tensor, put together: a tensor that is cut into parts, such as the gates of a
+// recurrent layer, gets their gradients side by side and not as sums of tensors of zeros. Level 1.
+
+namespace stagecraft::operations::detail {
+
+class slice_gradients {
+ public:
+  /// Gradient `gradient` of places [where.begin, ...) of an axis of tensor `id`.
+  constexpr void add(int id, slice const& where, tensor gradient) { parts_.push_back({id, where, gradient.id}); }
+
+  /// The gradient of tensor x by all its slices, which are forgotten; its id is -1 if there are none.
+  constexpr tensor take(tracer& ops, tensor x) {
+    std::vector<part> own;
+    std::size_t kept = 0;
+    for (part const& each : parts_)
+      if (each.id == x.id)
+        own.push_back(each);
+      else
+        parts_[kept++] = each;
+    if (own.empty()) return {x.list, -1};
+    while (parts_.size() > kept) parts_.pop_back();
+    for (std::size_t i = 1; i < own.size(); ++i)
+      for (std::size_t k = i; k > 0 && own[k].where.begin < own[k - 1].where.begin; --k) std::swap(own[k], own[k - 1]);
+    return are_whole(own, x) ? joined(ops, own, x) : summed(ops, own, x);
+  }
+
+ private:
+  struct part {
+    int id;
+    slice where;
+    int gradient;
+  };
+
+  /// Whether they are all of x, none of it twice.
+  static constexpr bool are_whole(std::vector<part> const& parts, tensor x) {
+    int end = 0;
+    for (part const& each : parts) {
+      if (each.where.axis != parts[0].where.axis || each.where.step != 1 || each.where.begin != end) return false;
+      end += x.list->node_of(each.gradient).shape[each.where.axis];
+    }
+    return end == x.shape()[parts[0].where.axis];
+  }
+  static constexpr tensor joined(tracer& ops, std::vector<part> const& parts, tensor x) {
+    if (parts.size() == 1) return {x.list, parts[0].gradient};
+    std::vector<int> reads;
+    for (part const& each : parts) reads.push_back(each.gradient);
+    return {x.list, ops.list().append(concatenate{parts[0].where.axis}, x.shape(), reads)};
+  }
+  static constexpr tensor summed(tracer& ops, std::vector<part> const& parts, tensor x) {
+    tensor sum{x.list, -1};
+    for (part const& each : parts) {
+      pad const where{each.where.axis, each.where.begin, each.where.step};
+      tensor const wide = ops.scattered({x.list, each.gradient}, where, x.shape());
+      sum = sum.id < 0 ? wide : sum + wide;
+    }
+    return sum;
+  }
+
+  std::vector<part> parts_;
+};
+
+}  // namespace stagecraft::operations::detail
+
 // ---- stagecraft/operations/differentiation.hpp
 // Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list. Level 1.
 
@@ -13125,12 +13190,12 @@ class differentiation {
  public:
   constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
 
-  /// The gradient of operation `id`; its own id is -1 if there is none.
-  [[nodiscard]] constexpr tensor of(int id) const {
-    auto const index = static_cast<std::size_t>(id);
-    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
+  /// The gradient of operation `id`, when all that reads it has given its part; its own id is -1 if there is none.
+  [[nodiscard]] constexpr tensor of(int id) {
+    if (tensor const slices = slices_.take(*ops_, {&list(), id}); slices.id >= 0) add(id, slices);
+    return known(id);
   }
-  [[nodiscard]] constexpr bool has(int id) const { return of(id).id >= 0; }
+  [[nodiscard]] constexpr bool has(int id) { return of(id).id >= 0; }
 
   /// Adds to the gradient of operation `id`. What was broadcast is summed.
   constexpr void add(int id, tensor gradient) {
@@ -13138,7 +13203,7 @@ class differentiation {
     auto const index = static_cast<std::size_t>(id);
     if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
     gradient = sum_to(gradient, list().node_of(id).shape);
-    gradients_[index] = gradients_[index] < 0 ? gradient.id : (of(id) + gradient).id;
+    gradients_[index] = gradients_[index] < 0 ? gradient.id : (known(id) + gradient).id;
   }
 
   /// Appends the gradients of the operands of all operations [first, end).
@@ -13167,6 +13232,10 @@ class differentiation {
  private:
   [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
   [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr tensor known(int id) const {
+    auto const index = static_cast<std::size_t>(id);
+    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
+  }
   [[nodiscard]] constexpr bool wanted(int id) const { return list().node_of(id).has_gradient; }
   [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
 
@@ -13302,7 +13371,7 @@ class differentiation {
   }
   constexpr void rule(slice const& what, int id, tensor dy) {
     tensor const x = operand(id, 0);
-    add(x.id, ops_->scattered(dy, {what.axis, what.begin, what.step}, x.shape()));
+    if (wanted(x)) slices_.add(x.id, what, dy);
   }
   constexpr void rule(pad const& what, int id, tensor dy) {
     tensor const x = operand(id, 0);
@@ -13333,6 +13402,7 @@ class differentiation {
 
   tracer* ops_;
   std::vector<int> gradients_;
+  detail::slice_gradients slices_;
 };
 
 /// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
@@ -18316,17 +18386,32 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   }
 }
 
-/// Rows [row, end) of y, along the columns of a panel.
+/// Rows of a that a tile takes at most.
+inline constexpr int product_tile_rows = 6;
+
+/// Some rows of a, from one of them on. Those of a transposed a are packed, tile by tile: a row's next term is then
+/// `product_tile_rows` floats further.
+struct product_left {
+  float const* begin = nullptr;
+  std::int64_t row_step = 0, inner_step = 1;
+  int depth = 0;  ///< of packed rows, else 0
+
+  [[nodiscard]] float const* row(int index) const {
+    if (depth == 0) return begin + index * row_step;
+    return begin + std::int64_t{index / product_tile_rows} * product_tile_rows * depth + index % product_tile_rows;
+  }
+};
+
+/// The first `rows` rows of y, along the columns of a panel.
 template <int Vectors, class Arch>
-inline void product_rows(product_shape const& shape, product_panel const& b, float const* a, float* y, int row, int end,
+inline void product_rows(product_panel const& b, product_left const& a, float* y, std::int64_t y_stride, int rows,
                          bool adds) {
-  std::int64_t const row_step = shape.transpose_a ? 1 : shape.inner, inner_step = shape.transpose_a ? shape.rows : 1;
+  int row = 0;
   auto const some = [&]<int Rows>() {
-    for (; row + Rows <= end; row += Rows)
-      product_tile<Rows, Vectors, Arch>(b, a + row * row_step, row_step, inner_step,
-                                        y + static_cast<std::int64_t>(row) * shape.columns, shape.columns, adds);
+    for (; row + Rows <= rows; row += Rows)
+      product_tile<Rows, Vectors, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride, adds);
   };
-  some.template operator()<6>();
+  some.template operator()<product_tile_rows>();
   some.template operator()<2>();
   some.template operator()<1>();
 }
@@ -18357,6 +18442,19 @@ inline void pack_product_panel(product_shape const& shape, float const* b, int f
   }
 }
 
+/// Packs rows of a transposed a: `from` is the first term of the first of them.
+[[nodiscard]] inline product_left pack_product_left(product_shape const& shape, float const* from, int rows, int depth,
+                                                    float* packed) {
+  for (int row = 0; row < rows; row += product_tile_rows) {
+    int const count = rows - row < product_tile_rows ? rows - row : product_tile_rows;
+    float* const to = packed + std::int64_t{row} * depth;
+    for (int k = 0; k < depth; ++k)
+      for (int r = 0; r < count; ++r)
+        to[k * product_tile_rows + r] = from[static_cast<std::int64_t>(k) * shape.rows + row + r];
+  }
+  return {packed, 1, product_tile_rows, depth};
+}
+
 /// A panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
 template <class Arch>
 [[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
@@ -18372,25 +18470,36 @@ template <class Arch>
   return first * columns + std::int64_t{column} * depth;
 }
 
+/// Floats for the rows of a transposed a that are worked on.
+[[nodiscard]] constexpr std::int64_t packed_left_floats(product_shape const& shape) {
+  if (!shape.transpose_a) return 0;
+  return std::int64_t{product_rows_at_once} * (shape.inner < product_depth ? shape.inner : product_depth);
+}
+
 /// y = a b, in blocks of terms: `begin(first, share)` comes before those from `first` on, and `fill(panel, first,
-/// column)` says where the elements of a panel are.
+/// column)` says where the elements of a panel are. `left_rows`: `packed_left_floats` floats.
 template <class Arch, class Begin, class Fill>
-inline void product_of_panels(product_shape const& shape, float const* a, float* y, share const& columns,
-                              Begin const& begin, Fill const& fill) {
+inline void product_of_panels(product_shape const& shape, float const* a, float* y, float* left_rows,
+                              share const& columns, Begin const& begin, Fill const& fill) {
   constexpr int width = 2 * lanes<Arch>;
   auto const part = columns.of(shape.columns, width);
   for (int first = 0; first < shape.inner; first += product_depth) {
     begin(first, part);
-    float const* const left = a + (shape.transpose_a ? static_cast<std::int64_t>(first) * shape.rows : first);
+    int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
     for (int row = 0; row < shape.rows; row += product_rows_at_once) {
-      int const end = row + product_rows_at_once < shape.rows ? row + product_rows_at_once : shape.rows;
+      int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
+      product_left left{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
+      if (shape.transpose_a)
+        left =
+            pack_product_left(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth, left_rows);
+      float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
       for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
         auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
         fill(panel, first, column);
         if (panel.columns > lanes<Arch>)
-          product_rows<2, Arch>(shape, panel, left, y + column, row, end, first > 0);
+          product_rows<2, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
         else
-          product_rows<1, Arch>(shape, panel, left, y + column, row, end, first > 0);
+          product_rows<1, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
       }
     }
   }
@@ -18418,7 +18527,7 @@ template <class Arch = default_architecture>
 template <class Arch = default_architecture>
 [[nodiscard]] constexpr std::int64_t product_workspace(product_shape shape) {
   if (shape.inner > detail::product_depth) shape.inner = detail::product_depth;
-  return packed_product_floats<Arch>(shape);
+  return packed_product_floats<Arch>(shape) + detail::packed_left_floats(shape);
 }
 
 /// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
@@ -18427,8 +18536,9 @@ template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}) {
   bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
+  float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats(shape));
   detail::product_of_panels<Arch>(
-      shape, a, y, columns,
+      shape, a, y, left_rows, columns,
       [&](int first, share::range const& part) {
         if (packs) detail::pack_product_rows<Arch>(shape, b, first, part, workspace);
       },
@@ -18446,11 +18556,12 @@ inline void pack_product(product_shape const& shape, float const* b, float* pack
     detail::pack_product_rows<Arch>(shape, b, first, {0, shape.columns},
                                     packed + detail::place_of_panel<Arch>(shape, first, 0, 0));
 }
-/// y = a b for a packed b; the same bits.
+/// y = a b for a packed b; the same bits. `workspace` holds `product_workspace` floats.
 template <class Arch = default_architecture>
-inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y) {
+inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y,
+                           float* workspace) {
   detail::product_of_panels<Arch>(
-      shape, a, y, {}, [](int, share::range const&) {},
+      shape, a, y, workspace, {}, [](int, share::range const&) {},
       [&](detail::product_panel& panel, int first, int column) {
         panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
       });
@@ -19018,7 +19129,7 @@ class list_runner {
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
     if (depth_ > 0 && is_packed_in(loops_[0].loop, here(), operands_))
       if (float const* const right = packed(one); right != nullptr)
-        return kernels::packed_product<Arch>(one, x(0), right, y());
+        return kernels::packed_product<Arch>(one, x(0), right, y(), workspace_);
     kernels::strided_axes<3, Arch> places;
     for (int axis = 0; axis + 2 < result.rank; ++axis)
       places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
