@@ -19097,12 +19097,13 @@ class list_runner {
   }
   void step(operations::random const& what) {
     kernels::random_key const key(seed_, stream_);
-    auto const first = (static_cast<std::uint64_t>(id_ + 1) << 36U) +  // of this operation alone
-                       static_cast<std::uint64_t>(by_sample_ ? here().shape.size() / part_.of * part_.first : 0);
+    auto const of_operation = static_cast<std::uint64_t>(id_ + 1) << 36U;
+    auto const before = static_cast<std::uint64_t>(by_sample_ ? here().shape.size() / part_.of * part_.first : 0);
+    auto const count = static_cast<std::uint64_t>(size(shape()));
     if (what.distribution == operations::random_distribution::uniform)
-      return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, first);
-    for (std::int64_t i = 0; i < size(shape()); ++i) {  // Box and Muller's
-      auto const counter = first + 2 * static_cast<std::uint64_t>(i);
+      return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, of_operation + before);
+    for (std::uint64_t i = 0; i < count; ++i) {  // Box and Muller's
+      auto const counter = of_operation + 2 * (before + i);
       float const u = kernels::random_uniform(key, counter), v = kernels::random_uniform(key, counter + 1);
       y()[i] = std::sqrt(-2.0F * std::log(1.0F - u)) * std::cos(6.28318531F * v);
     }
@@ -19219,8 +19220,10 @@ class list_runner {
   }
   template <class F>
   void for_each_index(int operand, int rows, F const& f) {
-    for (std::int64_t k = 0; k < size(shape_of(operand)); ++k)
-      if (float const index = x(operand)[k]; index >= 0 && index < static_cast<float>(rows))
+    std::int64_t const count = size(shape_of(operand));
+    float const* const indices = x(operand);
+    for (std::int64_t k = 0; k < count; ++k)
+      if (float const index = indices[k]; index >= 0 && index < static_cast<float>(rows))
         f(k, static_cast<std::int64_t>(index));
   }
 

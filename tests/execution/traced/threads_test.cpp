@@ -11,7 +11,8 @@ struct centre_batch : sc::layer<centre_batch> {
     auto const mean = ops.weight({.name = "mean", .shape = {x.length(1), x.length(2)}, .trainable = false});
     auto const now = ops.mean(x, 0);
     ops.update(mean, ops.reshape(now, {x.length(1), x.length(2)}) * 0.5F + mean * 0.5F);
-    return tanh(x - now) * 2.0F;
+    auto const noise = ops.normal(x.shape());  // drawn by sample, too
+    return tanh(x - now) * 2.0F + noise * 0.1F;
   }
 };
 
