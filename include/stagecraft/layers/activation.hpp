@@ -30,11 +30,7 @@ struct activation : layer<activation> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    return in[0];
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
+  constexpr auto call(auto&, auto x) const { return function(x); }
 };
 
 }  // namespace stagecraft::layers

@@ -11,6 +11,8 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/merging_layers/add.
 struct add : merge<add> {
   static constexpr std::string_view class_name = "Add";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a + b; }
 };
 
 }  // namespace stagecraft::layers

@@ -11,6 +11,9 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/merging_layers/average.
 struct average : merge<average> {
   static constexpr std::string_view class_name = "Average";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a + b; }
+  static constexpr auto finish(operations::tensor sum, int count) { return sum * (1.0F / static_cast<float>(count)); }
 };
 
 }  // namespace stagecraft::layers

@@ -34,12 +34,10 @@ struct elu_layer : layer<elu_layer> {
 
   [[nodiscard]] constexpr stagecraft::activation function() const { return activations::elu(alpha); }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (!(alpha > -1e6F && alpha < 1e6F)) return in.error(1060, "has an alpha that is far out or not a number");
-    return in[0];
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(alpha > -1e6F && alpha < 1e6F)) ops.error(1060, "has an alpha that is far out or not a number");
+    return function()(x);
   }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
 };
 
 }  // namespace stagecraft::layers

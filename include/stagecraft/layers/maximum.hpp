@@ -11,6 +11,8 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/merging_layers/maximum.
 struct maximum : merge<maximum> {
   static constexpr std::string_view class_name = "Maximum";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return operations::maximum(a, b); }
 };
 
 }  // namespace stagecraft::layers

@@ -14,24 +14,31 @@ namespace stagecraft::layers {
 template <class Derived, int MostInputs = 16>
 struct merge : layer<Derived> {
   static constexpr bool supports_masking = true;
-  static constexpr int most_inputs = MostInputs;
+  static constexpr int least_inputs = 2, most_inputs = MostInputs;
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(2, MostInputs)) return in[0];
-    shape result = in[0];
-    for (int i = 1; i < in.size(); ++i) {
-      detail::broadcast_shape const merged(result, in[i]);
-      if (!merged.fits)
-        return in.error(1014, "expects inputs whose shapes fit, but input 0 has ", in[0], " and input ", i, " has ",
-                        in[i], "; axes are compared from the last one, and are equal or one of them is 1");
+  constexpr auto call(auto& ops, tensor_list in) const {
+    shape result = detail::sample_shape(in[0]);
+    for (std::size_t i = 1; i < in.size(); ++i) {
+      shape const other = detail::sample_shape(in[i]);
+      detail::broadcast_shape const merged(result, other);
+      if (!merged.fits) {
+        ops.error(1014, "expects inputs whose shapes fit, but input 0 has ", detail::sample_shape(in[0]), " and input ",
+                  static_cast<int>(i), " has ", other,
+                  "; axes are compared from the last one, and are equal or one of them is 1");
+        return in[0];
+      }
       result = merged.result;
     }
-    return result;
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    shape result = in[0];
-    for (int i = 1; i < in.size(); ++i) result = detail::broadcast_shape(result, in[i]).result;
-    return static_cast<long long>(in.size() - 1) * result.size();
+    auto const aligned = [&](operations::tensor x) {  // the batch stays in front of new axes
+      operations::extents own = x.shape();
+      while (own.rank <= result.rank()) own.insert(1, 1);
+      return ops.reshape(x, own);
+    };
+    auto merged = aligned(in[0]);
+    for (operations::tensor const x : in.subspan(1)) merged = Derived::combine(merged, aligned(x));
+    if constexpr (requires { Derived::finish(merged, 1); })
+      merged = Derived::finish(merged, static_cast<int>(in.size()));
+    return merged;
   }
 };
 

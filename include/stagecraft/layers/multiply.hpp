@@ -11,6 +11,8 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/merging_layers/multiply.
 struct multiply : merge<multiply> {
   static constexpr std::string_view class_name = "Multiply";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a * b; }
 };
 
 }  // namespace stagecraft::layers

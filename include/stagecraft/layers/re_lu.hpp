@@ -55,15 +55,13 @@ struct re_lu : layer<re_lu> {
     return activations::relu(negative_slope, max_value < 0 ? -1 : max_value, threshold);
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
+  constexpr auto call(auto& ops, auto x) const {
     if (!(negative_slope >= 0.0F && negative_slope < 1e6F))
-      return in.error(1060, "has a negative_slope that is negative or not a number; it must be at least 0");
-    if (!(threshold >= 0.0F && threshold < 1e30F))
-      return in.error(1060, "has a threshold that is negative or not a number; it must be at least 0");
-    return in[0];
+      ops.error(1060, "has a negative_slope that is negative or not a number; it must be at least 0");
+    else if (!(threshold >= 0.0F && threshold < 1e30F))
+      ops.error(1060, "has a threshold that is negative or not a number; it must be at least 0");
+    return function()(x);
   }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
 };
 
 }  // namespace stagecraft::layers

@@ -11,6 +11,8 @@ namespace stagecraft::layers {
 /// Definition: Keras API, layers/merging_layers/subtract.
 struct subtract : merge<subtract, 2> {
   static constexpr std::string_view class_name = "Subtract";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a - b; }
 };
 
 }  // namespace stagecraft::layers

@@ -33,12 +33,10 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
 
   [[nodiscard]] constexpr stagecraft::activation function() const { return activations::relu(0, -1, theta); }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (!(theta >= 0.0F && theta < 1e30F)) return in.error(1060, "has a theta that is negative or not a number");
-    return in[0];
+  constexpr auto call(auto& ops, auto x) const {
+    if (!(theta >= 0.0F && theta < 1e30F)) ops.error(1060, "has a theta that is negative or not a number");
+    return function()(x);
   }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
 };
 
 }  // namespace stagecraft::layers

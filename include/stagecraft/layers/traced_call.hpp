@@ -29,6 +29,13 @@ template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
+/// The shape of a sample of a tensor whose first axis is the batch.
+constexpr shape sample_shape(operations::tensor x) {
+  shape result;
+  for (int axis = 1; axis < x.rank(); ++axis) result.push_back(x.shape()[axis]);
+  return result;
+}
+
 /// 1 for each step that counts, else 0: (batch, steps). The masks are made of the inputs behind the first one.
 constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list in) {
   operations::tensor result;
@@ -41,6 +48,27 @@ constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks c
   }
   return result;
 }
+
+/// How many inputs a layer takes, as far as its type tells.
+template <class L>
+struct input_counts {
+  int least = 1, most = 1;
+  bool are_known = false;
+
+  constexpr input_counts(L const& layer) {
+    using operations::tensor;
+    constexpr bool one = CallOn<L, tensor>, two = CallOn<L, tensor, tensor>, three = CallOn<L, tensor, tensor, tensor>;
+    if constexpr (requires { layer.masks; }) {
+    } else if constexpr (requires { L::least_inputs; }) {
+      least = L::least_inputs;
+      most = L::most_inputs;
+      are_known = true;
+    } else if constexpr (one + two + three == 1) {
+      least = most = one ? 1 : two ? 2 : 3;
+      are_known = true;
+    }
+  }
+};
 
 /// Calls the layer on its inputs; false if it takes another number of them.
 template <class L>
@@ -90,6 +118,8 @@ struct rules_of_call {
   constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
                           diagnostic& problem) {
     constexpr int batch = 2;
+    input_counts<L> const counts(layer);
+    if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
     std::vector<shape> shapes;
     for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
     auto const traced = trace_layer(layer, shapes, batch, true, name);

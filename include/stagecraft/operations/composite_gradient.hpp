@@ -21,6 +21,8 @@ class composite_gradient {
     return {&ops_->list(), ops_->list().operand(composite_, index + 1)};
   }
   [[nodiscard]] constexpr tensor result() const { return {&ops_->list(), composite_}; }
+  /// A copy of the composite: the list moves when it grows.
+  [[nodiscard]] constexpr composite what() const { return ops_->list().node_of(composite_).what.as<composite>(); }
   [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
   /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
   constexpr void give(int index, tensor gradient) { given_[static_cast<std::size_t>(index)] = gradient; }

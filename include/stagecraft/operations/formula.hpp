@@ -30,7 +30,8 @@ struct formula_step {
 
 /// A formula while the compiler writes it down; `formula_of` gives what is kept of it.
 ///
-/// It is traced as a list of maps of numbers: an `input` is given at each place, a `weight` once for all of them. Only
+/// It is traced as a list of maps of numbers, in groups or not: an `input` is given at each place, a `weight` once for
+/// all of them. Only
 /// what results need stays, and a product that is used once, by a sum or difference, becomes one step with it, which
 /// rounds once: so that all compilers and machines compute the same.
 class formula {
@@ -39,17 +40,23 @@ class formula {
   std::vector<int> results;
   diagnostic problem;
 
-  constexpr formula(operation_list const& list, std::vector<int> const& wanted) : problem(list.problem) {
+  /// A number of the list that is given at each place, too, beside the inputs.
+  struct given_number {
+    int id, index;
+  };
+
+  constexpr formula(operation_list const& list, std::vector<int> const& wanted, given_number const& given = {-1, 0})
+      : problem(list.problem), given_{source_of(list, given.id), given.index} {
     std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
-    for (int const id : wanted) ++uses[at(id)];
+    for (int const id : wanted) ++uses[at(source_of(list, id))];
     for (int id = list.size(); id-- > 0;)
       if (uses[at(id)] > 0)
-        for (int i = 0; i < list.node_of(id).operand_count; ++i) ++uses[at(list.operand(id, i))];
+        for (int i = 0; i < operands_of(list, id); ++i) ++uses[at(operand(list, id, i))];
 
     std::vector<char> is_uniform(list.nodes.size(), 0);
     for (int id = 0; id < list.size(); ++id) {
-      bool same = !list.node_of(id).what.is<input>();
-      for (int i = 0; i < list.node_of(id).operand_count; ++i) same = same && is_uniform[at(list.operand(id, i))];
+      bool same = !list.node_of(id).what.is<input>() && id != given_.id;
+      for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[at(operand(list, id, i))];
       is_uniform[at(id)] = same;
     }
     // The operand of a sum or difference that is computed together with it, or -1.
@@ -57,17 +64,17 @@ class formula {
     std::vector<int> product_of(list.nodes.size(), -1);
     for (int id = 0; id < list.size(); ++id) {
       auto const* what = list.node_of(id).what.if_is<map>();
-      if (uses[at(id)] == 0 || is_uniform[at(id)] || what == nullptr ||
+      if (uses[at(id)] == 0 || is_uniform[at(id)] || what == nullptr || id == given_.id ||
           (what->apply != function::add && what->apply != function::subtract))
         continue;
       for (int const side : {1, 0}) {
-        int const operand = list.operand(id, side);
-        auto const* product = list.node_of(operand).what.if_is<map>();
-        if (product == nullptr || product->apply != function::multiply || uses[at(operand)] != 1 ||
-            is_uniform[at(operand)])
+        int const factors = operand(list, id, side);
+        auto const* product = list.node_of(factors).what.if_is<map>();
+        if (product == nullptr || product->apply != function::multiply || uses[at(factors)] != 1 ||
+            is_uniform[at(factors)] || factors == given_.id)
           continue;
         product_of[at(id)] = side;
-        is_part[at(operand)] = 1;
+        is_part[at(factors)] = 1;
         break;
       }
     }
@@ -75,9 +82,12 @@ class formula {
       if (uses[at(id)] == 0 || is_part[at(id)]) continue;
       formula_step step{.is_uniform = is_uniform[at(id)] != 0};
       node const& here = list.node_of(id);
-      if (auto const* given = here.what.if_is<input>()) {
+      if (id == given_.id) {
         step.from = formula_source::place;
-        step.index = given->index;
+        step.index = given_.index;
+      } else if (auto const* from_outside = here.what.if_is<input>()) {
+        step.from = formula_source::place;
+        step.index = from_outside->index;
       } else if (auto const* same = here.what.if_is<weight>()) {
         step.from = formula_source::everywhere;
         step.index = same->index;
@@ -86,25 +96,45 @@ class formula {
       } else {
         step.from = formula_source::function;
         step.apply = here.what.as<map>().apply;
-        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[at(list.operand(id, i))];
+        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[at(operand(list, id, i))];
         if (int const side = product_of[at(id)]; side >= 0) {
-          int const product = list.operand(id, side), other = list.operand(id, 1 - side);
+          int const product = operand(list, id, side), other = operand(list, id, 1 - side);
           step.apply = step.apply == function::add ? function::multiply_add
                        : side == 1                 ? function::negative_multiply_add
                                                    : function::multiply_subtract;
-          step.operands[0] = numbers[at(list.operand(product, 0))];
-          step.operands[1] = numbers[at(list.operand(product, 1))];
+          step.operands[0] = numbers[at(operand(list, product, 0))];
+          step.operands[1] = numbers[at(operand(list, product, 1))];
           step.operands[2] = numbers[at(other)];
         }
       }
       numbers[at(id)] = static_cast<int>(steps.size());
       steps.push_back(step);
     }
-    for (int const id : wanted) results.push_back(numbers[at(id)]);
+    for (int const id : wanted) results.push_back(numbers[at(source_of(list, id))]);
   }
 
  private:
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  /// What computes a number: groups and what is only handed on are that of their first operand.
+  static constexpr int source_of(operation_list const& list, int id) {
+    while (id >= 0) {
+      auto const& what = list.node_of(id).what;
+      auto const* elementwise = what.if_is<map>();
+      if (!what.is<composite>() && !what.is<reshape>() && !what.is<broadcast>() &&
+          !(elementwise != nullptr && elementwise->apply == function::identity))
+        break;
+      id = list.operand(id, 0);
+    }
+    return id;
+  }
+  static constexpr int operand(operation_list const& list, int id, int index) {
+    return source_of(list, list.operand(id, index));
+  }
+  [[nodiscard]] constexpr int operands_of(operation_list const& list, int id) const {
+    return id == given_.id ? 0 : list.node_of(id).operand_count;
+  }
+
+  given_number given_;
 };
 
 /// A formula as a constant of the program.

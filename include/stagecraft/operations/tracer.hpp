@@ -5,6 +5,7 @@
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/operations/tensor.hpp>
+#include <algorithm>
 #include <array>
 
 namespace stagecraft::operations {
@@ -195,15 +196,18 @@ class tracer {
   // Groups.
 
   /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
-  /// function of `reads` alone. `rule` is a gradient to use in place of the one that follows from what is inside.
+  /// function of `reads` and `numbers` alone. `rule` is a gradient to use in place of the one that follows from what is
+  /// inside.
   template <class Inside>
   constexpr tensor composite(std::string_view name, std::initializer_list<tensor> reads, Inside const& inside,
-                             gradient_rule rule = nullptr) {
+                             gradient_rule rule = nullptr, std::initializer_list<float> numbers = {}) {
     int const first = list_->size();
     tensor const result = inside();
     std::vector<int> ids{result.id};
     for (tensor const read : reads) ids.push_back(read.id);
-    return {list_, list_->append(operations::composite{name, first, rule}, result.shape(), ids)};
+    operations::composite what{name, first, rule};
+    std::copy(numbers.begin(), numbers.end(), what.numbers);
+    return {list_, list_->append(what, result.shape(), ids)};
   }
   /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
   constexpr tensor softmax(tensor x, int axis = -1) {

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A computation whose result at each place follows from its inputs at that place: as formulas of numbers. Level 1.
+#pragma once
+
+#include <stagecraft/operations/differentiation.hpp>
+#include <stagecraft/operations/formula.hpp>
+#include <vector>
+
+namespace stagecraft::operations {
+
+/// Looks whether a trace is such a computation, and gives the formulas of its result and its gradients.
+///
+/// Inputs have as many elements as the result, or fewer, and then they are repeated as `map` repeats its operands. What
+/// has weights, random numbers, sums or elements that change places is none.
+class elementwise {
+ public:
+  bool holds = false;            ///< whether it is one; else nothing else here has a meaning
+  bool repeats = false;          ///< whether an input is repeated
+  std::vector<extents> aligned;  ///< of each input: its axes as those of the result, 1 where it is repeated
+
+  constexpr explicit elementwise(trace const& of) : inputs_(static_cast<int>(of.inputs.size())) {
+    if (of.list.problem.failed() || of.outputs.size() != 1) return;
+    find_live(of);
+    align(of);
+    if (holds) copy(of);
+  }
+
+  /// The result. Number i at each place is input i.
+  [[nodiscard]] constexpr formula value() const { return {numbers_, {result_}}; }
+  /// The gradient of an input, at each place of the result: of one that is repeated, what is to be summed. Number i at
+  /// each place is input i; then come the result and its gradient.
+  [[nodiscard]] constexpr formula gradient(int input_index) const {
+    operation_list list = numbers_;
+    std::vector<parameter> weights;
+    tracer ops(list, weights);
+    tensor const seed = ops.append(input{inputs_ + 1}, {});
+    int const count = list.size();
+    differentiation gradients(ops);
+    gradients.add(result_, seed);
+    gradients.run(0, count);
+    int const id = gradients.has(input_index) ? gradients.of(input_index).id : number(list, 0).id;
+    return {list, {id}, {result_, inputs_}};
+  }
+  /// The composite that is all of it, or null.
+  [[nodiscard]] constexpr composite const* group() const {
+    auto const* what = numbers_.node_of(result_).what.if_is<composite>();
+    return what != nullptr && what->first == inputs_ && is_last(result_) ? what : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] constexpr bool is_last(int id) const { return id == numbers_.size() - 1; }
+
+  constexpr void find_live(trace const& of) {
+    live_.assign(of.list.nodes.size(), 0);
+    live_[at(of.outputs[0])] = 1;
+    for (int id = of.list.size(); id-- > 0;)
+      if (live_[at(id)] != 0)
+        for (int i = 0; i < of.list.node_of(id).operand_count; ++i) live_[at(of.list.operand(id, i))] = 1;
+  }
+  /// What has one element for each of the result's may have any shape, as long as no element moves. Inputs that have
+  /// fewer get axes in front and between at most.
+  constexpr void align(trace const& of) {
+    extents const result = of.list.node_of(of.outputs[0]).shape;
+    aligned.assign(at(inputs_), {});
+    for (int id = 0; id < of.list.size(); ++id) {
+      if (live_[at(id)] == 0) continue;
+      node const& here = of.list.node_of(id);
+      if (here.what.is<map>() || here.what.is<broadcast>()) {
+        for (int i = 0; i < here.operand_count; ++i)
+          if (!reads(of, of.list.operand(id, i), here.shape, result)) return;
+      } else if (here.what.is<reshape>()) {
+        node const& source = of.list.node_of(of.list.operand(id, 0));
+        if (here.shape.size() != result.size() &&
+            (!source.what.is<input>() || !has_same_axes(source.shape, here.shape)))
+          return;
+      } else if (!here.what.is<constant>() && !here.what.is<input>() && !here.what.is<composite>()) {
+        return;
+      }
+    }
+    for (int i = 0; i < inputs_; ++i) {
+      bool const is_whole = of.list.node_of(of.inputs[at(i)]).shape.size() == result.size();
+      if (is_whole) aligned[at(i)] = result;
+      if (aligned[at(i)].rank == 0) return;
+      repeats = repeats || !is_whole;
+    }
+    holds = true;
+  }
+  /// Notes how an input that is repeated is aligned where an operation of this shape reads it; false if there is more
+  /// than one way.
+  constexpr bool reads(trace const& of, int id, extents const& shape, extents const& result) {
+    node const& operand = of.list.node_of(id);
+    if (operand.shape.size() == result.size()) return true;
+    auto const* given = operand.what.if_is<input>();
+    if (operand.what.is<reshape>()) given = of.list.node_of(of.list.operand(id, 0)).what.if_is<input>();
+    if (given == nullptr) return true;
+    extents wide = shape, as;
+    if (!wide.broadcast_with(result) || wide != result) return false;
+    for (int axis = 0; axis < result.rank; ++axis) as.push_back(operand.shape.aligned(axis, result.rank));
+    auto& known = aligned[at(given->index)];
+    if (known.rank == 0) known = as;
+    return known == as;
+  }
+  static constexpr bool has_same_axes(extents const& a, extents const& b) {
+    int i = 0, k = 0;
+    while (true) {
+      while (i < a.rank && a[i] == 1) ++i;
+      while (k < b.rank && b[k] == 1) ++k;
+      if (i == a.rank || k == b.rank) return i == a.rank && k == b.rank;
+      if (a[i++] != b[k++]) return false;
+    }
+  }
+
+  /// The same operations on numbers. Inputs come first.
+  constexpr void copy(trace const& of) {
+    std::vector<int> copies(of.list.nodes.size(), -1), begins(of.list.nodes.size(), 0);
+    for (int i = 0; i < inputs_; ++i) copies[at(of.inputs[at(i)])] = numbers_.append(input{i}, {});
+    for (int id = 0; id < of.list.size(); ++id) {
+      begins[at(id)] = numbers_.size();
+      node const& here = of.list.node_of(id);
+      if (live_[at(id)] == 0 || here.what.is<input>()) continue;
+      if (here.what.is<reshape>() || here.what.is<broadcast>()) {
+        copies[at(id)] = copies[at(of.list.operand(id, 0))];
+        continue;
+      }
+      std::vector<int> reads;
+      for (int i = 0; i < here.operand_count; ++i) reads.push_back(copies[at(of.list.operand(id, i))]);
+      operation what = here.what;
+      if (auto* group = what.if_is<composite>()) group->first = begins[at(group->first)];
+      copies[at(id)] = numbers_.append(what, {}, reads);
+      numbers_.node_of(copies[at(id)]).has_gradient = here.has_gradient;
+    }
+    result_ = copies[at(of.outputs[0])];
+  }
+
+  int inputs_;
+  std::vector<char> live_;
+  operation_list numbers_;
+  int result_ = 0;
+};
+
+}  // namespace stagecraft::operations
