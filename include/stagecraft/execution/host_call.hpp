@@ -63,7 +63,8 @@ struct host_call {
   [[nodiscard]] float* input_gradient(int index) const {
     return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index));
   }
-  [[nodiscard]] float* output() const { return address(Plan::value(Call)); }
+  /// Where the forward step writes what its epilogues make of it.
+  [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue)); }
   [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call)); }
   /// What the forward step keeps for the backward step, if there is room for something.
   static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
@@ -111,6 +112,11 @@ struct host_call {
   host_memory const& memory;
 
  private:
+  static constexpr int last_epilogue = [] {
+    int last = Call;
+    while (Plan::epilogue(last) >= 0) last = Plan::epilogue(last);
+    return last;
+  }();
   template <class Place>
   [[nodiscard]] float* address(Place const& place) const {
     return Plan::address(memory, place);

@@ -324,17 +324,10 @@ class host_pipeline : public session_shape<M, Training> {
                                      &pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::run}...};
   }
 
-  template <std::size_t... Call>
-  static constexpr long long largest_workspace(std::index_sequence<Call...>) {
-    using plan_of_all = host_plan<M, Training, sizes::main_mode, host_machine<1, architecture>>;
-    long long largest = 0;
-    for (long long const floats : {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<
-                                            host_call<plan_of_all, static_cast<int>(Call)>>()...})
-      largest = std::max(largest, floats);
-    return largest;
-  }
   static constexpr long long workspace_floats() {
-    return largest_workspace(std::make_index_sequence<graph.calls.size()>{});
+    using machine = host_machine<1, architecture>;
+    return detail::largest_workspace<host_plan<M, Training, sizes::main_mode, machine>,
+                                     host_plan<M, Training, execution_mode::inference, machine>>();
   }
 
   std::unique_ptr<thread_team> team_;

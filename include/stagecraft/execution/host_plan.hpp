@@ -126,6 +126,9 @@ struct host_plan : host_plan_base<M, Training, Mode, typename Machine::architect
   [[nodiscard]] static constexpr bool adds_input_gradient(int edge) {
     return program.adds_gradient[static_cast<std::size_t>(edge)];
   }
+  /// The call whose forward step is the epilogue of this one's; -1: none.
+  [[nodiscard]] static constexpr int epilogue(int call) { return at(call).epilogue; }
+  [[nodiscard]] static constexpr bool is_epilogue(int call) { return at(call).epilogue_of >= 0; }
   [[nodiscard]] static constexpr bool exists(long long place) { return place >= 0; }
   [[nodiscard]] static float* address(host_memory const& memory, long long place) { return memory.block + place; }
 

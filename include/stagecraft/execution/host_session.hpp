@@ -199,6 +199,7 @@ class host_session : public session_shape<M, Training> {
 
   template <class Plan, std::size_t Call>
   static void forward_step(host_memory const& memory) {
+    if constexpr (Plan::is_epilogue(Call)) return;  // the step of another call does it
     using steps = operation<layer_t<M, static_cast<int>(Call)>>;
     team::template step<steps>(
         memory, [](host_memory const& own) { steps::forward(host_call<Plan, static_cast<int>(Call)>{own}); });
@@ -272,7 +273,8 @@ class host_session : public session_shape<M, Training> {
   static bool run_forward(host_memory const& memory) {
     static constexpr auto steps = forward_table<Plan>(call_indices{});
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (Plan::program.calls[i].needs.view || graph.calls[i].is_input) continue;
+      if (Plan::program.calls[i].needs.view || Plan::is_epilogue(static_cast<int>(i)) || graph.calls[i].is_input)
+        continue;
       steps[i](memory);
       if (!team::goes_on(memory)) return false;
     }
@@ -341,17 +343,9 @@ class host_session : public session_shape<M, Training> {
       total_loss_ += kernels::regularization_loss<architecture>(penalty, weight(Parameter), storage.size[Parameter]);
   }
 
-  template <class Plan, std::size_t... Call>
-  static constexpr long long largest_workspace(std::index_sequence<Call...>) {
-    long long largest = 0;
-    for (long long const floats : {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<
-                                            host_call<Plan, static_cast<int>(Call)>>()...})
-      largest = std::max(largest, floats);
-    return largest;
-  }
   // Whole cache lines: each thread has its own part.
   static constexpr long long workspace_floats() {
-    return (largest_workspace<training_plan>(call_indices{}) + 15) / 16 * 16;
+    return (detail::largest_workspace<training_plan, inference_plan>() + 15) / 16 * 16;
   }
 
   aligned_block block_, weights_, gradients_, halves_, slots_, workspace_, targets_, scales_;

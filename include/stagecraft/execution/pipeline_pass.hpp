@@ -176,6 +176,7 @@ class pipeline_pass {
   // Steps.
   template <int Call, bool Backward>
   static void step(host_memory const& memory) {
+    if constexpr (!Backward && plan::is_epilogue(Call)) return;  // the step of another call does it
     // A generic one, so that tiles that compute for themselves do without the host's kernels.
     auto const on_host = [](auto const& own) { host_step<Call, Backward>(own); };
     if constexpr (is_ipu<typename plan::machine>)

@@ -41,6 +41,15 @@ struct pipeline_plan : host_plan_base<M, Training, Mode, typename Machine::archi
   [[nodiscard]] static constexpr bool adds_input_gradient(int edge) {
     return pass.places.adds_gradient[static_cast<std::size_t>(edge)];
   }
+  /// The call whose forward step is the epilogue of this one's; -1: none. On an IPU each has a step of its own.
+  [[nodiscard]] static constexpr int epilogue(int call) {
+    return is_ipu<Machine> ? -1 : pass.places.epilogue[static_cast<std::size_t>(call)];
+  }
+  [[nodiscard]] static constexpr bool is_epilogue(int call) {
+    for (int other = 0; other < call; ++other)
+      if (epilogue(other) == call) return true;
+    return false;
+  }
   [[nodiscard]] static constexpr bool exists(buffer_place const& place) { return place.exists(); }
   [[nodiscard]] static float* address(host_memory const& memory, buffer_place const& place) {
     return memory.block + place.at(memory.micro_batch);

@@ -37,29 +37,16 @@ template <class Arch = default_architecture>
 
 namespace detail {
 
-/// a * b, rounded: compilers may not fuse it with what it is added to.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> rounded_product(xsimd::batch<float, Arch> const& a,
-                                                               xsimd::batch<float, Arch> const& b) {
-  xsimd::batch<float, Arch> product = a * b;
-#if defined(__GNUC__) && defined(__SSE2__)
-  asm("" : "+v"(product.data));
-#elif defined(__GNUC__) && defined(__aarch64__)
-  asm("" : "+w"(product.data));
-#endif
-  return product;
-}
-
 /// What an accumulator becomes, before it is stored.
 template <bool Empty, class Arch, class Load>
 [[nodiscard]] inline xsimd::batch<float, Arch> accumulated(accumulation_factors const& factors, Load const& load,
                                                            xsimd::batch<float, Arch> const& gradient) {
   using value = xsimd::batch<float, Arch>;
-  value const scaled = rounded_product(value(factors.gradient), gradient);
+  value const scaled = rounded(value(factors.gradient) * gradient);
   if constexpr (Empty)
     return value(0.0F) + scaled;  // not -0, which a sum from 0 on never is
   else
-    return rounded_product(value(factors.accumulated), load()) + scaled;
+    return rounded(value(factors.accumulated) * load()) + scaled;
 }
 
 template <bool Empty, class Arch>

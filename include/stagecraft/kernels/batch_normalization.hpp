@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/kernels/channel_rows.hpp>
+#include <stagecraft/kernels/epilogue.hpp>
 #include <stagecraft/kernels/share.hpp>
 #include <stagecraft/kernels/simd.hpp>
 
@@ -166,32 +167,40 @@ inline void move_statistic(double momentum, float factor, float const* x, float*
       static_cast<float const*>(moving), x);
 }
 
-/// y = (x - mean) * reciprocal * gamma + beta for `rows` rows. gamma or beta may be null. Arrays per channel are padded
-/// to whole registers.
+/// reciprocal * gamma and beta of each channel, into two arrays at `scale`. gamma or beta may be null.
 template <int Channels, class Arch = default_architecture>
-inline void batch_normalize(float const* x, std::int64_t rows, float const* mean, float const* reciprocal,
-                            float const* gamma, float const* beta, float* workspace, float* y, share part = {}) {
-  using layout = channel_rows<Channels, Arch>;
+inline void normalization_scale(float const* reciprocal, float const* gamma, float const* beta, float* scale) {
   using value = batch<Arch>;
-  float* const scale = workspace;
   if (gamma != nullptr)
     transform<Arch>(Channels, [](value const& r, value const& g) { return r * g; }, scale, reciprocal, gamma);
   else
     std::memcpy(scale, reciprocal, sizeof(float) * Channels);
-  float* const offset = scale + layout::channel_floats;
+  float* const offset = scale + channel_rows<Channels, Arch>::channel_floats;
   if (beta != nullptr)
     std::memcpy(offset, beta, sizeof(float) * Channels);
   else
     std::memset(offset, 0, sizeof(float) * Channels);
+}
+
+/// y = (x - mean) * reciprocal * gamma + beta for `rows` rows, through an epilogue that takes elements. gamma or beta
+/// may be null. Arrays per channel are padded to whole registers.
+template <int Channels, class Arch = default_architecture, class Epilogue = no_epilogue>
+inline void batch_normalize(float const* x, std::int64_t rows, float const* mean, float const* reciprocal,
+                            float const* gamma, float const* beta, float* workspace, float* y, share part = {},
+                            Epilogue const& epilogue = {}) {
+  using layout = channel_rows<Channels, Arch>;
+  using value = batch<Arch>;
+  float* const scale = workspace;
+  normalization_scale<Channels, Arch>(reciprocal, gamma, beta, scale);
+  float* const offset = scale + layout::channel_floats;
   float* const columns = offset + layout::channel_floats;
   float const* const m = layout::spread(mean, columns);
   float const* const s = layout::spread(scale, columns + layout::column_floats);
   float const* const o = layout::spread(offset, columns + 2 * layout::column_floats);
   layout::transform_rows(
       rows,
-      [=](int column, value const& v) {
-        return fused_multiply_add(v - value::load_unaligned(m + column), value::load_unaligned(s + column),
-                                  value::load_unaligned(o + column));
+      [normalize = normalization_epilogue{m, s, o}, epilogue](int column, std::int64_t element, value const& v) {
+        return join_epilogues(normalize, epilogue)(v, column, element);
       },
       y, part, x);
 }

@@ -89,24 +89,30 @@ struct channel_rows {
     return by_column;
   }
 
-  /// y = function(column, batches of x...) for this thread's share of the rows. `function` reads what it needs of
-  /// arrays per column by itself.
+  /// y = function(column, batches of x...) for this thread's share of the rows, or function(column, element, batches of
+  /// x...) if it takes the place in y, too. `function` reads what it needs of arrays per column by itself.
   template <class Function, std::same_as<float const*>... Inputs>
   static void transform_rows(std::int64_t rows, Function const& function, float* y, share part, Inputs... x) {
     auto const [first, last] = part.of(rows, granule);
     std::int64_t at = first * Channels;
+    auto const apply = [&](int column, auto const&... values) {
+      if constexpr (std::invocable<Function const&, int, std::int64_t, decltype(values)...>)
+        return function(column, at + column, values...);
+      else
+        return function(column, values...);
+    };
     for (std::int64_t row = first; row + group <= last; row += group, at += columns) {
 #pragma GCC unroll 8
       for (int j = 0; j + 1 < vectors; ++j)
-        function(j * width, batch<Arch>::load_unaligned(x + at + j * width)...).store_unaligned(y + at + j * width);
+        apply(j * width, batch<Arch>::load_unaligned(x + at + j * width)...).store_unaligned(y + at + j * width);
       constexpr int j = vectors - 1;
-      store_lanes<last_lanes>(function(j * width, load_lanes<last_lanes, Arch>(x + at + j * width)...),
+      store_lanes<last_lanes>(apply(j * width, load_lanes<last_lanes, Arch>(x + at + j * width)...),
                               y + at + j * width);
     }
     int const rest = static_cast<int>(last * Channels - at);
     for (int column = 0; column < rest; column += width) {
       int const count = rest - column < width ? rest - column : width;
-      store_first<Arch>(function(column, load_first<Arch>(x + at + column, count)...), y + at + column, count);
+      store_first<Arch>(apply(column, load_first<Arch>(x + at + column, count)...), y + at + column, count);
     }
   }
 

@@ -7,6 +7,7 @@
 // y[element]. It gives what is stored. Behind the last column of a row the lanes hold anything, and are not stored.
 #pragma once
 
+#include <stagecraft/kernels/simd.hpp>
 #include <concepts>
 #include <cstdint>
 
@@ -41,8 +42,20 @@ struct residual_epilogue {
   }
 };
 
-/// An epilogue and then another one, or a function of the batch alone, such as an activation. For three parts:
-/// `epilogue_then{epilogue_then{first, second}, third}`.
+/// (sum - mean[column]) * scale[column] + offset[column]: batch normalization with statistics that are known. The
+/// arrays are padded to whole registers.
+struct normalization_epilogue {
+  float const *mean, *scale, *offset;
+
+  template <class Batch>
+  [[nodiscard]] Batch operator()(Batch const& sum, int column, std::int64_t /*element*/) const {
+    return fused_multiply_add(sum - Batch::load_unaligned(mean + column), Batch::load_unaligned(scale + column),
+                              Batch::load_unaligned(offset + column));
+  }
+};
+
+/// An epilogue and then another one, which has the bits of a step of its own, or a function of the batch alone, such as
+/// an activation. For three parts: `epilogue_then{epilogue_then{first, second}, third}`.
 template <class Epilogue, class Then>
 struct epilogue_then {
   Epilogue epilogue;
@@ -52,7 +65,7 @@ struct epilogue_then {
   [[nodiscard]] Batch operator()(Batch const& sum, int column, std::int64_t element) const {
     Batch const value = epilogue(sum, column, element);
     if constexpr (std::invocable<Then const&, Batch const&, int, std::int64_t>)
-      return then(value, column, element);
+      return then(rounded(value), column, element);
     else
       return then(value);
   }
@@ -60,5 +73,16 @@ struct epilogue_then {
 
 template <class Epilogue, class Then>
 epilogue_then(Epilogue, Then) -> epilogue_then<Epilogue, Then>;
+
+/// The same, where either may be no epilogue at all.
+template <class Epilogue, class Then>
+[[nodiscard]] auto join_epilogues(Epilogue const& epilogue, Then const& then) {
+  if constexpr (std::same_as<Then, no_epilogue>)
+    return epilogue;
+  else if constexpr (std::same_as<Epilogue, no_epilogue>)
+    return then;
+  else
+    return epilogue_then{epilogue, then};
+}
 
 }  // namespace stagecraft::kernels

@@ -59,6 +59,17 @@ template <class Arch>
 inline constexpr bool has_avx2 = false;
 #endif
 
+/// The same numbers, rounded: compilers may not fuse a product with what it is added to behind this.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> rounded(xsimd::batch<float, Arch> x) {
+#if defined(__GNUC__) && defined(__SSE2__)
+  asm("" : "+v"(x.data));
+#elif defined(__GNUC__) && defined(__aarch64__)
+  asm("" : "+w"(x.data));
+#endif
+  return x;
+}
+
 /// a * b + c, rounded once where the instruction set can: FMA3, FMA4, NEON64 and AVX-512, for which xsimd 8.1 itself
 /// has no fused operation. SSE2 to AVX without FMA round twice.
 template <class Arch>

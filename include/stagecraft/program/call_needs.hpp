@@ -12,6 +12,14 @@ namespace stagecraft {
 /// Whether a program trains or only predicts.
 enum class execution_mode : unsigned char { training, inference };
 
+/// What a step on single elements is a function of, if the step before it can do it while its results are in registers:
+/// an epilogue of that step.
+enum class epilogue_kind : unsigned char {
+  none,      ///< of other elements, too
+  elements,  ///< of the elements of its inputs at the same place
+  columns    ///< of these, and of numbers for each place along the last axis
+};
+
 /// What the backward step of a call reads, and what its forward step must keep for it.
 struct call_needs {
   bool input = true;   ///< backward reads the inputs' values
@@ -30,6 +38,9 @@ struct call_needs {
   bool adds_exactly = false;
   /// Bit i: the forward step of training writes weight i.
   unsigned updated_weights = 0;
+  /// What its forward step is as an epilogue of another one, and which epilogues its own forward step can do.
+  epilogue_kind is_epilogue = epilogue_kind::none;
+  epilogue_kind takes_epilogue = epilogue_kind::none;
 };
 
 /// A layer that is written as a `call`: what its operations read and keep.
@@ -62,12 +73,14 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
 
 /// A layer of sums and an activation, such as dense or conv2d; `outputs` counts the floats of the whole batch.
 constexpr call_needs needs_of_sums(activation function, long long outputs, execution_mode mode) {
-  if (mode == execution_mode::inference) return {};
+  auto const takes = function.elementwise() ? epilogue_kind::columns : epilogue_kind::none;
+  if (mode == execution_mode::inference) return {.takes_epilogue = takes};
   bool const keeps_sums = function.gradient_needs_input();
   return {.output = !keeps_sums && function != linear,
           .saved = keeps_sums ? outputs : 0,
           .output_activation = !keeps_sums && function.elementwise() ? function : linear,
-          .applies_activation = true};
+          .applies_activation = true,
+          .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
 }
 
 namespace detail {
@@ -82,6 +95,7 @@ constexpr call_needs needs_of_separable(L const& layer, layer_inputs const& in, 
   auto needs = needs_of_kernel(layer, in, batch, mode);
   needs.saved = layer.kept_floats(in[0], batch, needs.saved > 0);
   needs.applies_activation = false;
+  needs.takes_epilogue = epilogue_kind::none;
   return needs;
 }
 
@@ -104,6 +118,7 @@ constexpr call_needs needs_of(layers::depthwise_conv2d const& layer, layer_input
                               execution_mode mode) {
   auto needs = detail::needs_of_kernel(layer, in, batch, mode);
   needs.applies_activation = false;
+  needs.takes_epilogue = epilogue_kind::none;
   return needs;
 }
 constexpr call_needs needs_of(layers::separable_conv1d const& layer, layer_inputs const& in, int batch,
@@ -120,7 +135,9 @@ template <class Each>
 constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
   shape const step = layer.of_step(in[0]);
-  return needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
+  auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
+  needs.is_epilogue = epilogue_kind::none;
+  return needs;
 }
 
 constexpr call_needs needs_of(layers::activation const& layer, layer_inputs const&, int, execution_mode) {
@@ -129,7 +146,10 @@ constexpr call_needs needs_of(layers::activation const& layer, layer_inputs cons
 }
 
 constexpr call_needs needs_of(layers::dropout const& layer, layer_inputs const&, int, execution_mode mode) {
-  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
+  return {.input = false,
+          .output = false,
+          .view = mode == execution_mode::inference || layer.rate == 0.0F,
+          .is_epilogue = epilogue_kind::elements};
 }
 
 namespace detail {
@@ -146,9 +166,12 @@ constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_in
                               execution_mode mode) {
   auto const floats = static_cast<long long>(batch) * in[0].size();
   bool const trains = mode == execution_mode::training && layer.trainable;
+  bool const is_last_axis = layer.shape_axis(in[0]) == in[0].rank() - 1;
   return {.input = layer.trainable,
           .output = false,
-          .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0};
+          .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0,
+          .is_epilogue = !trains && is_last_axis ? epilogue_kind::columns : epilogue_kind::none,
+          .takes_epilogue = is_last_axis ? epilogue_kind::elements : epilogue_kind::none};
 }
 constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {

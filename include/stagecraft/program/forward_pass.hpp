@@ -26,11 +26,12 @@ class forward_pass_planner : pass_planner<M, Training, Mode> {
     loss_.fill(-1);
     find_values();
     if (base::trains && stage_ == base::last_stage) find_loss_gradients();
-    base::place_scratch();
     base::list_scratch(scratch_kind::value, value_);
     base::list_scratch(scratch_kind::saved, saved_);
     base::list_scratch(scratch_kind::loss_gradient, loss_);
     base::list_scratch(scratch_kind::loss_scratch, std::array{loss_scratch_});
+    find_epilogues();
+    base::place_scratch();
     auto& places = draft_.places;
     for (std::size_t i = 0; i < calls; ++i) {
       places.value[i] = here().value[i].exists() ? here().value[i] : base::scratch(value_[i]);
@@ -70,6 +71,24 @@ class forward_pass_planner : pass_planner<M, Training, Mode> {
       else if (!here().saved[i].exists())
         use(saved_[i], end_, floats);
     });
+  }
+
+  /// The program's, as far as this pass has the steps of both calls and nobody else reads what is in between. On the
+  /// host alone, so that they make no difference to what is listed: what an epilogue makes is there one step earlier.
+  constexpr void find_epilogues() {
+    std::array<bool, calls> is_stashed{};
+    base::for_each_stashed(
+        [&](std::size_t i, bool saved, buffer_place const&, long long) { is_stashed[i] = is_stashed[i] || !saved; });
+    std::array<int, calls> first{};  // the step that does a call's; -1: its own
+    first.fill(-1);
+    for (int step = 0; step < end_; ++step) {
+      int const call = draft_.steps[at(step)].call, next = program.calls[at(call)].epilogue;
+      bool const goes_on = program.calls[at(call)].epilogue_of < 0 || first[at(call)] >= 0;
+      if (next < 0 || !runs(at(next)) || !goes_on || here().value[at(call)].exists() || is_stashed[at(call)]) continue;
+      draft_.places.epilogue[at(call)] = next;
+      first[at(next)] = first[at(call)] >= 0 ? first[at(call)] : step;
+      use_value(at(next), first[at(next)]);
+    }
   }
 
   constexpr void find_loss_gradients() {

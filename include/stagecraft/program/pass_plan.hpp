@@ -69,6 +69,7 @@ struct pass_places {
   std::array<buffer_place, Calls> value{}, saved{}, gradient{};
   std::array<buffer_place, Edges> input_gradient{};
   std::array<bool, Edges> adds_gradient{};
+  std::array<int, Calls> epilogue{};  ///< the call whose forward step the host does as one's epilogue; -1: none
   std::array<buffer_place, Outputs> loss_gradient{};
   buffer_place loss_scratch;
   long long scratch_floats = 0;
@@ -102,7 +103,9 @@ class pass_planner {
   using buffers = device_buffers<calls, edges>;
 
   constexpr pass_planner(int stage, buffers const* const* devices)
-      : stage_(stage), device_(table.device_of_stage(stage)), devices_(devices) {}
+      : stage_(stage), device_(table.device_of_stage(stage)), devices_(devices) {
+    draft_.places.epilogue.fill(-1);
+  }
 
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }

@@ -28,6 +28,11 @@ struct planned_call {
   bool activation_in_consumer = false;
   /// Its steps leave out the activation: the loss takes the logits, and afterwards they become the model's output.
   bool activation_in_loss = false;
+  /// The call whose forward step the host does as this one's epilogue: it is the only one that reads the output, which
+  /// is never stored. -1: none.
+  int epilogue = -1;
+  /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
+  int epilogue_of = -1;
   long long value = -1;
   long long gradient = -1;
   long long saved = -1;
@@ -85,6 +90,7 @@ class planner {
       find_first_writers();
       find_activations_in_consumers();
     }
+    find_epilogues();
     find_lifetimes();
     return draft_;
   }
@@ -139,22 +145,57 @@ class planner {
     }
   }
 
-  constexpr void find_activations_in_consumers() {
-    std::vector<int> readers(Calls, 0), reader(Calls, -1);
+  /// The call that alone reads an output, once and inside the model; -1 where there is none.
+  [[nodiscard]] constexpr std::vector<int> only_readers() const {
+    constexpr int several = -2;
+    std::vector<int> readers(Calls, -1);
     for (int i = 0; i < count_; ++i)
-      for (int const input : graph_.inputs_of(i)) {
-        ++readers[at(input)];
-        reader[at(input)] = i;
-      }
-    for (int const output : graph_.outputs_of(0)) readers[at(output)] = -1;
+      for (int const input : graph_.inputs_of(i)) readers[at(input)] = readers[at(input)] == -1 ? i : several;
+    for (int const output : graph_.outputs_of(0)) readers[at(output)] = several;
+    for (int& reader : readers)
+      if (reader == several) reader = -1;
+    return readers;
+  }
+
+  constexpr void find_activations_in_consumers() {
+    auto const readers = only_readers();
     for (int i = 0; i < count_; ++i) {
-      if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[at(i)] != 1) continue;
-      auto& consumer = call(reader[at(i)]);
+      if (call(i).needs.output_activation == linear || !call(i).needs_gradient || readers[at(i)] < 0) continue;
+      auto& consumer = call(readers[at(i)]);
       if (!consumer.needs.applies_activation) continue;
       call(i).activation_in_consumer = true;
       call(i).needs.output = false;
       consumer.needs.output = consumer.needs.output || consumer.needs.applies_activation_to_output;
     }
+  }
+
+  /// A call becomes the epilogue of the one before it if that can do it, no backward step reads what is in between, and
+  /// the other inputs are there by then.
+  constexpr void find_epilogues() {
+    auto const readers = only_readers();
+    for (int i = 0; i < count_; ++i) {
+      int const next = readers[at(i)];
+      if (next < 0 || call(i).root != i || call(next).needs.view || keeps_output_for_backward(i, next)) continue;
+      int const first = call(i).epilogue_of >= 0 ? call(i).epilogue_of : i;
+      auto const kind = call(next).needs.is_epilogue;
+      if (kind == epilogue_kind::none || kind > call(first).needs.takes_epilogue || call(next).activation_in_loss)
+        continue;
+      bool are_there = true;
+      for (int const input : graph_.inputs_of(next)) {
+        int const source = call(input).root;
+        if (input != i)
+          are_there = are_there && (call(source).epilogue_of < 0 ? source : call(source).epilogue_of) < first;
+      }
+      if (!are_there) continue;
+      call(i).epilogue = next;
+      call(next).epilogue_of = first;
+    }
+  }
+  /// Whether the backward step of a call, or that of the one which reads its output, reads it, too.
+  [[nodiscard]] constexpr bool keeps_output_for_backward(int index, int reader) const {
+    auto const &own = result_.calls[at(index)], &next = result_.calls[at(reader)];
+    return (own.needs_gradient && own.needs.output) || own.activation_in_consumer || own.activation_in_loss ||
+           (next.needs_gradient && next.needs.input);
   }
 
   [[nodiscard]] constexpr long long floats_of(int index) const {
@@ -173,14 +214,15 @@ class planner {
       buffers[at(slot)] = {first, last, size};
     };
     auto const extend = [&](int slot, int step) {
+      if (slot < 0) return;  // what is never stored
       if (buffers[at(slot)].last < step) buffers[at(slot)].last = step;
       if (buffers[at(slot)].first > step) buffers[at(slot)].first = step;
     };
     for (int i = 0; i < count_; ++i) {
       auto const& own = call(i);
       if (own.root == i) {
-        int const filled = graph_.call(i).is_input ? -1 : i;
-        request(value[at(i)], filled, i, floats_of(i));
+        int const filled = graph_.call(i).is_input ? -1 : own.epilogue_of >= 0 ? own.epilogue_of : i;
+        if (own.epilogue < 0) request(value[at(i)], filled, i, floats_of(i));
         if (own.needs_gradient) request(gradient[at(i)], backward_step(i), backward_step(i), floats_of(i));
       }
       // A layer keeps its values while training, even if no backward step will read them.

@@ -3,6 +3,7 @@
 // Level 5.
 #pragma once
 
+#include <stagecraft/execution/step_epilogue.hpp>
 #include <stagecraft/kernels/activation.hpp>
 #include <stagecraft/kernels/epilogue.hpp>
 #include <stagecraft/kernels/softmax.hpp>
@@ -34,18 +35,22 @@ struct activation_epilogue {
     }
   };
 
-  /// `product(call, y, epilogue)` writes the share of a call of the sums, each through the epilogue. While training,
-  /// sums + bias are kept in `before` if the activation's gradient needs them. `bias` is read if UseBias.
+  /// `product(call, y, epilogue)` writes the share of a call of the sums, each through the epilogue, in which those of
+  /// other calls come last. While training, sums + bias are kept in `before` if the activation's gradient needs them.
+  /// `bias` is read if UseBias.
   template <class Call, class Product>
   static void forward(Call const& call, float const* bias, [[maybe_unused]] float* before, float* y,
                       Product const& product) {
     if constexpr (Act == linear) {
-      call.divide([&](Call const& part) { product(part, y, with_bias(bias)); });
+      call.divide(
+          [&](Call const& part) { product(part, y, kernels::join_epilogues(with_bias(bias), epilogues_of(part))); });
     } else if constexpr (!in_registers) {
       call.divide([&](Call const& part) { product(part, y, with_bias(bias)); });
       call.divide([&](Call const& part) { kernels::softmax<Rows, Columns, Arch>(y, y, part.share()); });
     } else if constexpr (!Call::plan::trains || !Act.gradient_needs_input()) {
-      call.divide([&](Call const& part) { product(part, y, kernels::epilogue_then{with_bias(bias), apply{}}); });
+      call.divide([&](Call const& part) {
+        product(part, y, kernels::join_epilogues(kernels::epilogue_then{with_bias(bias), apply{}}, epilogues_of(part)));
+      });
     } else {
       call.divide([&](Call const& part) { product(part, before, with_bias(bias)); });
       call.divide([&](Call const& part) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/execution/operation.hpp>
+#include <stagecraft/execution/step_epilogue.hpp>
 #include <stagecraft/kernels/batch_normalization.hpp>
 #include <stagecraft/kernels/batch_normalization_planes.hpp>
 #include <stagecraft/kernels/elementwise.hpp>
@@ -75,6 +76,21 @@ struct operation<layers::batch_normalization> {
     }
   }
 
+  /// With the moving statistics: reciprocal deviations, then scales and offsets of the channels.
+  template <class Call>
+  static constexpr long long epilogue_floats() {
+    return 3LL * shapes<Call>::array;
+  }
+  template <int Input, class Call>
+  [[nodiscard]] static auto epilogue(Call const& call, float* workspace) {
+    using s = shapes<Call>;
+    float* const scale = workspace + s::array;
+    kernels::reciprocal_deviation<typename s::arch>(call.weight(s::moving_variance), Call::layer.epsilon, workspace,
+                                                    s::channels);
+    kernels::normalization_scale<s::channels, typename s::arch>(workspace, s::gamma_of(call), s::beta_of(call), scale);
+    return kernels::normalization_epilogue{call.weight(s::moving_mean), scale, scale + s::array};
+  }
+
   template <class Call>
   static void backward(Call const& call) {
     using s = shapes<Call>;
@@ -142,7 +158,8 @@ struct operation<layers::batch_normalization> {
                                           s::channels);
     }
     kernels::batch_normalize<s::channels, arch>(call.input(0), s::outer, used_mean, reciprocal, s::gamma_of(call),
-                                                s::beta_of(call), workspace, call.output(), call.share());
+                                                s::beta_of(call), workspace, call.output(), call.share(),
+                                                detail::epilogues_of(call));
   }
 
   template <class Call>

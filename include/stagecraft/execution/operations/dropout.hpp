@@ -35,6 +35,11 @@ struct operation<layers::dropout> {
     }
   }
 
+  template <int Input, class Call>
+  [[nodiscard]] static auto epilogue(Call const& call, float* /*workspace*/) {
+    return kernels::dropout_epilogue{Call::layer.rate, key(call)};
+  }
+
   template <class Call>
   static void backward(Call const& call) {
     if constexpr (!Call::planned.needs.view && Call::wants_input_gradient(0)) {
