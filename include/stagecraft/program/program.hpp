@@ -4,6 +4,7 @@
 // Level 4.
 #pragma once
 
+#include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/program/arena.hpp>
 #include <stagecraft/program/call_needs.hpp>
@@ -261,26 +262,29 @@ class planner {
   program<Calls, Edges, Outputs>& result_ = draft_.result;
 };
 
-template <class M, int Call, bool LeavesActivation>
-constexpr call_needs find_needs(int batch, execution_mode mode) {
-  constexpr auto const& graph = graph_of<M>;
+// Once for all layers that are alike.
+template <auto Layer, int Batch, execution_mode Mode, shape... Inputs>
+inline constexpr call_needs needs_of_layer = [] {
+  shape const shapes[]{Inputs...};
   diagnostic problem;
-  auto const inputs = graph.inputs_of(Call);
-  std::vector<shape> shapes;
-  shapes.reserve(inputs.size());
-  for (int const input : inputs) shapes.push_back(graph.call(input).shape);
-  layer_inputs const in(shapes.data(), static_cast<int>(inputs.size()), {}, problem);
+  return needs_of(Layer, layer_inputs(shapes, sizeof...(Inputs), {}, problem), Batch, Mode);
+}();
+
+template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivation, std::size_t... Input>
+constexpr call_needs find_needs(std::index_sequence<Input...>) {
+  constexpr auto const& graph = graph_of<M>;
   constexpr auto const& layer = planned_layer<M, Call, LeavesActivation>;
   // A layer that is nothing but its activation hands the logits on.
   if constexpr (LeavesActivation && is_activation_alone<layer_t<M, Call>>)
     return {.input = false, .output = false, .adds_exactly = true};
   else
-    return needs_of(layer, in, batch, mode);
+    return needs_of_layer<anonymous(layer), Batch, Mode, graph.call(graph.inputs_of(Call)[Input]).shape...>;
 }
 
 // One constant for each call and for each part of the plan: compilers limit the steps of each.
 template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivation>
-inline constexpr call_needs needs_of_call = find_needs<M, Call, LeavesActivation>(Batch, Mode);
+inline constexpr call_needs needs_of_call = find_needs<M, Call, Batch, Mode, LeavesActivation>(
+    std::make_index_sequence<static_cast<std::size_t>(graph_of<M>.call(Call).input_count)>{});
 
 template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, std::size_t... Call>
 constexpr auto draft_program(std::index_sequence<Call...>) {

@@ -4,34 +4,53 @@
 
 #include <stagecraft/execution/sharing_team.hpp>
 #include <stagecraft/execution/traced/list_runner.hpp>
+#include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/operations/traced_plan.hpp>
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <iterator>
 #include <span>
 
 namespace stagecraft::detail {
 
-/// The plan of a call's steps. `Call` is a host_call.
-template <class Call>
-class plan_of_call {
+/// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
+/// gradient of input i is wanted; then come those of the weights.
+template <auto Layer, int Batch, bool TrainsModel, bool Trains, std::uint64_t Wanted, shape... Inputs>
+class plan_of_layer {
   struct make {
     constexpr operations::traced_plan operator()() const {
-      std::vector<shape> shapes;
-      bool wanted[Call::input_count + Call::parameter_count]{};
-      for (int i = 0; i < Call::input_count; ++i) {
-        shapes.push_back(Call::input_shape(i));
-        wanted[i] = Call::wants_input_gradient(i);
-      }
-      for (int i = 0; i < Call::parameter_count; ++i) wanted[Call::input_count + i] = Call::wants_parameter_gradient(i);
-      auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::plan::trains);
-      return operations::traced_plan(std::move(traced), Call::trains, wanted, Call::batch);
+      shape const shapes[]{Inputs...};
+      auto traced = trace_layer(Layer, shapes, Batch, TrainsModel);
+      bool wanted[64]{};
+      for (std::size_t i = 0; i < std::size(wanted); ++i) wanted[i] = (Wanted >> i & 1U) != 0;
+      return operations::traced_plan(std::move(traced), Trains, wanted, Batch);
     }
   };
 
  public:
   static constexpr auto value = operations::freeze_plan(make{});
 };
+
+template <class Call>
+inline constexpr std::uint64_t gradients_wanted = [] {
+  std::uint64_t wanted = 0;
+  for (int i = 0; i < Call::input_count + Call::parameter_count && i < 64; ++i)
+    if (i < Call::input_count ? Call::wants_input_gradient(i) : Call::wants_parameter_gradient(i - Call::input_count))
+      wanted |= std::uint64_t{1} << i;
+  return wanted;
+}();
+
+template <class Call, std::size_t... Input>
+plan_of_layer<anonymous(Call::layer), Call::batch, Call::plan::trains, Call::trains, gradients_wanted<Call>,
+              Call::input_shape(Input)...>
+    plan_type_of_call(std::index_sequence<Input...>);
+
+/// The plan of a call's steps. `Call` is a host_call.
+template <class Call>
+class plan_of_call : public decltype(plan_type_of_call<Call>(
+                         std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{})) {};
 /// A call on a tile has the plan of the call on the host.
 template <class Call>
   requires requires { typename Call::constants; }
