@@ -13,7 +13,7 @@ namespace stagecraft {
 /// How many of each record a graph has.
 struct graph_sizes {
   std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
-              model_outputs = 0;
+              model_outputs = 0, traced_shapes = 0;
 };
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
@@ -75,6 +75,7 @@ struct graph {
   std::array<nested_model_info, Sizes.nested_models> nested_models{};
   std::array<nested_input_info, Sizes.nested_inputs> nested_inputs{};
   std::array<int, Sizes.model_outputs> model_outputs{};
+  std::array<shape, Sizes.traced_shapes> traced_shapes{};  ///< for who traces the model again
   bool uses_stages = false;
 
   constexpr explicit graph(detail::traced_graph const& traced) : uses_stages(traced.uses_stages) {
@@ -85,6 +86,7 @@ struct graph {
     copy(traced.nested_models, nested_models);
     copy(traced.nested_inputs, nested_inputs);
     copy(traced.model_outputs, model_outputs);
+    copy(traced.traced_shapes, traced_shapes);
   }
 
  private:
@@ -96,8 +98,9 @@ struct graph {
 namespace detail {
 
 constexpr graph_sizes sizes_of(traced_graph const& traced) {
-  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),        traced.inputs.size(),
-          traced.nested_models.size(), traced.nested_inputs.size(), traced.model_outputs.size()};
+  return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),
+          traced.inputs.size(),        traced.nested_models.size(), traced.nested_inputs.size(),
+          traced.model_outputs.size(), traced.traced_shapes.size()};
 }
 
 constexpr std::size_t count_ordered(std::span<call_info const> calls) {

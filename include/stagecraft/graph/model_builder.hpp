@@ -50,7 +50,9 @@ struct nested_frame {
 /// A model under construction.
 class model_builder {
  public:
-  constexpr explicit model_builder(detail::layer_collector* collector = nullptr) : collector_(collector) {}
+  /// `known`: the shapes of all calls, in the order of tracing, from a trace before this one.
+  constexpr explicit model_builder(detail::layer_collector* collector = nullptr, std::span<shape const> known = {})
+      : collector_(collector), known_(known) {}
   model_builder(model_builder const&) = delete;
   model_builder& operator=(model_builder const&) = delete;
 
@@ -100,6 +102,10 @@ class model_builder {
     problem.report(1001, "model '", nested_models[static_cast<std::size_t>(frame.model)].name,
                    "' has more inputs than the ", static_cast<int>(frame.bound.size()), " that it is called with");
     return frame.bound.empty() ? symbolic_tensor{this, 0} : frame.bound[0];
+  }
+  /// The shape that the next call gives, if it is known: then nobody asks for weights or costs, either.
+  [[nodiscard]] constexpr shape const* known_shape() const {
+    return calls.size() < known_.size() ? &known_[calls.size()] : nullptr;
   }
   [[nodiscard]] constexpr std::string_view name_of(int layer) const {
     return layers[static_cast<std::size_t>(layer)].name;
@@ -175,6 +181,7 @@ class model_builder {
   }
 
   detail::layer_collector* collector_;
+  std::span<shape const> known_;
   std::vector<detail::nested_frame> frames_;
   std::vector<detail::model_instance> instances_;
   std::vector<detail::instance_scope> scopes_;

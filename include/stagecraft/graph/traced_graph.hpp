@@ -19,6 +19,7 @@ struct traced_graph {
   std::vector<nested_model_info> nested_models;
   std::vector<nested_input_info> nested_inputs;
   std::vector<int> model_outputs;
+  std::vector<shape> traced_shapes;  ///< of all calls, those that no output needs among them
 };
 
 /// Marks the calls that a model's outputs need. A nested model counts as a whole, as in Keras: who needs one of its
@@ -70,6 +71,8 @@ constexpr traced_graph prune(model_builder& model) {
   graph.uses_stages = model.uses_stages;
   graph.nested_models = model.nested_models;
   graph.nested_inputs = model.nested_inputs;
+
+  for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
 
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
   needed_calls const needed(model);

@@ -262,6 +262,11 @@ struct layer : layer_base {
     layer_inputs const in(given.size() > 1 ? shapes.data() : &given[0].shape(), static_cast<int>(given.size()),
                           model.name_of(layer_id), model.problem);
     parameter_list weights;
+    if (auto const* known = model.known_shape(); known != nullptr) {
+      record.shape = *known;
+      record.parameters = &weights;
+      return model.add_call(record);
+    }
     // After a broken rule shapes may be anything: no further rule is asked.
     if constexpr (detail::HasCall<Derived>) {
       if (!model.problem.failed()) {

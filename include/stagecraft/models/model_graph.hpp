@@ -29,8 +29,8 @@ consteval bool begins_with_input() {
 /// Runs a model's own code against a builder. After a broken rule, a model of one input stands in, so that what
 /// follows finds something harmless.
 template <class M>
-constexpr traced_graph trace_model(layer_collector* collector = nullptr) {
-  model_builder builder(collector);
+constexpr traced_graph trace_model(layer_collector* collector = nullptr, std::span<shape const> known = {}) {
+  model_builder builder(collector, known);
   builder.enter(description_of_model<M>(), -1, {});
   M m{};
   builder.leave(output_tensors(m.trace(builder, {})));
