@@ -134,7 +134,7 @@ double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / 
 }  // namespace
 
 TEST_CASE("exponentials") {
-  check({0.77, 0.92, 0.92}, measure::ulp, [](double x) { return std::exp(x); }, [](auto x) { return kernels::exp(x); });
+  check({0.77, 1.02, 1.05}, measure::ulp, [](double x) { return std::exp(x); }, [](auto x) { return kernels::exp(x); });
   check(
       {1.47, 1.47, 1.6}, measure::ulp, [](double x) { return std::expm1(x); },
       [](auto x) { return kernels::expm1(x); });
@@ -149,8 +149,7 @@ TEST_CASE("logarithms") {
 
 TEST_CASE("sigmoid, tanh, softplus") {
   check({2.41, 2.41, 2.45}, measure::ulp, sigmoid, [](auto x) { return kernels::sigmoid(x); });
-  check(
-      {1.03, 2.6, 2.6}, measure::ulp, [](double x) { return std::tanh(x); }, [](auto x) { return kernels::tanh(x); });
+  check({1.03, 2.6, 2.6}, measure::ulp, [](double x) { return std::tanh(x); }, [](auto x) { return kernels::tanh(x); });
   check(
       {1.54, 1.64, 1.7}, measure::ulp,
       [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); },
