@@ -149,8 +149,7 @@ TEST_CASE("logarithms") {
 
 TEST_CASE("sigmoid, tanh, softplus") {
   check({2.41, 2.41, 2.45}, measure::ulp, sigmoid, [](auto x) { return kernels::sigmoid(x); });
-  check(
-      {1.03, 2.61, 2.65}, measure::ulp, [](double x) { return std::tanh(x); }, [](auto x) { return kernels::tanh(x); });
+  check({1.03, 2.6, 2.6}, measure::ulp, [](double x) { return std::tanh(x); }, [](auto x) { return kernels::tanh(x); });
   check(
       {1.54, 1.64, 1.7}, measure::ulp,
       [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); },

@@ -11,47 +11,18 @@
 // are rounded to denormals as well. NaN gives NaN.
 #pragma once
 
+#include <stagecraft/kernels/math_exponential.hpp>
 #include <stagecraft/kernels/math_tables.hpp>
 #include <stagecraft/kernels/simd.hpp>
 #include <stagecraft/kernels/simd_float_parts.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
 
 namespace stagecraft::kernels {
 
 namespace detail {
-
-/// c0 + c1 x + c2 x^2 + ... by Horner's rule.
-template <class Arch, class... Rest>
-[[nodiscard]] inline batch<Arch> polynomial(xsimd::batch<float, Arch> const& x, float c0, Rest... rest) {
-  if constexpr (sizeof...(Rest) == 0)
-    return batch<Arch>(c0);
-  else
-    return fused_multiply_add(polynomial(x, rest...), x, batch<Arch>(c0));
-}
-
-/// x = n ln 2 + rest, with an integer n.
-template <class Arch>
-struct exponent_and_rest {
-  batch<Arch> n;
-  batch<Arch> rest;
-};
-
-template <class Arch>
-[[nodiscard]] inline exponent_and_rest<Arch> reduce_by_ln2(xsimd::batch<float, Arch> const& x) {
-  using value = batch<Arch>;
-  value const n = round_to_integer(x * value(1.44269504F));
-  // ln 2 in two parts; n times the first is exact.
-  value const rest = fused_negative_multiply_add(n, value(0.693359375F), x);
-  return {n, fused_negative_multiply_add(n, value(-2.12194440e-4F), rest)};
-}
-
-/// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2.
-template <class Arch>
-[[nodiscard]] inline batch<Arch> exponential_rest(xsimd::batch<float, Arch> const& r) {
-  return polynomial(r, 0.49999994F, 0.16666517F, 0.041668102F, 0.008369194F, 0.0013838962F);
-}
 
 /// log(1 + f) - f for f in [-0.25, 0.5].
 template <class Arch>
@@ -61,10 +32,6 @@ template <class Arch>
                                    0.116957895F, -0.090875454F, 0.03740296F);
   return fused_multiply_add(square * f, p, batch<Arch>(-0.5F) * square);
 }
-
-/// ln 2 in two parts; an exponent times the first is exact.
-inline constexpr float ln2_high = 0.693145752F;
-inline constexpr float ln2_low = 1.42860677e-6F;
 
 /// log(1 + f) + exponent * ln 2.
 template <class Arch>
@@ -112,78 +79,7 @@ inline void evaluate_odd_function(float const (&coefficient)[Terms][32], float l
   for (int i = 0; i < Count; ++i) x[i] = copy_sign(distance[i], x[i]);
 }
 
-/// e^x for several registers, with tables. AVX-512 only.
-template <class Arch, int Count>
-inline void exponentials_with_table(batch<Arch> (&x)[Count]) {
-  using value = batch<Arch>;
-  // x = (n + i/16) ln 2 + r. The last bits of x / ln 2 + 1.5 * 2^19 are 16 n + i.
-  value const magic(0x1.8p19F);
-  value shifted[Count], n[Count], sum[Count];
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) shifted[i] = fused_multiply_add(x[i], value(1.44269504F), magic);
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) n[i] = shifted[i] - magic;
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(n[i], value(ln2_high), x[i]);
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(n[i], value(ln2_low), x[i]);
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) x[i] = limit_magnitude(x[i], 0.025F);  // counts where n alone decides: far outside
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) sum[i] = fused_multiply_add(x[i], value(0.16666847F), value(0.50001633F));
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) sum[i] = fused_multiply_add(sum[i], x[i], value(1.0F));
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) sum[i] = sum[i] * x[i];
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) {
-    auto const index = bit_cast<std::uint32_t>(shifted[i]);
-    value const root = look_up(roots_of_two, index);
-    x[i] = root + fused_multiply_add(root, sum[i], look_up(roots_of_two_rest, index));
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) x[i] = scale_by_power(x[i], n[i]);
-}
-
 }  // namespace detail
-
-// Functions that end in _each replace several registers by their results, with interleaved instructions: that keeps the
-// processor busier than one register after the other.
-
-/// `exp` of each register.
-template <class Arch, int Count>
-inline void exp_each(xsimd::batch<float, Arch> (&x)[Count]) {
-  using value = batch<Arch>;
-  if constexpr (has_avx512<Arch>) {
-    detail::exponentials_with_table<Arch>(x);
-  } else {
-    for (int i = 0; i < Count; ++i) {
-      auto const [n, r] = detail::reduce_by_ln2<Arch>(at_most(at_least(x[i], value(-104.0F)), value(89.0F)));
-      value const less_one = fused_multiply_add(r * r, detail::exponential_rest(r), r);
-      x[i] = scale_by_power(value(1.0F) + less_one, n);
-    }
-  }
-}
-
-/// e^x. Error: at most 0.77, 1.02, 1.05 ulp.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> exp(xsimd::batch<float, Arch> const& x) {
-  batch<Arch> result[1] = {x};
-  exp_each(result);
-  return result[0];
-}
-
-/// e^x - 1. Error: at most 1.47, 1.47, 1.6 ulp.
-template <class Arch>
-[[nodiscard]] inline xsimd::batch<float, Arch> expm1(xsimd::batch<float, Arch> const& x) {
-  using value = batch<Arch>;
-  auto const [n, r] = detail::reduce_by_ln2<Arch>(at_most(at_least(x, value(-18.0F)), value(89.0F)));
-  value const less_one = fused_multiply_add(r * r, detail::exponential_rest(r), r);
-  // Half of the result, since 2^n may be inf where the result is not.
-  value const power = power_of_two(n - value(1.0F));
-  value const half = fused_multiply_add(power, less_one, power - value(0.5F));
-  return copy_sign(xsimd::select(xsimd::abs(x) < value(0.25F), less_one, half + half), x);
-}
 
 /// The natural logarithm; log(0) = -inf, NaN below. Error: at most 0.85, 0.85, 0.9 ulp.
 template <class Arch>
@@ -222,8 +118,12 @@ template <class Arch>
 template <class Arch, int Count>
 inline void sigmoid_each(xsimd::batch<float, Arch> (&x)[Count]) {
   using value = batch<Arch>;
+  bool normal = false;
+  if constexpr (!has_avx512<Arch>) normal = detail::have_normal_exponentials<Arch>(x);
+  if (!normal) {
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) x[i] = at_most(x[i], value(30.0F));
+    for (int i = 0; i < Count; ++i) x[i] = at_most(x[i], value(30.0F));
+  }
   exp_each(x);
 #pragma GCC unroll 4
   for (int i = 0; i < Count; ++i) x[i] = x[i] / (value(1.0F) + x[i]);
@@ -274,15 +174,30 @@ inline void tanh_each(xsimd::batch<float, Arch> (&x)[Count]) {
     };
     detail::evaluate_odd_function<Arch>(detail::tanh_pieces, 9.9F, locate, x);
   } else {
+    // e / (e + 2) with e = e^2|x| - 1, and |x| = n / 2 ln 2 + r.
+    using integer = xsimd::batch<std::int32_t, Arch>;
+    value const magic(detail::rounding_shift);
+    value r[Count], shifted[Count], e[Count];
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i) r[i] = at_most(xsimd::abs(x[i]), value(9.02F));
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i) shifted[i] = fused_multiply_add(r[i], value(2 * 1.44269504F), magic);
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i)
+      r[i] = fused_negative_multiply_add(shifted[i] - magic, value(0.693147182F / 2), r[i]);
+    detail::polynomial_each<Arch>(r, e, 1.9999999F, 1.3333237F, 0.66667897F, 0.2677207F, 0.08877245F);
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i) e[i] = fused_multiply_add(r[i] * r[i], e[i], r[i] + r[i]);
+#pragma GCC unroll 4
     for (int i = 0; i < Count; ++i) {
-      value const size = at_most(xsimd::abs(x[i]), value(9.02F));
-      value const e = kernels::expm1(size + size);
-      x[i] = copy_sign(e / (e + value(2.0F)), x[i]);
+      value const power = bit_cast<float>((bit_cast<std::int32_t>(shifted[i]) << 23) + integer(0x3F800000));
+      e[i] = fused_multiply_add(power, e[i], power - value(1.0F));
+      x[i] = (e[i] / (e[i] + value(2.0F))) | (x[i] & value(-0.0F));
     }
   }
 }
 
-/// The hyperbolic tangent. Error: at most 1.03, 2.61, 2.65 ulp.
+/// The hyperbolic tangent. Error: at most 1.03, 2.6, 2.6 ulp.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> tanh(xsimd::batch<float, Arch> const& x) {
   batch<Arch> result[1] = {x};
@@ -339,11 +254,46 @@ template <class Arch>
   return result[0];
 }
 
+namespace detail {
+
+/// Each x becomes normal_distribution(|x|) - 1/2, as its pieces say. AVX2 only.
+template <class Arch, int Count>
+inline void normal_distribution_of_size_each(batch<Arch> (&x)[Count]) {
+  using value = batch<Arch>;
+  value const magic(rounding_shift);  // and a little less than 1 / width, so that 0 is in the first piece
+  value shifted[Count], sum[Count];
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = at_most(xsimd::abs(x[i]), value(5.49F)) - value(normal_piece_width / 2);
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) shifted[i] = fused_multiply_add(x[i], value(1.4545454F), magic);
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i)
+    x[i] = fused_negative_multiply_add(shifted[i] - magic, value(normal_piece_width), x[i]);
+  constexpr int degree = static_cast<int>(std::size(normal_pieces)) - 1;
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) sum[i] = look_up(normal_pieces[degree], bit_cast<std::uint32_t>(shifted[i]));
+#pragma GCC unroll 8
+  for (int power = degree - 1; power >= 0; --power)
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i)
+      sum[i] = fused_multiply_add(sum[i], x[i], look_up(normal_pieces[power], bit_cast<std::uint32_t>(shifted[i])));
+#pragma GCC unroll 4
+  for (int i = 0; i < Count; ++i) x[i] = sum[i];
+}
+
+}  // namespace detail
+
 /// The normal distribution function, (1 + erf(x / sqrt 2)) / 2. Error: at most 1.2 times 2^-24.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> normal_distribution(xsimd::batch<float, Arch> const& x) {
   using value = batch<Arch>;
-  return fused_multiply_add(value(0.5F), kernels::erf(x * value(0.70710678F)), value(0.5F));
+  if constexpr (has_avx2<Arch>) {
+    value rest[1] = {x};
+    detail::normal_distribution_of_size_each<Arch>(rest);
+    return value(0.5F) + (rest[0] | (x & value(-0.0F)));
+  } else {
+    return fused_multiply_add(value(0.5F), kernels::erf(x * value(0.70710678F)), value(0.5F));
+  }
 }
 
 /// `gelu` of each register.
@@ -351,14 +301,26 @@ template <class Arch, int Count>
 inline void gelu_each(xsimd::batch<float, Arch> (&x)[Count]) {
   using value = batch<Arch>;
   value half[Count];
+  if constexpr (has_avx2<Arch>) {
+    value size[Count];
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) {
-    half[i] = value(0.5F) * x[i];
-    x[i] = x[i] * value(0.70710678F);
+    for (int i = 0; i < Count; ++i) {
+      half[i] = value(0.5F) * x[i];
+      size[i] = xsimd::abs(x[i]);
+    }
+    detail::normal_distribution_of_size_each<Arch>(x);
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i) x[i] = fused_multiply_add(size[i], x[i], half[i]);
+  } else {
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i) {
+      half[i] = value(0.5F) * x[i];
+      x[i] = x[i] * value(0.70710678F);
+    }
+    erf_each(x);
+#pragma GCC unroll 4
+    for (int i = 0; i < Count; ++i) x[i] = fused_multiply_add(half[i], x[i], half[i]);
   }
-  erf_each(x);
-#pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) x[i] = fused_multiply_add(half[i], x[i], half[i]);
 }
 
 /// x * normal_distribution(x), Keras's gelu. Error: at most 1.35, 1.46, 1.85 times 2^-24 |x|.

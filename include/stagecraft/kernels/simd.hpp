@@ -244,6 +244,11 @@ template <int Count, class Arch = default_architecture>
       return _mm512_mask_loadu_ps(batch<Arch>(fill), static_cast<__mmask16>((1U << Count) - 1U), p);
     else
 #endif
+#if defined(__AVX2__)
+        if constexpr (has_avx2<Arch>)
+      return _mm256_blend_ps(batch<Arch>(fill), load_first<Arch>(p, Count), (1 << Count) - 1);
+    else
+#endif
     {
       alignas(64) float values[lanes<Arch>];
       for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = lane < Count ? p[lane] : fill;

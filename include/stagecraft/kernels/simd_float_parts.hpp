@@ -132,6 +132,18 @@ template <class Arch>
 
 #endif
 
+#if defined(__AVX2__)
+
+/// table[index mod 8] for every lane.
+template <class Arch>
+  requires has_avx2<Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> look_up(float const (&table)[8],
+                                                       xsimd::batch<std::uint32_t, Arch> const& index) {
+  return _mm256_permutevar8x32_ps(_mm256_load_ps(table), index);
+}
+
+#endif
+
 }  // namespace stagecraft::kernels
 
 #if defined(__GNUC__) && !defined(__clang__)

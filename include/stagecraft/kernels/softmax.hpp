@@ -47,6 +47,39 @@ inline void prefetch_rows_after_block(int columns, Rows... rows) {
   for (int i = 0; i < columns; i += 16) (prefetch(rows + lanes<Arch> * columns + i), ...);
 }
 
+/// Writes e^(x - shift) of a narrow row to whole registers, 0 behind its end, and returns their sum.
+template <int Columns, class Arch>
+[[nodiscard]] inline batch<Arch> exponentials_of_row(float const* x, float shift, float* to) {
+  constexpr int width = lanes<Arch>;
+  constexpr int before = (Columns - 1) / width * width;  // the last batch begins here
+  constexpr int paired = before / (2 * width) * (2 * width);
+  constexpr int last = Columns - before;
+  using value = batch<Arch>;
+  value const largest(shift);
+  // 1 behind the end so far, which is as quick to compute as what stands before.
+  value one[1] = {load_lanes_or<last, Arch>(x + before, shift) - largest};
+  if constexpr (before > paired) {
+    value two[2] = {value::load_unaligned(x + paired) - largest, one[0]};
+    exp_each(two);
+    two[0].store_aligned(to + paired);
+    one[0] = keep_first(two[1], last);
+    one[0].store_aligned(to + before);
+    one[0] = one[0] + two[0];
+  } else {
+    exp_each(one);
+    one[0] = keep_first(one[0], last);
+    one[0].store_aligned(to + before);
+  }
+  for (int i = 0; i < paired; i += 2 * width) {
+    value two[2] = {value::load_unaligned(x + i) - largest, value::load_unaligned(x + i + width) - largest};
+    exp_each(two);
+    two[0].store_aligned(to + i);
+    two[1].store_aligned(to + i + width);
+    one[0] = one[0] + two[0] + two[1];
+  }
+  return one[0];
+}
+
 /// Softmax of up to `lanes` narrow rows.
 template <int Columns, class Arch>
 inline void softmax_narrow_rows(float const* x, float* y, int rows) {
@@ -67,18 +100,9 @@ inline void softmax_narrow_rows(float const* x, float* y, int rows) {
   horizontal_maxima<Arch>(joined).store_aligned(of_row);
   alignas(64) float exponentials[width * batches * width];
   for (int row = 0; row < rows; ++row) {
-    float const* const from = x + row * Columns;
-    float* const to = exponentials + row * batches * width;
     prefetch_rows_after_block<Arch>(Columns, x + row * Columns, static_cast<float const*>(y + row * Columns));
-    batch<Arch> const shift(of_row[row]);
-    batch<Arch> sum = kernels::exp(load_lanes_or<last, Arch>(from + before, lowest) - shift);
-    sum.store_aligned(to + before);
-    for (int i = 0; i < before; i += width) {
-      batch<Arch> const value = kernels::exp(batch<Arch>::load_unaligned(from + i) - shift);
-      value.store_aligned(to + i);
-      sum = sum + value;
-    }
-    joined[row] = sum;
+    joined[row] =
+        exponentials_of_row<Columns, Arch>(x + row * Columns, of_row[row], exponentials + row * batches * width);
   }
   (batch<Arch>(1.0F) / horizontal_sums<Arch>(joined)).store_aligned(of_row);
   for (int row = 0; row < rows; ++row) {
@@ -102,7 +126,22 @@ inline void softmax_wide_row(float const* x, float* y, float const* next) {
   constexpr float lowest = -std::numeric_limits<float>::infinity();
   batch<Arch> const shift(row_max<Columns, Arch>(x));
   batch<Arch> sum(0.0F);
-  for (int i = 0; i < whole; i += width) {
+  constexpr int blocks = whole / (4 * width) * (4 * width);
+  for (int i = 0; i < blocks; i += 4 * width) {
+    batch<Arch> values[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      prefetch(next + i + k * width);
+      values[k] = batch<Arch>::load_unaligned(x + i + k * width) - shift;
+    }
+    exp_each(values);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      sum = sum + values[k];
+      values[k].store_unaligned(y + i + k * width);
+    }
+  }
+  for (int i = blocks; i < whole; i += width) {
     prefetch(next + i);
     batch<Arch> const value = kernels::exp(batch<Arch>::load_unaligned(x + i) - shift);
     sum = sum + value;
