@@ -72,10 +72,17 @@ static_assert(alone.seconds() > 0 && alone.samples_per_second() > 0 && alone.uti
               alone.utilisation() < 1);
 static_assert(alone.latency_cycles() == alone.pass(0).work().cycles() + alone.pass(0).host_cycles);
 
-// Memory by hand. Pieces are whole vectors of two float32, and no tile has more than three of them.
-//   weights: 64 x 96: 6144 of them, 4.2 for each of 1472 tiles: 6 elements, 24 bytes; 96 x 48 and 48 x 32: 4608, 1536:
-//   4 and 2 elements; 32 x 16, 16 x 10 and the five biases: 2 elements each
-constexpr std::int64_t weight_bytes = 24 + 16 + 8 + 8 + 8 + 5 * 8;
+// Memory by hand. Kernels lie as their products want them. The units multiply 8 input channels by 16 output channels,
+// and each such group has tiles of its own: 8 of them, one for each row of the batch, so that each has 16 elements, 64
+// bytes. But for 16 x 10, which is the left operand of its product: 8 input channels of one column are for 1 tile. The
+// five biases are mapped linearly, one vector of two elements for the first tiles.
+constexpr auto const& kernel_of_4 = *sc::detail::planned_weights<network, plain, execution_mode::training, one_ipu>[6];
+static_assert(kernel_of_4.plan.partition.field_split.width == batch && kernel_of_4.plan.in_chans_per_group == 8 &&
+              kernel_of_4.plan.out_chans_per_group == 16 && kernel_of_4.tiles == 32 * 16 / 16);
+constexpr auto const& kernel_of_5 = *sc::detail::planned_weights<network, plain, execution_mode::training, one_ipu>[8];
+static_assert(kernel_of_5.plan.transform.swap_operands && kernel_of_5.tiles == 16 * 10 / 8);
+static_assert(sc::detail::planned_weights<network, plain, execution_mode::training, one_ipu>[9] == nullptr);
+constexpr std::int64_t weight_bytes = 4 * 16 * 4 + 8 * 4 + 5 * 8;
 static_assert(alone.memory(0).weights == weight_bytes);
 static_assert(alone.memory(0).optimizer_state == 2 * weight_bytes, "adam has two numbers per weight");
 static_assert(alone.memory(0).gradient_accumulators == weight_bytes);
@@ -162,10 +169,11 @@ static_assert(sc::profile<network, plain, ipu_that_waits>.host_cycles() ==
 constexpr auto mixed = with([](auto& t) { t.dtype_policy = sc::dtype_policies::mixed_float16; });
 constexpr auto halves = with([](auto& t) { t.dtype_policy = sc::dtype_policies::float16; });
 static_assert(sc::profile<two_stages, mixed, four_ipus>.pass(0).sent_bytes == sent / 2);
-static_assert(sc::profile<network, mixed, one_ipu>.memory(0).weights == weight_bytes);
-// 6144 halves are 1536 vectors: two for the first tiles; all others have one.
-static_assert(sc::profile<network, halves, one_ipu>.memory(0).weights == 16 + 9 * 8);
-static_assert(sc::profile<network, halves, one_ipu>.memory(0).optimizer_state == 2 * (16 + 9 * 8));
+// Groups of halves are 16 x 8, whose 128 elements lie on 8 tiles, too. A column of 16 x 10 lies on 8 tiles, in whole
+// vectors of four halves.
+static_assert(sc::profile<network, mixed, one_ipu>.memory(0).weights == 4 * 16 * 4 + 4 * 4 + 5 * 8);
+static_assert(sc::profile<network, halves, one_ipu>.memory(0).weights == 4 * 16 * 2 + 4 * 2 + 5 * 8);
+static_assert(sc::profile<network, halves, one_ipu>.memory(0).optimizer_state == 2 * (4 * 16 * 2 + 4 * 2 + 5 * 8));
 static_assert(sc::profile<network, mixed, one_ipu>.peak_flops_per_second() > alone.peak_flops_per_second());
 
 // Replicas: the same passes, and gradients that are reduced in a ring.

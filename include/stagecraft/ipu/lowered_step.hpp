@@ -35,19 +35,20 @@ struct lowered_step {
   int plan_count = 0;
 
   /// The number of a tensor, which is added if the step does not have it yet.
-  constexpr int tensor(tensor_role role, int index, dtype type, std::int64_t elements) {
+  constexpr int tensor(tensor_role role, int index, dtype type, std::int64_t elements,
+                       weight_mapping const* planned = nullptr) {
     for (int i = 0; i < tensor_count; ++i)
       if (tensors[i].role == role && tensors[i].index == index) return i;
     if (tensor_count == most_tensors) detail::step_has_more_tensors_than_there_is_room_for();
-    tensors[tensor_count] = {role, index, type, elements};
+    tensors[tensor_count] = {role, index, type, elements, planned};
     return tensor_count++;
   }
   /// A tensor of this step alone. It takes memory from the first operation that names it to the last.
-  constexpr int temporary(std::int64_t elements, dtype type) {
+  constexpr int temporary(std::int64_t elements, dtype type, weight_mapping const* planned = nullptr) {
     int index = 0;
     for (int i = 0; i < tensor_count; ++i)
       if (tensors[i].role == tensor_role::temporary) ++index;
-    return tensor(tensor_role::temporary, index, type, elements);
+    return tensor(tensor_role::temporary, index, type, elements, planned);
   }
 
   /// An operation at the end; its sizes and scalars are filled in by the caller.

@@ -41,7 +41,7 @@ struct operation_cost {
   }
 
   /// An exchange in which no tile receives more than `bytes`, and the sync before it; nothing for 0 bytes. What a tile
-  /// needs is received also if it happens to lie there already.
+  /// needs is received also if it happens to lie there already; weights lie there on purpose (weight_mapping).
   constexpr void add_exchange(ipu_target const& target, std::int64_t bytes) noexcept {
     if (bytes == 0) return;
     exchange_cycles += stagecraft::exchange_cycles(target, bytes);

@@ -15,7 +15,7 @@ namespace stagecraft {
 
 /// Bytes that a tensor takes on the tile with most of it, tile 0.
 [[nodiscard]] constexpr std::int64_t bytes_on_tile(tile_tensor const& tensor, ipu_target const& target) noexcept {
-  return rounded_bytes(tile_mapping(tensor.elements, tensor.type, target).elements_per_tile * size_of(tensor.type));
+  return rounded_bytes(tile_mapping(tensor, target).elements_per_tile * size_of(tensor.type));
 }
 
 /// Offsets are bytes behind the place where the step's own memory begins, the same on all tiles. A temporary tensor

@@ -7,6 +7,8 @@
 
 namespace stagecraft {
 
+struct weight_mapping;
+
 /// What a tensor is to the step that works on it.
 enum class tensor_role : unsigned char {
   input,            ///< of the call, by its position
@@ -23,12 +25,14 @@ enum class tensor_role : unsigned char {
   temporary         ///< of this step alone, by its number
 };
 
-/// A tensor in row-major order, mapped linearly over all tiles (tile_mapping).
+/// A tensor in row-major order. tile_mapping says where it lies.
 struct tile_tensor {
   tensor_role role = tensor_role::temporary;
   int index = 0;
   dtype type = dtype::float32;  ///< float32 or float16; uint8 for what is saved
   std::int64_t elements = 0;
+  /// Of a weight that a convolution or product multiplies, and of all that lies as it does; null: mapped linearly.
+  weight_mapping const* planned = nullptr;
 
   friend constexpr bool operator==(tile_tensor const&, tile_tensor const&) = default;
 };

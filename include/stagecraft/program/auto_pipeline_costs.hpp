@@ -7,6 +7,8 @@
 #include <stagecraft/pipeline/partition_costs.hpp>
 #include <stagecraft/pipeline/timetable.hpp>
 #include <stagecraft/program/lowered_steps.hpp>
+#include <stagecraft/program/lowering/planned_weights.hpp>
+#include <stagecraft/program/tile_place.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -40,8 +42,8 @@ constexpr call_cost find_call_cost() {
       if (backward.temporary_bytes > result.temporary_bytes) result.temporary_bytes = backward.temporary_bytes;
     }
     constexpr long long elements = static_cast<long long>(Training.batch_size) * graph.call(Call).shape.size();
-    auto const on_tile = [](long long count, dtype type) {
-      return static_cast<long long>(bytes_on_tile({tensor_role::temporary, 0, type, count}, Machine::target));
+    auto const on_tile = [](long long count, dtype type, weight_mapping const* by_plan = nullptr) {
+      return static_cast<long long>(bytes_on_tile(count, type, Machine::target, by_plan));
     };
     constexpr auto policy = Training.dtype_policy;
     result.kept_bytes = on_tile(elements, policy.compute_dtype) + on_tile(planned.needs.saved, policy.compute_dtype);
@@ -49,12 +51,14 @@ constexpr call_cost find_call_cost() {
     if constexpr (layer.first_call == Call)
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
         auto const& weight = graph.parameters[static_cast<std::size_t>(i)];
-        long long const bytes = on_tile(weight.size(), policy.variable_dtype);
+        auto const* const planned_weight = planned_weights<M, Training, mode, Machine>[static_cast<std::size_t>(i)];
+        long long const bytes = on_tile(weight.size(), policy.variable_dtype, planned_weight);
         result.variable_bytes += bytes;
         if (!weight.trainable) continue;
         result.variable_bytes +=
             on_tile(weight.size(),
-                    options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32) *
+                    options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32,
+                    planned_weight) *
             layer.call_count;
         if (!options.offloads_optimizer_state()) result.variable_bytes += bytes * detail::slots_of<Training.optimizer>;
       }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/program/device_buffers.hpp>
+#include <stagecraft/program/lowering/planned_weights.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/saved_on_tiles.hpp>
 #include <stagecraft/program/tile_place.hpp>
@@ -68,32 +69,37 @@ struct variables_on_tiles {
     return options.replicated_optimizer_state_sharding ? ceil_div(weight.size(), replicas) : weight.size();
   }
 
-  [[nodiscard]] static constexpr std::int64_t weight_bytes(parameter const& weight) {
-    return bytes_on_tile(weight.size(), variable_type, Machine::target);
+  // Of a tile; `weight` is a number of the graph's.
+  [[nodiscard]] static constexpr std::int64_t weight_bytes(std::size_t weight) {
+    return bytes_of(weight, graph.parameters[weight].size(), variable_type);
   }
-  [[nodiscard]] static constexpr std::int64_t state_bytes(parameter const& weight) {
-    return bytes_on_tile(state_elements(weight), variable_type, Machine::target);
+  [[nodiscard]] static constexpr std::int64_t state_bytes(std::size_t weight) {
+    return bytes_of(weight, state_elements(graph.parameters[weight]), variable_type);
   }
-  [[nodiscard]] static constexpr std::int64_t accumulator_bytes(parameter const& weight) {
-    return weight.trainable ? bytes_on_tile(weight.size(), accumulator_type, Machine::target) : 0;
+  [[nodiscard]] static constexpr std::int64_t accumulator_bytes(std::size_t weight) {
+    auto const& info = graph.parameters[weight];
+    return info.trainable ? bytes_of(weight, info.size(), accumulator_type) : 0;
   }
   /// The accumulators of a layer's weights for one call, those that stand in streaming memory or those that do not.
   [[nodiscard]] static constexpr std::int64_t accumulator_bytes(layer_info const& layer, bool remote) {
-    std::int64_t bytes = 0;
-    for (int i = 0; i < layer.parameter_count; ++i) {
-      auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + i)];
-      if (remote_accumulator(weight) == remote) bytes += accumulator_bytes(weight);
-    }
-    return bytes;
+    return bytes_of_accumulators(layer, layer.parameter_count, remote);
   }
   /// Where the accumulator of a layer's weight stands among them.
   [[nodiscard]] static constexpr std::int64_t accumulator_offset(layer_info const& layer, int index) {
+    return bytes_of_accumulators(
+        layer, index, remote_accumulator(graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)]));
+  }
+
+ private:
+  [[nodiscard]] static constexpr std::int64_t bytes_of(std::size_t weight, std::int64_t elements, dtype type) {
+    return bytes_on_tile(elements, type, Machine::target, planned_weights<M, Training, Mode, Machine>[weight]);
+  }
+  /// Of a layer's first weights.
+  [[nodiscard]] static constexpr std::int64_t bytes_of_accumulators(layer_info const& layer, int count, bool remote) {
     std::int64_t bytes = 0;
-    bool const remote = remote_accumulator(graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)]);
-    for (int i = 0; i < index; ++i) {
-      auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + i)];
-      if (remote_accumulator(weight) == remote) bytes += accumulator_bytes(weight);
-    }
+    for (int i = layer.first_parameter; i < layer.first_parameter + count; ++i)
+      if (auto const weight = static_cast<std::size_t>(i); remote_accumulator(graph.parameters[weight]) == remote)
+        bytes += accumulator_bytes(weight);
     return bytes;
   }
 };
@@ -154,14 +160,14 @@ class device_tile_planner {
   constexpr void place_variables() {
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
-      if (!variables::remote_weight(weight)) result_.weight[i] = all_.place(1, variables::weight_bytes(weight));
+      if (!variables::remote_weight(weight)) result_.weight[i] = all_.place(1, variables::weight_bytes(i));
     });
     result_.weight_bytes = all_.bytes();
     if constexpr (!variables::trains) return;
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
       if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0)
-        result_.state[i] = all_.place(detail::slots_of<Training.optimizer>, variables::state_bytes(weight));
+        result_.state[i] = all_.place(detail::slots_of<Training.optimizer>, variables::state_bytes(i));
     });
     result_.state_bytes = all_.bytes() - result_.weight_bytes;
     auto const before = all_.bytes();

@@ -114,7 +114,7 @@ class pass_tile_planner {
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
         if (!variables::remote_weight(graph.parameters[at(i)]) || fetched[at(i)]) continue;
         fetched[at(i)] = true;
-        request(&result_.weight[at(i)], -1, end, variables::weight_bytes(graph.parameters[at(i)]));
+        request(&result_.weight[at(i)], -1, end, variables::weight_bytes(at(i)));
       }
       if (!step.backward) continue;
       if (auto const bytes = variables::accumulator_bytes(layer, true); bytes > 0)

@@ -4,6 +4,7 @@
 
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/operations/weight_mapping.hpp>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,7 @@ struct step_code {
       mix(step.tensors[i].role);
       mix(step.tensors[i].type);
       mix(step.tensors[i].elements);
+      if (step.tensors[i].planned != nullptr) mix(step.tensors[i].planned->elements_per_tile);
     }
     for (int i = 0; i < step.operation_count; ++i) {
       tile_operation const& operation = step.operations[i];

@@ -59,9 +59,9 @@ constexpr auto place_update() {
     result.end += depth * bytes;
     return place;
   };
-  result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(weight)) : own.weight[Weight];
+  result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(Weight)) : own.weight[Weight];
   result.state = variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0
-                     ? fetch(detail::slots_of<Training.optimizer>, variables::state_bytes(weight))
+                     ? fetch(detail::slots_of<Training.optimizer>, variables::state_bytes(Weight))
                      : own.state[Weight];
   auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
   int calls = 0;
@@ -70,7 +70,7 @@ constexpr auto place_update() {
     ++calls;
     if (!variables::program.calls[i].needs_gradient) continue;
     result.accumulators[static_cast<std::size_t>(result.accumulator_count++)] =
-        variables::remote_accumulator(weight) ? fetch(1, variables::accumulator_bytes(weight)).offset
+        variables::remote_accumulator(weight) ? fetch(1, variables::accumulator_bytes(Weight)).offset
                                               : own.accumulators[i].offset + offset;
   }
   return result;

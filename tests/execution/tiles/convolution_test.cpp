@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <doctest/doctest.h>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@ using sc::convolution_plan;
 using sc::convolution_shape;
 using sc::dtype;
 using sc::tensor_role;
+using sc::detail::convolution_strides;
 
 /// All that plans may do.
 struct features {
@@ -69,9 +71,11 @@ void for_each_product(convolution_shape const& s, Visit const& visit) {
           }
 }
 
-/// Runs one of the three passes of a forward shape with a plan, and compares values, cycles and memory.
+/// Runs one of the three passes of a forward shape with a plan, and compares values, cycles and memory. The kernel, or
+/// its gradient, may lie as a plan of the forward pass wants it.
 void check_plan(convolution_shape const& forward, convolution_pass pass, sc::ipu_target const& target,
-                sc::poplar_options const& options, convolution_plan const& plan) {
+                sc::poplar_options const& options, convolution_plan const& plan,
+                sc::weight_mapping const* kernel = nullptr) {
   auto const shape = pass == convolution_pass::forward          ? forward
                      : pass == convolution_pass::input_gradient ? forward.input_gradient()
                                                                 : forward.filter_gradient();
@@ -93,6 +97,7 @@ void check_plan(convolution_shape const& forward, convolution_pass pass, sc::ipu
                           sizes[i], i == result ? result_type : type);
     test.fill(tensors[i], random, -2, 2);
   }
+  test.step.tensors[tensors[1]].planned = kernel;
   std::vector<std::vector<double>> expected;
   for (int i = 0; i < 3; ++i) expected.emplace_back(static_cast<std::size_t>(sizes[i]));
   for_each_product(forward, [&](std::size_t x, std::size_t w, std::size_t y) {
@@ -103,7 +108,6 @@ void check_plan(convolution_shape const& forward, convolution_pass pass, sc::ipu
     else
       expected[1][w] += test[tensors[0]][x] * test[tensors[2]][y];
   });
-  using sc::detail::convolution_strides;
   auto const strides = result == 2   ? convolution_strides::forward(forward)
                        : result == 0 ? convolution_strides::input_gradient(forward)
                                      : convolution_strides::filter_gradient(forward);
@@ -117,6 +121,7 @@ void check_plan(convolution_shape const& forward, convolution_pass pass, sc::ipu
   CHECK(part.weights() == plan.tile.weights);
   CHECK(division.inputs(part) == plan.tile.inputs);
 
+  CHECK(division.kernel_is_there == (kernel != nullptr && result == 2));
   auto const cost = sc::cost_of_convolution(test.step, test.step.operations[0], target);
   CHECK(cost.flops == plan.flops());
   test.run([](sc::tile_machine& machine, sc::tile_operation const& op) { sc::run_convolution(machine, op); }, cost);
@@ -133,6 +138,7 @@ constexpr convolution_pass passes[]{convolution_pass::forward, convolution_pass:
 
 features check(convolution_shape const& forward, sc::ipu_target const& target, sc::poplar_options const& options = {}) {
   features result;
+  std::unique_ptr<sc::weight_mapping> kernel;
   for (auto const pass : passes) {
     auto const shape = pass == convolution_pass::forward          ? forward
                        : pass == convolution_pass::input_gradient ? forward.input_gradient()
@@ -140,6 +146,9 @@ features check(convolution_shape const& forward, sc::ipu_target const& target, s
     auto const plan = sc::plan_convolution(shape, target, options);
     result.add(plan);
     check_plan(forward, pass, target, options, plan);
+    if (pass == convolution_pass::forward)
+      kernel = std::make_unique<sc::weight_mapping>(forward, plan, convolution_strides::forward(forward), target);
+    check_plan(forward, pass, target, options, plan, kernel.get());
   }
   return result;
 }
@@ -256,6 +265,7 @@ TEST_CASE("any division gives the same values, at its own cost") {
   auto const try_some = [&](convolution_shape forward, int tiles, dtype partials) {
     auto const target = target_of(tiles);
     sc::poplar_options const options{.partials_type = partials, .use_128bit_conv_unit_load = random() % 2 == 0};
+    std::unique_ptr<sc::weight_mapping> kernel;
     for (auto const pass : passes) {
       auto const shape = pass == convolution_pass::forward          ? forward
                          : pass == convolution_pass::input_gradient ? forward.input_gradient()
@@ -270,6 +280,10 @@ TEST_CASE("any division gives the same values, at its own cost") {
         plan.macs = shape.macs();
         found.add(plan);
         check_plan(forward, pass, target, options, plan);
+        // The kernel as any plan of the forward pass wants it.
+        if (pass == convolution_pass::forward)
+          kernel = std::make_unique<sc::weight_mapping>(forward, plan, convolution_strides::forward(forward), target);
+        check_plan(forward, pass, target, options, plan, kernel.get());
       }
     }
   };

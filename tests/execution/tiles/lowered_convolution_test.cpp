@@ -41,6 +41,16 @@ struct sequences : sc::functional<sequences> {
   }
 };
 
+/// Calls of one layer on images of two sizes: the weights lie as the first call's plan wants them.
+struct sizes : sc::functional<sizes> {
+  static constexpr auto build(auto& builder) {
+    using namespace stagecraft::layers;
+    conv2d shared(8, 3, {.padding = sc::padding::same});
+    auto x = shared(builder.input(8, 8, 8));
+    return flatten()(shared(max_pooling2d(2)(x)));
+  }
+};
+
 // Of several micro-batches, whose gradients the host adds up, too.
 inline constexpr auto training =
     sc::training{.batch_size = 3, .gradient_accumulation = {.gradient_accumulation_steps_per_replica = 2}};
@@ -67,6 +77,17 @@ void check_model() {
 }  // namespace
 
 TEST_CASE("images") { check_model<images, sc::execution_mode::training, 7>(); }
+
+TEST_CASE("a layer that is called twice") {
+  check_model<sizes, sc::execution_mode::training, 7>();
+  using machine = tests::few_tiles<7>;
+  auto const& first = sc::lowered_step_of<sizes, training, sc::execution_mode::training, machine, 0, 1, false>;
+  auto const& second = sc::lowered_step_of<sizes, training, sc::execution_mode::training, machine, 0, 3, false>;
+  CHECK(first.input_of(first.operations[0], 1).planned != nullptr);
+  CHECK(first.input_of(first.operations[0], 1).planned == second.input_of(second.operations[0], 1).planned);
+  CHECK(sc::detail::division_of(first, first.operations[0], machine::target).kernel_is_there);
+  CHECK_FALSE(sc::detail::division_of(second, second.operations[0], machine::target).kernel_is_there);
+}
 
 TEST_CASE("sequences") {
   check_model<sequences, sc::execution_mode::training, 20>();

@@ -25,18 +25,19 @@ constexpr sc::ipu_target ipu_of(int tiles) {
 }
 
 /// A step of one forward pass by a plan.
-constexpr lowered_step step_of(convolution_shape const& shape, convolution_plan const& plan) {
+constexpr lowered_step step_of(convolution_shape const& shape, convolution_plan const& plan,
+                               sc::weight_mapping const* kernel = nullptr) {
   lowered_step step;
   int const input = step.tensor(tensor_role::input, 0, shape.input, shape.inputs());
-  int const weight = step.tensor(tensor_role::weight, 0, shape.input, shape.weights());
+  int const weight = step.tensor(tensor_role::weight, 0, shape.input, shape.weights(), kernel);
   int const output = step.tensor(tensor_role::output, 0, shape.output, shape.outputs());
   sc::detail::append_planned(step, shape, plan, {}, sc::detail::convolution_strides::forward(shape), input, weight,
                              output);
   return step;
 }
 constexpr operation_cost cost_of(convolution_shape const& shape, convolution_plan const& plan,
-                                 sc::ipu_target const& target) {
-  auto const step = step_of(shape, plan);
+                                 sc::ipu_target const& target, sc::weight_mapping const* kernel = nullptr) {
+  auto const step = step_of(shape, plan, kernel);
   return sc::cost_of_convolution(step, step.operations[0], target);
 }
 constexpr convolution_plan plan_by_hand(int in_chan_split = 1, int serial_in_chan_split = 1) {
@@ -97,6 +98,43 @@ static_assert(cost_of(small, plan_by_hand(1, 2), ipu_of(1)) ==
                              // A zero, results, what is added to them, operands.
                              .temporary_bytes = 8 + 4 * (64 + 64 + 4 * 8 + 8 * 16)});
 
+// The same where the weights lie as the plan wants them. One tile has all, two have half of the input channels each.
+using sc::detail::convolution_strides;
+constexpr sc::weight_mapping kernel_of(convolution_shape const& shape, convolution_plan const& plan, int tiles) {
+  return {shape, plan, convolution_strides::forward(shape), ipu_of(tiles)};
+}
+constexpr operation_cost without_weights(operation_cost cost, std::int64_t elements) {
+  cost.exchange_cycles -= elements;
+  cost.bytes_exchanged -= 4 * elements;
+  cost.temporary_bytes -= 4 * elements;
+  return cost;
+}
+constexpr auto on_one = kernel_of(small, plan_by_hand(), 1), on_two = kernel_of(small, plan_by_hand(2), 2);
+static_assert(on_one.tiles == 1 && on_one.elements_per_tile == 256 && on_two.tiles == 2 &&
+              on_two.elements_per_tile == 128);
+static_assert(cost_of(small, plan_by_hand(), ipu_of(1), &on_one) ==
+              without_weights(cost_of(small, plan_by_hand(), ipu_of(1)), 256));
+static_assert(cost_of(small, plan_by_hand(2), ipu_of(2), &on_two) ==
+              without_weights(cost_of(small, plan_by_hand(2), ipu_of(2)), 128));
+// As another plan wants them, they travel as ever.
+static_assert(cost_of(small, plan_by_hand(), ipu_of(1), &on_two) == cost_of(small, plan_by_hand(), ipu_of(1)));
+// Two tiles with two rows each, and one slice: each has half of it and receives the other.
+constexpr auto by_rows = [] {
+  auto plan = plan_by_hand();
+  plan.partition.field_split.width = 2;
+  return plan;
+}();
+constexpr auto halves = kernel_of(small, by_rows, 2);
+static_assert(halves.elements_per_tile == 128);
+static_assert(cost_of(small, by_rows, ipu_of(2), &halves) == without_weights(cost_of(small, by_rows, ipu_of(2)), 128));
+// The units multiply 16 columns: 16 x 10 is filled up with zeros. A third of it, of each tile, is in whole loads, too.
+constexpr auto narrow = convolution_shape::matmul(dtype::float32, 4, 16, 10);
+constexpr auto filled_up = kernel_of(narrow, plan_by_hand(), 1);
+static_assert(filled_up.elements == 160 && filled_up.elements_per_tile == 256 && filled_up.part_of_tile(3) == 88);
+// No weights are laid out, and none are received.
+static_assert(cost_of(narrow, plan_by_hand(), ipu_of(1)).exchanges == 3 &&
+              cost_of(narrow, plan_by_hand(), ipu_of(1), &filled_up).exchanges == 2);
+
 // Convolutions that are alike have one plan, whatever does not matter for it.
 constexpr auto bow_like = [] {
   auto target = ipu2;
@@ -107,13 +145,14 @@ constexpr auto bow_like = [] {
 static_assert(&sc::plan_of<small, ipu2, sc::poplar_options{}> ==
               &sc::plan_of<small, bow_like, sc::poplar_options{.partials_type = dtype::float16}>);
 
-// Large ones cost about what the planner thinks: data come from a linear mapping and go back to it, but nothing is
+// Large ones cost about what the planner thinks: values come from a linear mapping and go back to it, but nothing is
 // sliced out of tensors for serial parts.
 template <convolution_shape Forward, sc::poplar_options Options>
 constexpr bool is_about_the_estimate() {
   lowered_step step;
   int const input = step.tensor(tensor_role::input, 0, Forward.input, Forward.inputs());
-  int const kernel = step.tensor(tensor_role::weight, 0, Forward.input, Forward.weights());
+  int const kernel = step.tensor(tensor_role::weight, 0, Forward.input, Forward.weights(),
+                                 &sc::weight_mapping_of<Forward, ipu2, Options>);
   int const output = step.tensor(tensor_role::output, 0, Forward.input, Forward.outputs());
   sc::append_convolution<Forward, ipu2, Options>(step, input, kernel, output);
   sc::append_convolution_input_gradient<Forward, ipu2, Options>(step, output, kernel, input);

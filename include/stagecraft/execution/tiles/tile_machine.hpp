@@ -5,11 +5,15 @@
 
 #include <stagecraft/execution/tiles/tile_memory.hpp>
 #include <stagecraft/execution/tiles/tile_view.hpp>
+#include <stagecraft/execution/tiles/weight_places.hpp>
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/step_layout.hpp>
 #include <stagecraft/ipu/tile_mapping.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <vector>
 
 namespace stagecraft {
@@ -40,19 +44,26 @@ class tile_machine {
   [[nodiscard]] int tiles() const { return target_.tiles_per_ipu; }
   [[nodiscard]] lowered_step const& step() const { return *step_; }
   [[nodiscard]] step_values const& values() const { return values_; }
-  [[nodiscard]] tile_mapping mapping(int tensor) const {
-    auto const& info = step_->tensors[tensor];
-    return {info.elements, info.type, target_};
+  [[nodiscard]] tile_mapping mapping(int tensor) const { return {step_->tensors[tensor], target_}; }
+  /// Where an element of a tensor lies, by its number in row-major order.
+  [[nodiscard]] std::int64_t place_of(int tensor, std::int64_t element) const {
+    auto const* const places = places_[static_cast<std::size_t>(tensor)];
+    return places == nullptr ? element : places->place_of(element);
+  }
+  /// The element at a place, or -1 for a zero that fills up.
+  [[nodiscard]] std::int64_t element_at(int tensor, std::int64_t place) const {
+    auto const* const places = places_[static_cast<std::size_t>(tensor)];
+    return places == nullptr ? place : places->element_at(place);
   }
 
-  /// The piece of a tensor of the step that lies on a tile: elements [mapping(tensor).first(tile), last(tile)).
+  /// The piece of a tensor of the step that lies on a tile: places [mapping(tensor).first(tile), last(tile)).
   [[nodiscard]] tile_view const& home(int tensor, int tile) const { return homes_[index(tensor, tile)]; }
   /// Memory for a copy or a partial result on a tile, until the operation ends.
   [[nodiscard]] tile_view allocate(int tile, std::int64_t elements, dtype type) {
     return memories_[static_cast<std::size_t>(tile)].allocate(elements, type);
   }
 
-  /// Exchange: `count` elements of a tensor from `first` on come from the tiles where they lie.
+  /// Exchange: `count` elements of a tensor from place `first` on come from the tiles where they lie.
   void receive(tile_view const& to, std::int64_t at, int tensor, std::int64_t first, std::int64_t count) {
     auto const where = mapping(tensor);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -66,7 +77,7 @@ class tile_machine {
     for (std::int64_t i = 0; i < count; ++i) to.copy_element(at + i, from, first + i);
     count_received(to.tile(), count * size_of(from.type()));
   }
-  /// Exchange: results go to the tiles where the elements of a tensor from `first` on lie.
+  /// Exchange: results go to the tiles where the elements of a tensor from place `first` on lie.
   void send(tile_view const& from, std::int64_t at, int tensor, std::int64_t first, std::int64_t count) {
     auto const where = mapping(tensor);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -115,7 +126,9 @@ class tile_machine {
     for (auto& bytes : received_) bytes = 0;
     for (auto& cycles : computed_) cycles = 0;
     homes_.clear();
+    places_.clear();
     for (int tensor = 0; tensor < step.tensor_count; ++tensor) {
+      places_.push_back(places_by(step.tensors[tensor].planned));
       auto const where = mapping(tensor);
       auto const offset = layout.offset[tensor] >= 0 ? step_offset + layout.offset[tensor] : offsets[tensor];
       for (int tile = 0; tile < tiles(); ++tile)
@@ -132,14 +145,18 @@ class tile_machine {
     for (int tile = 0; tile < tiles(); ++tile) {
       auto const piece = home(tensor, tile);
       auto const first = mapping(tensor).first(tile);
-      for (std::int64_t i = 0; i < piece.size(); ++i) piece.set(i, values[first + i]);
+      for (std::int64_t i = 0; i < piece.size(); ++i) {
+        auto const element = element_at(tensor, first + i);
+        piece.set(i, element < 0 ? 0.0F : values[element]);
+      }
     }
   }
   void store(int tensor, float* values) {
     for (int tile = 0; tile < tiles(); ++tile) {
       auto const piece = home(tensor, tile);
       auto const first = mapping(tensor).first(tile);
-      for (std::int64_t i = 0; i < piece.size(); ++i) values[first + i] = piece[i];
+      for (std::int64_t i = 0; i < piece.size(); ++i)
+        if (auto const element = element_at(tensor, first + i); element >= 0) values[element] = piece[i];
     }
   }
   /// Of the step that was begun last.
@@ -160,11 +177,19 @@ class tile_machine {
   [[nodiscard]] std::size_t index(int tensor, int tile) const {
     return static_cast<std::size_t>(tensor) * static_cast<std::size_t>(tiles()) + static_cast<std::size_t>(tile);
   }
+  weight_places const* places_by(weight_mapping const* mapping) {
+    if (mapping == nullptr) return nullptr;
+    auto& places = places_by_[mapping];
+    if (places == nullptr) places = std::make_unique<weight_places>(*mapping, target_);
+    return places.get();
+  }
   void count_received(int tile, std::int64_t bytes) { received_[static_cast<std::size_t>(tile)] += bytes; }
 
   ipu_target target_;
   std::vector<tile_memory> memories_;
   std::vector<tile_view> homes_;
+  std::vector<weight_places const*> places_;  ///< of the step's tensors; null for those that are mapped linearly
+  std::map<weight_mapping const*, std::unique_ptr<weight_places>> places_by_;
   std::vector<std::int64_t> received_ = std::vector<std::int64_t>(static_cast<std::size_t>(target_.tiles_per_ipu));
   std::vector<std::int64_t> computed_ = std::vector<std::int64_t>(static_cast<std::size_t>(target_.tiles_per_ipu));
   lowered_step const* step_ = nullptr;

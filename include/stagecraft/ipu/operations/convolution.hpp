@@ -10,6 +10,7 @@
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operations/convolution_cost.hpp>
 #include <stagecraft/ipu/operations/convolution_strides.hpp>
+#include <stagecraft/ipu/operations/weight_mapping.hpp>
 #include <stagecraft/ipu/plan_convolution.hpp>
 
 namespace stagecraft {
@@ -54,6 +55,23 @@ inline constexpr convolution_plan const& plan_of =
 
 namespace detail {
 
+/// `Shape` is that of a forward pass. Transposed: its input gradient's, which is the forward pass of a transposed one.
+template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed>
+inline constexpr weight_mapping best_weight_mapping{
+    Transposed ? Shape.input_gradient() : Shape,
+    best_plan<Transposed ? Shape.input_gradient() : Shape, Target, Options>,
+    Transposed ? convolution_strides::input_gradient(Shape) : convolution_strides::forward(Shape), Target};
+
+}  // namespace detail
+
+/// How the weights of a convolution or matrix product lie, by its plan.
+template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed = false>
+inline constexpr weight_mapping const& weight_mapping_of =
+    detail::best_weight_mapping<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options),
+                                Transposed>;
+
+namespace detail {
+
 constexpr void append_planned(lowered_step& step, convolution_shape const& shape, convolution_plan const& plan,
                               poplar_options const& options, convolution_strides const& strides, int inputs,
                               int weights, int result) {
@@ -62,6 +80,8 @@ constexpr void append_planned(lowered_step& step, convolution_shape const& shape
   operation.plan = step.add_plan(shape, plan);
   strides.write(operation);
   operation.sizes[convolution_strides::count] = options.use_128bit_conv_unit_load ? 1 : 0;
+  weight_mapping const* const mapping = step.tensors[weights].planned;
+  operation.sizes[convolution_strides::count + 1] = mapping != nullptr && mapping->serves(shape, plan, strides) ? 1 : 0;
 }
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a convolution or matrix product costs, from tensors that are mapped linearly to one that is. Level 3.
+// What a convolution or matrix product costs, from where its operands lie to where its result shall lie. Level 3.
 #pragma once
 
 #include <stagecraft/ipu/integers.hpp>
@@ -24,17 +24,19 @@ struct convolution_phases {
   /// Inputs or weights are laid out, sent to those who multiply them, and converted.
   [[nodiscard]] constexpr operation_cost operands(std::int64_t out, std::int64_t in, bool inputs,
                                                   bool weights) const noexcept {
-    auto const& view = division.view;
     dtype const type = division.problem.shape.input;
     auto const part = division.part(0, out, in), whole = division.serial_part(out, in);
-    std::int64_t const shared_inputs = inputs && view.rearranges_inputs ? division.share(division.inputs(whole)) : 0;
-    std::int64_t const shared_weights = weights && view.rearranges_weights ? division.share(whole.weights()) : 0;
+    std::int64_t const shared_inputs =
+        inputs && division.lays_out_inputs() ? division.share(division.inputs(whole)) : 0;
+    std::int64_t const shared_weights = weights && division.lays_out_weights() ? division.share(whole.weights()) : 0;
     std::int64_t const input_elements = inputs ? division.inputs(part) : 0;
     std::int64_t const weight_elements = weights ? part.weights() : 0;
     operation_cost cost;
     cost.add_exchange(target, (shared_inputs + shared_weights) * size_of(type));
     cost.add_compute_set(division.copy_cycles(shared_inputs, type) + division.copy_cycles(shared_weights, type));
-    cost.add_exchange(target, (input_elements + weight_elements) * size_of(type));
+    std::int64_t const received =
+        (inputs ? division.received_inputs(0, part) : 0) + (weights ? division.received_weights(0, part) : 0);
+    cost.add_exchange(target, received * size_of(type));
     if (division.problem.shape.multiplies_float16)
       cost.add_compute_set(division.cast_cycles(input_elements) + division.cast_cycles(weight_elements));
     return cost;
@@ -77,24 +79,25 @@ struct convolution_phases {
 [[nodiscard]] constexpr convolution_division division_of(lowered_step const& step, tile_operation const& operation,
                                                          ipu_target const& target) noexcept {
   return {step.shapes[operation.plan], step.plans[operation.plan], target,
-          operation.sizes[convolution_strides::count] != 0};
+          operation.sizes[convolution_strides::count] != 0, operation.sizes[convolution_strides::count + 1] != 0};
 }
 
 }  // namespace detail
 
 /// Of an operation of the family `convolution`. Operands come from where they lie to the tiles that multiply them,
 /// serial part after serial part: through an even share for each tile where they have to be laid out for the plan.
-/// Partial sums are added up, and results go to where they shall lie, where they are put in order if need be.
+/// Partial sums are added up, and results go to where they shall lie, where they are put in order if need be. A kernel
+/// that lies as the plan wants it (weight_mapping) stays where it is: only what other tiles have of it is received.
 ///
-/// As the planner's estimate (detail::convolution_problem), but exact: a tile receives all that it needs, also what
-/// lies there already, none faster for a neighbour that receives the same; parts that are smaller than others count as
-/// such; the way home counts; and serial parts are written out one after the other, so that none is sliced.
+/// As the planner's estimate (detail::convolution_problem), but exact: a tile receives all else that it needs, also
+/// what lies there already, none faster for a neighbour that receives the same; parts that are smaller than others
+/// count as such; the way home counts; and serial parts are written out one after the other, so that none is sliced.
 [[nodiscard]] constexpr operation_cost cost_of_convolution(lowered_step const& step, tile_operation const& operation,
                                                            ipu_target const& target) {
   auto const division = detail::division_of(step, operation, target);
   detail::convolution_phases const phases{division};
   tile_tensor const& result = step.output_of(operation);
-  std::int64_t const at_home = tile_mapping(result.elements, result.type, target).elements_of(0);
+  std::int64_t const at_home = tile_mapping(result, target).elements_of(0);
   std::int64_t const outs = division.serial_out_parts, ins = division.serial_in_parts;
 
   operation_cost cost;

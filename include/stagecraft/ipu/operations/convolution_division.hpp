@@ -69,15 +69,17 @@ struct convolution_division {
   bool sends_inputs_once = false;
   std::int64_t serial_out_parts = 1;  ///< those that have something
   std::int64_t serial_in_parts = 1;
+  bool kernel_is_there = false;  ///< the kernel lies on the tiles that multiply it, as they do (weight_mapping)
 
   constexpr convolution_division(convolution_shape const& shape, convolution_plan const& plan, ipu_target const& target,
-                                 bool use_128bit_conv_unit_load) noexcept
+                                 bool use_128bit_conv_unit_load, bool has_kernel = false) noexcept
       : problem{.shape = shape, .target = target, .use_128bit_conv_unit_load = use_128bit_conv_unit_load},
         view(convolution_view::of(shape, plan)),
         partition(plan.partition),
         sends_inputs_once(plan.broadcasts_before_loop),
         serial_out_parts(parts_used(view.out_chan_groups, partition.serial_out_chan_split)),
-        serial_in_parts(parts_used(view.in_chan_groups, partition.serial_in_chan_split)) {}
+        serial_in_parts(parts_used(view.in_chan_groups, partition.serial_in_chan_split)),
+        kernel_is_there(has_kernel) {}
 
   // Which part.
 
@@ -154,6 +156,61 @@ struct convolution_division {
   /// Whether a tile has partial sums to compute; it may have some that are zero, too.
   [[nodiscard]] static constexpr bool multiplies(convolution_part const& part) noexcept {
     return part.outputs() > 0 && part.weights() > 0;
+  }
+
+  // The kernel, where the plan decides how it lies. With swapped operands, it is what the plan calls inputs.
+
+  [[nodiscard]] constexpr bool kernel_is_input() const noexcept { return view.transform.swap_operands; }
+  [[nodiscard]] constexpr bool inputs_are_there() const noexcept { return kernel_is_there && kernel_is_input(); }
+  [[nodiscard]] constexpr bool weights_are_there() const noexcept { return kernel_is_there && !kernel_is_input(); }
+  [[nodiscard]] constexpr bool lays_out_inputs() const noexcept {
+    return view.rearranges_inputs && !inputs_are_there();
+  }
+  [[nodiscard]] constexpr bool lays_out_weights() const noexcept {
+    return view.rearranges_weights && !weights_are_there();
+  }
+
+  /// Elements of a part's slice of the kernel.
+  [[nodiscard]] constexpr std::int64_t kernel_slice(convolution_part const& part) const noexcept {
+    return kernel_is_input() ? part.conv_groups.size() * part.columns.size() * part.in_chans.size() : part.weights();
+  }
+  /// A tile's slices, of which each belongs to a serial part.
+  [[nodiscard]] constexpr std::int64_t kernel_slices() const noexcept {
+    return kernel_is_input() ? serial_in_parts : serial_out_parts * serial_in_parts;
+  }
+  [[nodiscard]] constexpr std::int64_t kernel_slice_of(std::int64_t out, std::int64_t in) const noexcept {
+    return kernel_is_input() ? in : out * serial_in_parts + in;
+  }
+  /// How many tiles multiply the same slice, and by how much their numbers differ.
+  [[nodiscard]] constexpr std::int64_t kernel_sharers() const noexcept {
+    return kernel_is_input() ? partition.out_chan_split : partition.batch_split * partition.field_split.elements();
+  }
+  [[nodiscard]] constexpr std::int64_t kernel_sharer_stride() const noexcept {
+    return partition.reduction_depth() * (kernel_is_input() ? 1 : partition.out_chan_split);
+  }
+  /// Shares are whole loads of 64 bits, whatever their type.
+  static constexpr std::int64_t kernel_grain = 4;
+  [[nodiscard]] constexpr std::int64_t kernel_share() const noexcept {
+    return ceil_div(ceil_div(kernel_slice(part(0, 0, 0)), kernel_sharers()), kernel_grain) * kernel_grain;
+  }
+  /// Which elements of its slice a tile has: the last sharer the first ones, so that tile 0, which receives most of all
+  /// else, has least.
+  [[nodiscard]] constexpr index_range kernel_share_of(std::int64_t tile, convolution_part const& part) const noexcept {
+    std::int64_t const sharer = tile / kernel_sharer_stride() % kernel_sharers();
+    return index_range{0, kernel_slice(part)}.piece(kernel_share(), kernel_sharers() - 1 - sharer);
+  }
+  /// The tile that has an element of the slice of `tile`.
+  [[nodiscard]] constexpr std::int64_t kernel_tile_of(std::int64_t tile, std::int64_t element) const noexcept {
+    std::int64_t const stride = kernel_sharer_stride(), sharers = kernel_sharers();
+    return tile + (sharers - 1 - element / kernel_share() - tile / stride % sharers) * stride;
+  }
+  /// Elements that a tile receives for a part.
+  [[nodiscard]] constexpr std::int64_t received_inputs(std::int64_t tile, convolution_part const& part) const noexcept {
+    return inputs(part) - (inputs_are_there() ? kernel_share_of(tile, part).size() : 0);
+  }
+  [[nodiscard]] constexpr std::int64_t received_weights(std::int64_t tile,
+                                                        convolution_part const& part) const noexcept {
+    return part.weights() - (weights_are_there() ? kernel_share_of(tile, part).size() : 0);
   }
 
   // What is laid out before it is sent to those who multiply it: an even share for each tile of the plan.

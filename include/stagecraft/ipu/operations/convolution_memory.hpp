@@ -32,7 +32,6 @@ struct convolution_memory {
     auto const& shape = division.problem.shape;
     auto const part = division.part(0, 0, 0), whole = division.serial_part(0, 0);
     std::int64_t const outputs = part.outputs();
-    std::int64_t const input_elements = division.inputs(part), weight_elements = part.weights();
     dtype const partial = division.view.partials;
     results_per_part = division.outputs_kept(outputs);
 
@@ -43,21 +42,20 @@ struct convolution_memory {
       if (partial != shape.output) sums = take(end, results_per_part, partial);
       added = take(end, results_per_part, partial);
     }
-    if (division.sends_inputs_once) take_inputs(end, shape, input_elements);
+    if (division.sends_inputs_once) take_inputs(end, division, part);
 
     // What is laid out, then partial sums.
     std::int64_t shared = end;
-    if (division.view.rearranges_inputs)
-      laid_out_inputs = take(shared, division.share(division.inputs(whole)), shape.input);
-    if (division.view.rearranges_weights) laid_out_weights = take(shared, division.share(whole.weights()), shape.input);
+    if (division.lays_out_inputs()) laid_out_inputs = take(shared, division.share(division.inputs(whole)), shape.input);
+    if (division.lays_out_weights()) laid_out_weights = take(shared, division.share(whole.weights()), shape.input);
     partials = end;
     if (!division.computes_in_place()) take(end, outputs, partial);
     end = larger(end, shared);
 
     std::int64_t operands = end;
-    if (!division.sends_inputs_once) take_inputs(operands, shape, input_elements);
-    weights = take(operands, weight_elements, shape.input);
-    if (shape.multiplies_float16) cast_weights = take(operands, weight_elements, shape.operand());
+    if (!division.sends_inputs_once) take_inputs(operands, division, part);
+    weights = take(operands, division.received_weights(0, part), shape.input);
+    if (shape.multiplies_float16) cast_weights = take(operands, part.weights(), shape.operand());
 
     std::int64_t reducing = received_partials = end;
     for (int i = 0; i < division.stages(); ++i) {
@@ -71,9 +69,9 @@ struct convolution_memory {
       reduced[i] = take(reducing, division.stage(i, outputs).chunks_per_tile * division.chunk(), partial);
 
     std::int64_t received = received_inputs = end;
-    if (division.view.rearranges_inputs) take(received, division.share(division.inputs(whole)), shape.input);
+    if (division.lays_out_inputs()) take(received, division.share(division.inputs(whole)), shape.input);
     received_weights = received;
-    if (division.view.rearranges_weights) take(received, division.share(whole.weights()), shape.input);
+    if (division.lays_out_weights()) take(received, division.share(whole.weights()), shape.input);
 
     // All that is done when results have come home, but for those that have not left.
     landing = partials;
@@ -84,9 +82,11 @@ struct convolution_memory {
   }
 
  private:
-  constexpr void take_inputs(std::int64_t& end, convolution_shape const& shape, std::int64_t elements) noexcept {
-    inputs = take(end, elements, shape.input);
-    if (shape.multiplies_float16) cast_inputs = take(end, elements, shape.operand());
+  constexpr void take_inputs(std::int64_t& end, convolution_division const& division,
+                             convolution_part const& part) noexcept {
+    auto const& shape = division.problem.shape;
+    inputs = take(end, division.received_inputs(0, part), shape.input);
+    if (shape.multiplies_float16) cast_inputs = take(end, division.inputs(part), shape.operand());
   }
   /// Whole loads of 64 bits.
   [[nodiscard]] static constexpr std::int64_t rounded(std::int64_t size) noexcept { return ceil_div(size, 8) * 8; }

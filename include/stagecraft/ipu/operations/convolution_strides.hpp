@@ -24,6 +24,8 @@ struct convolution_strides {
   struct kernel_places {
     std::int64_t first = 0, group = 0, row = 0, column = 0, input = 0, output = 0;
 
+    friend constexpr bool operator==(kernel_places const&, kernel_places const&) = default;
+
     [[nodiscard]] constexpr std::int64_t operator()(std::int64_t g, std::int64_t y, std::int64_t x, std::int64_t in,
                                                     std::int64_t out) const noexcept {
       return first + g * group + y * row + x * column + in * input + out * output;

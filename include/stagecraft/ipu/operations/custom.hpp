@@ -181,7 +181,7 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
   }
   for (int i = 0; i < tensors.output_count; ++i) {
     auto const& tensor = step.tensors[tensors.outputs[i]];
-    sent += tile_mapping(tensor.elements, tensor.type, target).elements_of(0) * size_of(tensor.type);
+    sent += tile_mapping(tensor, target).elements_of(0) * size_of(tensor.type);
     if (!tensors.reads(tensors.outputs[i])) add_memory(tensor);
   }
   cost.add_exchange(target, received);

@@ -142,7 +142,7 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
 [[nodiscard]] constexpr operation_cost cost_of_map(lowered_step const& step, tile_operation const& operation,
                                                    ipu_target const& target) {
   auto const& result = step.output_of(operation);
-  tile_mapping const mapping{result.elements, result.type, target};
+  tile_mapping const mapping{result, target};
   operation_cost cost;
   if (result.elements == 0) return cost;
   std::int64_t bytes = 0;

@@ -47,10 +47,9 @@ struct map_read {
                                          ipu_target const& target) {
   auto const& result = step.output_of(operation);
   auto const& operand = step.input_of(operation, input);
-  tile_mapping const mapping{result.elements, result.type, target};
+  tile_mapping const mapping{result, target};
   std::int64_t const count = operation.sizes[2 * input + 1];
-  bool const is_local =
-      count == 0 && tile_mapping{operand.elements, operand.type, target}.elements_per_tile == mapping.elements_per_tile;
+  bool const is_local = count == 0 && lie_alike(operand, result, target);
   return {operand.type, operation.sizes[2 * input], count, mapping.elements_per_tile, is_local};
 }
 

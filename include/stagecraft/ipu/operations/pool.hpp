@@ -86,7 +86,7 @@ namespace detail {
   }
   for (int i = 0; i < operation.output_count; ++i) {
     auto const& output = step.output_of(operation, i);
-    sent += tile_mapping(output.elements, output.type, target).elements_of(0) * size_of(output.type);
+    sent += tile_mapping(output, target).elements_of(0) * size_of(output.type);
     cost.temporary_bytes += rounded_bytes(detail::pool_output_room(step, operation, work, i) * size_of(output.type));
   }
   cost.add_exchange(target, received);

@@ -124,7 +124,7 @@ namespace detail {
 [[nodiscard]] constexpr operation_cost cost_of_rearrange(lowered_step const& step, tile_operation const& operation,
                                                          ipu_target const& target) {
   auto const& result = step.output_of(operation);
-  tile_mapping const mapping(result.elements, result.type, target);
+  tile_mapping const mapping(result, target);
   auto const function = static_cast<rearrange_function>(operation.function);
   std::int64_t const received = function == rearrange_function::repeat
                                     ? detail::field_of(operation).most_received(mapping)

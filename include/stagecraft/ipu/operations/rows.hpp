@@ -142,7 +142,7 @@ constexpr std::int64_t row_elements(lowered_step const& step, tile_operation con
   std::int64_t sent = 0;
   if (function != rows_function::loss) {
     auto const& result = step.output_of(operation, is_loss ? 1 : 0);
-    sent = tile_mapping(result.elements, result.type, target).elements_of(0) * size_of(result.type);
+    sent = tile_mapping(result, target).elements_of(0) * size_of(result.type);
   }
   int const tiles = shares.tiles_used();
   cost.add_exchange(target, sent + (is_loss ? tiles * size_of(dtype::float32) : 0));

@@ -73,10 +73,7 @@ namespace detail {
 /// Whether an operand lies where the first one does; else a tile receives what it needs of it.
 constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation const& operation, int input,
                                       ipu_target const& target) {
-  auto const& weight = step.input_of(operation);
-  auto const& operand = step.input_of(operation, input);
-  return tile_mapping(weight.elements, weight.type, target).elements_per_tile ==
-         tile_mapping(operand.elements, operand.type, target).elements_per_tile;
+  return lie_alike(step.input_of(operation), step.input_of(operation, input), target);
 }
 
 }  // namespace detail
@@ -87,7 +84,7 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
                                                       ipu_target const& target) {
   operation_cost cost;
   auto const& weight = step.input_of(operation);
-  tile_mapping const mapping(weight.elements, weight.type, target);
+  tile_mapping const mapping(weight, target);
   detail::equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
   std::int64_t received = 0;
   for (int i = 1; i < operation.input_count; ++i) {

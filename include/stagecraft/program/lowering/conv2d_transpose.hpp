@@ -23,6 +23,11 @@ struct lowering<layers::conv2d_transpose> {
   static constexpr convolution_shape back = back_of_call<Call>();
 
   template <class Call>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    return index == 0 ? &weight_mapping_of<back<Call>, Call::target, Call::config.convolutions, true> : nullptr;
+  }
+
+  template <class Call>
   static constexpr void forward(lowered_step& step) {
     int const sums = detail::lowered_sums<Call>(step);
     append_convolution_input_gradient<back<Call>, Call::target, Call::config.convolutions>(

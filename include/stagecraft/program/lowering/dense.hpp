@@ -18,6 +18,11 @@ struct lowering<layers::dense> {
       Call::type, Call::input_elements() / Call::input_shape().back(), Call::input_shape().back(), Call::layer.units);
 
   template <class Call>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    return index == 0 ? &weight_mapping_of<product<Call>, Call::target, Call::config.matmuls> : nullptr;
+  }
+
+  template <class Call>
   static constexpr void forward(lowered_step& step) {
     int const sums = detail::lowered_sums<Call>(step);
     append_convolution<product<Call>, Call::target, Call::config.matmuls>(step, Call::input(step),

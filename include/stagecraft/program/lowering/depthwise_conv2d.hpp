@@ -23,6 +23,11 @@ struct lowering<layers::depthwise_conv2d> {
   static constexpr convolution_shape convolution = convolution_of_call<Call>();
 
   template <class Call>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    return index == 0 ? &weight_mapping_of<convolution<Call>, Call::target, Call::config.convolutions> : nullptr;
+  }
+
+  template <class Call>
   static constexpr void forward(lowered_step& step) {
     int const sums = detail::lowered_sums<Call>(step);
     append_convolution<convolution<Call>, Call::target, Call::config.convolutions>(step, Call::input(step),

@@ -12,6 +12,22 @@
 
 namespace stagecraft {
 
+template <class L>
+struct lowering;
+
+namespace detail {
+
+/// The mapping that the plan of a layer's forward step gives to a weight; null: it is mapped linearly.
+template <class Lowering, class Call>
+constexpr weight_mapping const* planned_weight(int index) {
+  if constexpr (requires { Lowering::template planned_weight<Call>(index); })
+    return Lowering::template planned_weight<Call>(index);
+  else
+    return nullptr;
+}
+
+}  // namespace detail
+
 /// What a model's stages and options change in the steps of its calls.
 struct step_variant {
   static constexpr int most_inputs = 64;
@@ -87,9 +103,15 @@ struct lowered_call_variant {
   [[nodiscard]] static constexpr int output(lowered_step& step) {
     return step.tensor(tensor_role::output, 0, type, output_elements());
   }
+  /// How a weight lies on the tiles, and with it its gradient, its accumulators and the optimizer's state: as the
+  /// forward step of the layer's first call wants it, or linearly (null).
+  [[nodiscard]] static constexpr weight_mapping const* planned_weight(int index) {
+    using first = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, graph.layer_of(Call).first_call>;
+    return detail::planned_weight<lowering<layer_t<M, first::call>>, first>(index);
+  }
   /// As it is stored; may be written if it is not trained.
   [[nodiscard]] static constexpr int stored_weight(lowered_step& step, int index) {
-    return step.tensor(tensor_role::weight, index, variable_type, parameter_info(index).size());
+    return step.tensor(tensor_role::weight, index, variable_type, parameter_info(index).size(), planned_weight(index));
   }
   /// `elements` of what the forward step saves, from float number `offset` of the planned.needs.saved floats on; both
   /// steps name them alike. Small whole numbers may be of type uint8, four to a float.
@@ -112,10 +134,11 @@ struct lowered_call_variant {
   /// Where it writes the gradient of a weight, which is accumulated afterwards (lowering.hpp).
   [[nodiscard]] static constexpr int weight_gradient(lowered_step& step, int index) {
     return step.tensor(tensor_role::temporary, lowered_step::first_weight_gradient + index, type,
-                       parameter_info(index).size());
+                       parameter_info(index).size(), planned_weight(index));
   }
   [[nodiscard]] static constexpr int accumulator(lowered_step& step, int index) {
-    return step.tensor(tensor_role::accumulator, index, Variant.accumulator_type, parameter_info(index).size());
+    return step.tensor(tensor_role::accumulator, index, Variant.accumulator_type, parameter_info(index).size(),
+                       planned_weight(index));
   }
 };
 

@@ -42,6 +42,12 @@ struct separable_convolution_lowering {
   }
 
   template <class Call>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    if (index == 0) return &weight_mapping_of<convolution<Call>, Call::target, Call::config.convolutions>;
+    return index == 1 ? &weight_mapping_of<product<Call>, Call::target, Call::config.convolutions> : nullptr;
+  }
+
+  template <class Call>
   static constexpr void forward(lowered_step& step) {
     int const between = depthwise_output<Call>(step);
     append_convolution<convolution<Call>, Call::target, Call::config.convolutions>(

@@ -30,6 +30,10 @@ struct lowered_call_of_steps : Call {
 template <class Each>
 struct lowering<layers::time_distributed<Each>> {
   template <class Call>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    return detail::planned_weight<lowering<Each>, detail::lowered_call_of_steps<Call>>(index);
+  }
+  template <class Call>
   static constexpr void forward(lowered_step& step) {
     lowering<Each>::template forward<detail::lowered_call_of_steps<Call>>(step);
   }

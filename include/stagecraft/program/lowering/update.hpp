@@ -6,6 +6,7 @@
 #include <stagecraft/ipu/operations/update.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/lowering/planned_weights.hpp>
 #include <stagecraft/program/program.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/replication.hpp>
@@ -32,12 +33,15 @@ constexpr int accumulators_of_weight() {
 
 /// The sum of a weight's gradients over the calls of its layer, from the last call to the first as on the host; half
 /// precision accumulators are added up in float32.
-constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype type, std::int64_t elements) {
-  auto const accumulator = [&](int call) { return step.tensor(tensor_role::accumulator, call, type, elements); };
+constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype type, std::int64_t elements,
+                                  weight_mapping const* planned) {
+  auto const accumulator = [&](int call) {
+    return step.tensor(tensor_role::accumulator, call, type, elements, planned);
+  };
   int sum = accumulator(0);
   for (int call = 1; call < accumulators; ++call) accumulator(call);
   if (accumulators > 1 && type == dtype::float16) {
-    sum = step.temporary(elements, dtype::float32);
+    sum = step.temporary(elements, dtype::float32, planned);
     append_map(step, map_function::copy, sum, {{accumulator(0)}});
   }
   for (int call = accumulators; --call > 0;) append_map(step, map_function::add, sum, {{sum}, {accumulator(call)}});
@@ -60,15 +64,18 @@ constexpr lowered_step lower_update() {
   int const accumulators = detail::accumulators_of_weight<M, Training, Parameter>();
   if (!info.trainable || accumulators == 0) return step;
   std::int64_t const elements = info.size();
-  int const weight = step.tensor(tensor_role::weight, 0, variable_type, elements);
+  weight_mapping const* const planned =
+      detail::planned_weights<M, Training, execution_mode::training, Machine>[Parameter];
+  int const weight = step.tensor(tensor_role::weight, 0, variable_type, elements, planned);
   bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   int const gradient =
-      detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements);
+      detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements, planned);
   constexpr int slots = detail::slots_of<Training.optimizer>;
   static_assert(update_tracer::first_slot + update_tracer::most_slots <= tile_operation::most_inputs &&
                 1 + update_tracer::most_slots <= tile_operation::most_outputs);
   int state[update_tracer::most_slots]{};
-  for (int i = 0; i < slots; ++i) state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements);
+  for (int i = 0; i < slots; ++i)
+    state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements, planned);
   bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
   bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
   auto const times = static_cast<float>((sum ? options.accumulation_steps() : 1) *

@@ -13,7 +13,7 @@ template <class Call>
 constexpr int append_weight(lowered_step& step, int index) {
   int const stored = Call::stored_weight(step, index);
   if (Call::variable_type == Call::type) return stored;
-  int const copy = step.temporary(Call::parameter_info(index).size(), Call::type);
+  int const copy = step.temporary(Call::parameter_info(index).size(), Call::type, Call::planned_weight(index));
   append_map(step, map_function::copy, copy, {{stored}});
   return copy;
 }

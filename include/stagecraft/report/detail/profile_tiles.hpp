@@ -17,6 +17,7 @@ struct tensor_on_tiles {
   std::int64_t elements = 0;
   dtype type = dtype::float32;
   std::int64_t copies = 1;
+  weight_mapping const* planned = nullptr;
 };
 
 template <class M, auto Training, execution_mode Mode, class Machine, int Device>
@@ -29,20 +30,24 @@ std::vector<tensor_on_tiles> tensors_on_tiles() {
   auto const elements = [&](std::size_t call) {
     return std::int64_t{Training.batch_size} * graph.calls[call].shape.size();
   };
-  auto const add = [&](memory_category category, tile_place const& place, std::int64_t count, dtype type) {
-    if (place.exists()) result.push_back({category, count, type, place.depth});
+  auto const add = [&](memory_category category, tile_place const& place, std::int64_t count, dtype type,
+                       weight_mapping const* planned = nullptr) {
+    if (place.exists()) result.push_back({category, count, type, place.depth, planned});
   };
+  auto const& planned = planned_weights<M, Training, Mode, Machine>;
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
     auto const& weight = graph.parameters[i];
-    add(memory_category::weights, tiles.weight[i], weight.size(), variables::variable_type);
-    add(memory_category::optimizer_state, tiles.state[i], variables::state_elements(weight), variables::variable_type);
+    add(memory_category::weights, tiles.weight[i], weight.size(), variables::variable_type, planned[i]);
+    add(memory_category::optimizer_state, tiles.state[i], variables::state_elements(weight), variables::variable_type,
+        planned[i]);
   }
   for (std::size_t i = 0; i < graph.calls.size(); ++i) {
     auto const& layer = graph.layer_of(static_cast<int>(i));
     for (int k = layer.first_parameter; k < layer.first_parameter + layer.parameter_count; ++k)
       if (auto const& weight = graph.parameters[static_cast<std::size_t>(k)];
           weight.trainable && !variables::remote_accumulator(weight))
-        add(memory_category::gradient_accumulators, tiles.accumulators[i], weight.size(), variables::accumulator_type);
+        add(memory_category::gradient_accumulators, tiles.accumulators[i], weight.size(), variables::accumulator_type,
+            planned[static_cast<std::size_t>(k)]);
     constexpr dtype type = Training.dtype_policy.compute_dtype;
     add(memory_category::activations, tiles.value[i], elements(i), type);
     add(memory_category::activations, tiles.gradient[i], elements(i), type);
@@ -57,7 +62,7 @@ std::vector<tensor_on_tiles> tensors_on_tiles() {
 
 /// The bytes of a tile's piece, in whole loads.
 inline std::int64_t bytes_of_piece(tensor_on_tiles const& tensor, ipu_target const& target, int tile) {
-  tile_mapping const mapping(tensor.elements, tensor.type, target);
+  tile_mapping const mapping({tensor_role::temporary, 0, tensor.type, tensor.elements, tensor.planned}, target);
   auto const elements = mapping.elements_of(tile);
   return tensor.copies * rounded_bytes(elements * size_of(tensor.type));
 }

@@ -2,6 +2,7 @@
 // Carries out a convolution or matrix product as its plan says. Level 5.
 #pragma once
 
+#include <stagecraft/execution/tiles/codelets/convolution_boxes.hpp>
 #include <stagecraft/execution/tiles/codelets/convolution_elements.hpp>
 #include <stagecraft/execution/tiles/codelets/convolution_sums.hpp>
 #include <stagecraft/execution/tiles/codelets/convolution_vertex.hpp>
@@ -37,49 +38,23 @@ class convolution_run : convolution_sums {
   }
 
  private:
-  // Boxes of operands, element by element in the order in which vertices read them.
-
-  template <class Visit>
-  void visit_inputs(convolution_part const& part, Visit const& visit) const {
-    if (part.weights() == 0) return;
-    auto const box = division_.inputs_of(part);
-    for (auto g = part.conv_groups.first; g < part.conv_groups.last; ++g)
-      for (auto b = part.batch.first; b < part.batch.last; ++b)
-        for (auto y = box.rows.first; y < box.rows.last; ++y)
-          for (auto x = box.columns.first; x < box.columns.last; ++x)
-            for (auto c = part.in_chans.first; c < part.in_chans.last; ++c) visit(g, b, y, x, c);
-  }
-  template <class Visit>
-  static void visit_weights(convolution_part const& part, Visit const& visit) {
-    for (auto g = part.conv_groups.first; g < part.conv_groups.last; ++g)
-      for (auto y = part.kernel_rows.first; y < part.kernel_rows.last; ++y)
-        for (auto x = part.kernel_columns.first; x < part.kernel_columns.last; ++x)
-          for (auto i = part.in_chans.first; i < part.in_chans.last; ++i)
-            for (auto o = part.out_chans.first; o < part.out_chans.last; ++o) visit(g, y, x, i, o);
-  }
-  template <class Visit>
-  static void visit_outputs(convolution_part const& part, Visit const& visit) {
-    for (auto g = part.conv_groups.first; g < part.conv_groups.last; ++g)
-      for (auto b = part.batch.first; b < part.batch.last; ++b)
-        for (auto y = part.rows.first; y < part.rows.last; ++y)
-          for (auto x = part.columns.first; x < part.columns.last; ++x)
-            for (auto o = part.out_chans.first; o < part.out_chans.last; ++o) visit(g, b, y, x, o);
-  }
-
   /// An element of the transformed inputs (0) or weights (1), or a zero.
   void receive_element(tile_view const& to, std::int64_t index, int operand, std::int64_t element) {
     if (element < 0)
       machine_.receive(to, index, zero_, 0, 1);
     else
-      machine_.receive(to, index, operation_.inputs[division_.view.transform.swap_operands ? 1 - operand : operand],
-                       element, 1);
+      receive_element_of(to, index, operation_.inputs[division_.view.transform.swap_operands ? 1 - operand : operand],
+                         element);
+  }
+
+  void receive_element_of(tile_view const& to, std::int64_t index, int tensor, std::int64_t element) {
+    machine_.receive(to, index, tensor, machine_.place_of(tensor, element), 1);
   }
 
   void bring_operands(std::int64_t out, std::int64_t in, bool inputs, bool weights) {
     auto const whole = division_.serial_part(out, in);
-    auto const& view = division_.view;
-    std::int64_t const input_elements = inputs && view.rearranges_inputs ? division_.inputs(whole) : 0;
-    std::int64_t const weight_elements = weights && view.rearranges_weights ? whole.weights() : 0;
+    std::int64_t const input_elements = inputs && division_.lays_out_inputs() ? division_.inputs(whole) : 0;
+    std::int64_t const weight_elements = weights && division_.lays_out_weights() ? whole.weights() : 0;
     lay_out(whole, input_elements, weight_elements);
     if (inputs) receive_inputs(out, in, whole);
     if (weights) receive_weights(out, in, whole);
@@ -88,14 +63,14 @@ class convolution_run : convolution_sums {
     for (int tile = 0; tile < tiles_; ++tile) {
       auto const part = division_.part(tile, out, in);
       if (!convolution_division::multiplies(part)) continue;
-      if (inputs) cast(tile, memory_.inputs, memory_.cast_inputs, division_.inputs(part));
-      if (weights) cast(tile, memory_.weights, memory_.cast_weights, part.weights());
+      if (inputs) cast(tile, input_operand(tile, out, in), memory_.cast_inputs);
+      if (weights) cast(tile, weight_operand(tile, out, in), memory_.cast_weights);
     }
     machine_.end_compute_set();
   }
-  void cast(int tile, std::int64_t from, std::int64_t to, std::int64_t elements) {
-    copy("Cast", tile, division_.cast_cycles(elements), at(tile, from, elements, type_),
-         at(tile, to, elements, division_.problem.shape.operand()));
+  void cast(int tile, convolution_operand const& from, std::int64_t to) {
+    copy("Cast", tile, division_.cast_cycles(from.size()), from,
+         at(tile, to, from.size(), division_.problem.shape.operand()));
   }
   /// Each tile receives an even share of an operand, and puts it in order.
   void lay_out(convolution_part const& whole, std::int64_t input_elements, std::int64_t weight_elements) {
@@ -108,7 +83,8 @@ class convolution_run : convolution_sums {
     };
     if (input_elements > 0) {
       input_share_ = division_.share(input_elements);
-      visit_inputs(whole, [&](auto... i) { receive(memory_.received_inputs, input_share_, 0, elements_.input(i...)); });
+      visit_inputs(division_, whole,
+                   [&](auto... i) { receive(memory_.received_inputs, input_share_, 0, elements_.input(i...)); });
     }
     index = 0;
     if (weight_elements > 0) {
@@ -134,14 +110,18 @@ class convolution_run : convolution_sums {
   }
 
   void receive_inputs(std::int64_t out, std::int64_t in, convolution_part const& whole) {
-    bool const is_laid_out = division_.view.rearranges_inputs;
+    bool const is_laid_out = division_.lays_out_inputs();
     auto const all = division_.inputs_of(whole);
     for (int tile = 0; tile < tiles_; ++tile) {
       auto const part = division_.part(tile, out, in);
       if (!convolution_division::multiplies(part)) continue;
+      if (division_.inputs_are_there()) {
+        receive_kernel(tile, out, in, input_operand(tile, out, in));
+        continue;
+      }
       auto const to = at(tile, memory_.inputs, division_.inputs(part), type_);
       std::int64_t index = 0;
-      visit_inputs(part, [&](auto g, auto b, auto y, auto x, auto c) {
+      visit_inputs(division_, part, [&](auto g, auto b, auto y, auto x, auto c) {
         if (is_laid_out) {
           auto const place =
               (((g * division_.view.batch + b) * all.rows.size() + y - all.rows.first) * all.columns.size() + x -
@@ -156,10 +136,14 @@ class convolution_run : convolution_sums {
     }
   }
   void receive_weights(std::int64_t out, std::int64_t in, convolution_part const& whole) {
-    bool const is_laid_out = division_.view.rearranges_weights;
+    bool const is_laid_out = division_.lays_out_weights();
     for (int tile = 0; tile < tiles_; ++tile) {
       auto const part = division_.part(tile, out, in);
       if (!convolution_division::multiplies(part)) continue;
+      if (division_.weights_are_there()) {
+        receive_kernel(tile, out, in, weight_operand(tile, out, in));
+        continue;
+      }
       auto const to = at(tile, memory_.weights, part.weights(), type_);
       std::int64_t index = 0;
       visit_weights(part, [&](auto g, auto y, auto x, auto i, auto o) {
@@ -176,6 +160,16 @@ class convolution_run : convolution_sums {
       });
     }
   }
+  /// What other tiles have of a slice of the kernel that lies where it is multiplied.
+  void receive_kernel(int tile, std::int64_t out, std::int64_t in, convolution_operand const& to) {
+    std::int64_t const share = division_.kernel_share();
+    for (std::int64_t i = 0; i < to.received.size(); ++i) {
+      std::int64_t const element = to.number_of_received(i);
+      machine_.receive(to.received, i,
+                       kernel_at_home(static_cast<int>(division_.kernel_tile_of(tile, element)), out, in, share),
+                       element % share, 1);
+    }
+  }
   void receive_laid_out(tile_view const& to, std::int64_t index, std::int64_t offset, std::int64_t share,
                         std::int64_t place) {
     machine_.receive(to, index, at(static_cast<int>(place / share), offset, share, type_), place % share, 1);
@@ -188,11 +182,17 @@ class convolution_run : convolution_sums {
       auto const part = division_.part(tile, out, in);
       if (part.outputs() == 0) continue;
       auto const to = partials(tile, out, in, part.outputs());
-      std::int64_t const inputs = convolution_division::multiplies(part) ? division_.inputs(part) : 0;
-      auto const input = at(tile, is_cast ? memory_.cast_inputs : memory_.inputs, inputs, type);
-      auto const weights = at(tile, is_cast ? memory_.cast_weights : memory_.weights, part.weights(), type);
+      bool const multiplies = convolution_division::multiplies(part);
+      convolution_operand const input =
+          !multiplies ? at(tile, memory_.inputs, 0, type)
+          : is_cast   ? convolution_operand(at(tile, memory_.cast_inputs, division_.inputs(part), type))
+                      : input_operand(tile, out, in);
+      convolution_operand const weights =
+          !multiplies ? at(tile, memory_.weights, 0, type)
+          : is_cast   ? convolution_operand(at(tile, memory_.cast_weights, part.weights(), type))
+                      : weight_operand(tile, out, in);
       convolution_real_elements real;
-      visit_inputs(part, [&](auto... i) { real.inputs.push_back(elements_.input(i...) >= 0); });
+      visit_inputs(division_, part, [&](auto... i) { real.inputs.push_back(elements_.input(i...) >= 0); });
       visit_weights(part, [&](auto... i) { real.weights.push_back(elements_.weight(i...) >= 0); });
       machine_.vertex(name(division_.view.vertex).data(), tile, division_.compute_cycles(part), [&] {
         machine_.count_flops(2 * multiply_convolution_part(division_, part, input, weights, to, real));
@@ -210,6 +210,11 @@ class convolution_run : convolution_sums {
     for (int tile = 0; lands && tile < where.tiles_used(); ++tile)
       landing.push_back(tile < tiles_ ? at(tile, memory_.landing, where.elements_of(tile), where_type())
                                       : machine_.allocate(tile, where.elements_of(tile), where_type()));
+    auto const send = [&](std::int64_t place, tile_view const& from, std::int64_t at) {
+      int const home = where.tile_of(place);
+      machine_.receive(lands ? landing[static_cast<std::size_t>(home)] : machine_.home(tensor, home),
+                       place - where.first(home), from, at, 1);
+    };
     for (int tile = 0; tile < tiles_; ++tile)
       for (std::int64_t out = 0; out < division_.serial_out_parts; ++out) {
         auto const mine = kept(tile, out, 0);
@@ -221,14 +226,13 @@ class convolution_run : convolution_sums {
           if (number < mine.first || number >= mine.last) return;
           std::int64_t const element = elements_.output(i...);
           if (element < 0) return;
-          int const home = where.tile_of(element);
-          if (lands)
-            machine_.receive(landing[static_cast<std::size_t>(home)], element - where.first(home), from,
-                             number - mine.first, 1);
-          else
-            machine_.send(from, number - mine.first, tensor, element, 1);
+          send(machine_.place_of(tensor, element), from, number - mine.first);
         });
       }
+    // Where a plan decides how the result lies, there are zeros, too.
+    if (machine_.step().tensors[tensor].planned != nullptr)
+      for (std::int64_t place = 0; place < where.elements; ++place)
+        if (machine_.element_at(tensor, place) < 0) send(place, at(0, memory_.zero, 1, where_type()), 0);
     machine_.end_exchange();
     for (int tile = 0; lands && tile < where.tiles_used(); ++tile)
       copy("Rearrange", tile, division_.copy_cycles(where.elements_of(tile), where_type()),

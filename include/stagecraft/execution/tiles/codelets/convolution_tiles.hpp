@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/execution/tiles/codelets/convolution_operand.hpp>
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/integers.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
@@ -55,6 +56,31 @@ class convolution_tiles {
     return division_.computes_in_place() ? destination(tile, out, in, outputs)
                                          : at(tile, memory_.partials, outputs, partial_);
   }
+  /// A tile's operands as they were stored: from where they were received and, of a kernel that lies where it is
+  /// multiplied, from there.
+  [[nodiscard]] convolution_operand input_operand(int tile, std::int64_t out, std::int64_t in) const {
+    auto const part = division_.part(tile, out, in);
+    auto const received = at(tile, memory_.inputs, division_.received_inputs(tile, part), type_);
+    if (!division_.inputs_are_there()) return received;
+    return kernel_operand(tile, out, in, received);
+  }
+  [[nodiscard]] convolution_operand weight_operand(int tile, std::int64_t out, std::int64_t in) const {
+    auto const part = division_.part(tile, out, in);
+    auto const received = at(tile, memory_.weights, division_.received_weights(tile, part), type_);
+    if (!division_.weights_are_there()) return received;
+    return kernel_operand(tile, out, in, received);
+  }
+  [[nodiscard]] convolution_operand kernel_operand(int tile, std::int64_t out, std::int64_t in,
+                                                   tile_view const& received) const {
+    auto const own = division_.kernel_share_of(tile, division_.part(tile, out, in));
+    return {received, kernel_at_home(tile, out, in, own.size()), own.first};
+  }
+  /// A tile's share of a slice of the kernel.
+  [[nodiscard]] tile_view kernel_at_home(int tile, std::int64_t out, std::int64_t in, std::int64_t elements) const {
+    auto const& home = machine_.home(operation_.inputs[1], tile);
+    std::int64_t const first = division_.kernel_slice_of(out, in) * division_.kernel_share();
+    return {home.data() + first * size_of(home.type()), elements, home.type(), tile};
+  }
   /// What a tile adds up in a stage: from `first` on of all sums' chunks, one row of outputs after the other.
   [[nodiscard]] index_range chunks_of(reduction_stage const& stage, int index, std::int64_t outputs) const {
     return index_range{0, stage.rows_out * ceil_div(outputs, division_.chunk())}.piece(stage.chunks_per_tile, index);
@@ -69,7 +95,8 @@ class convolution_tiles {
   }
 
   /// An element after the other, also to another type.
-  void copy(char const* name, int tile, std::int64_t cycles, tile_view const& from, tile_view const& to) {
+  template <class From>
+  void copy(char const* name, int tile, std::int64_t cycles, From const& from, tile_view const& to) {
     machine_.vertex(name, tile, cycles, [&] {
       for (std::int64_t i = 0; i < from.size(); ++i) to.set(i, from[i]);
     });

@@ -2,6 +2,7 @@
 // The vertex that computes partial sums of a convolution or matrix product, whatever its plan calls it. Level 5.
 #pragma once
 
+#include <stagecraft/execution/tiles/codelets/convolution_operand.hpp>
 #include <stagecraft/execution/tiles/tile_view.hpp>
 #include <stagecraft/ipu/operations/convolution_division.hpp>
 #include <cstddef>
@@ -17,10 +18,10 @@ struct convolution_real_elements {
 
 /// Computes a tile's partial sums from its boxes of operands. Gives the number of products, of real elements only.
 inline std::int64_t multiply_convolution_part(convolution_division const& division, convolution_part const& part,
-                                              tile_view const& inputs, tile_view const& weights,
+                                              convolution_operand const& inputs, convolution_operand const& weights,
                                               tile_view const& partials, convolution_real_elements const& real) {
   auto const& view = division.view;
-  auto const values_of = [](tile_view const& from) {
+  auto const values_of = [](convolution_operand const& from) {
     std::vector<float> values(static_cast<std::size_t>(from.size()));
     for (std::int64_t i = 0; i < from.size(); ++i) values[static_cast<std::size_t>(i)] = from[i];
     return values;
