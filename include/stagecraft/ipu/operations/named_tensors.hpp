@@ -19,10 +19,10 @@ struct named_tensors {
 
   constexpr named_tensors() = default;
   constexpr named_tensors(lowered_step const& step, tile_operation const& operation) {
-    add(operation);
     for (auto i = operation.sizes[first_operation];
          step.operations[i].kind == operation.kind && step.operations[i].function == only_names; ++i)
       add(step.operations[i]);
+    add(operation);
   }
 
   constexpr void add_input(int tensor) { inputs[input_count++] = tensor; }
