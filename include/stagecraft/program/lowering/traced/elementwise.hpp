@@ -28,13 +28,21 @@ constexpr map_operand operand_of_map(program_builder& program, int id, operation
   return {tensor, elements_of_axes(to, last, to.rank), elements_of_axes(to, first, last)};
 }
 
-/// Of numbers alone, which are few: false for a function that constant evaluation cannot compute.
+/// By Newton's method.
+[[nodiscard]] constexpr double square_root(double x) {
+  double root = x > 1 ? x : 1;
+  for (double better = (root + x / root) / 2; better < root; better = (root + x / root) / 2) root = better;
+  return root;
+}
+/// Of numbers alone: false for a function that constant evaluation does not compute.
 constexpr bool number_of_map(operations::function apply, float const* in, float& result) {
   using enum operations::function;
   switch (apply) {
     case identity: result = in[0]; return true;
     case negative: result = -in[0]; return true;
     case absolute: result = in[0] < 0 ? -in[0] : in[0]; return true;
+    case sqrt: result = static_cast<float>(square_root(in[0])); return in[0] > 0;
+    case rsqrt: result = static_cast<float>(1 / square_root(in[0])); return in[0] > 0;
     case add: result = in[0] + in[1]; return true;
     case subtract: result = in[0] - in[1]; return true;
     case multiply: result = in[0] * in[1]; return true;
@@ -71,8 +79,10 @@ constexpr void lower_traced(program_builder& program, operations::map const& wha
   if (count == 0) {
     auto& value = program.values[program.at(id)];
     value.is_number = number_of_map(what.apply, numbers, value.number);
-    program.failed = program.failed || !value.is_number;
-    return;
+    if (value.is_number) return;
+    // One tile computes it.
+    tensors[count++] = {program.filled(1, numbers[0], program.types[program.at(id)]), 1, 1};
+    are_numbers -= 1;
   }
   int const result = program.result(id);
   program.add([&](lowered_step& step) {

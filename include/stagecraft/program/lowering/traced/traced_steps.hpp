@@ -70,9 +70,9 @@ class traced_steps {
   constexpr void lower(operations::update const&) {}  // when the step has ended
   constexpr void lower(operations::composite const& what) {
     if (is_whole_[at(id_)] != whole) return lower_traced(program, what, id_);
-    auto const& [outer, columns, inner] = rows_of_softmax(id_);
+    rows const of = rows_of_softmax(id_);
     int const result = program.result(id_), x = program.tensor_of(program.operand(id_, 1), type());
-    program.add([&](lowered_step& step) { append_softmax(step, x, result, outer, columns, inner); });
+    program.add([&](lowered_step& step) { append_softmax(step, x, result, of.outer, of.columns, of.inner); });
   }
   constexpr void lower(operations::loop const& what) { loops_.begin(what, id_, position_); }
   constexpr void lower(operations::carry const&) {}  // has been made before the loop
