@@ -25,6 +25,7 @@ struct lowered_step {
   /// The numbers of those temporary tensors that are gradients; others count from 0.
   static constexpr int first_weight_gradient = 100, first_input_gradient = 200;
   static constexpr int most_tensors = 56, most_operations = 72, most_plans = 4;
+  static constexpr int most_saved = 24;  ///< tensors with this role
 
   tile_tensor tensors[most_tensors]{};
   tile_operation operations[most_operations]{};

@@ -24,8 +24,10 @@ struct step_cost {
       auto const one = cost_of(step, step.operations[i], target);
       temporary_bytes = detail::larger(temporary_bytes, layout.copies[i] + one.temporary_bytes);
       cost += one;
+      vertices += one.compute_sets;
+      if (auto const* program = step.operations[i].program; program != nullptr)
+        vertices -= program->repeated_compute_sets;
     }
-    vertices = cost.compute_sets;
   }
 };
 

@@ -12,6 +12,8 @@ struct plan_view;
 
 namespace stagecraft {
 
+struct tile_program_view;
+
 /// The families of operations, each described in ipu/operations/.
 enum class operation_kind : unsigned char {
   map,          ///< elementwise on the tiles where the elements lie (popops)
@@ -21,8 +23,11 @@ enum class operation_kind : unsigned char {
   pool,         ///< windows of a field (popnn)
   convolution,  ///< convolutions and matrix products (poplin)
   update,       ///< an optimizer's step
-  custom        ///< a layer of the user's own, on one tile
+  custom,       ///< a layer of the user's own that has loops of its own, on one tile
+  table,        ///< rows of a table by their numbers, and sums of such (popops)
+  traced        ///< a layer that is written as a `call`: operations of all families
 };
+inline constexpr int operation_kinds = static_cast<int>(operation_kind::traced) + 1;
 
 /// Of one family; what `function`, `sizes` and `scalars` mean is told by the family's header.
 struct tile_operation {
@@ -39,6 +44,7 @@ struct tile_operation {
   int plan = -1;                                      ///< of a convolution: its plan in the step
   operations::formula_view const* formula = nullptr;  ///< of an optimizer's step or an elementwise loss
   operations::plan_view const* row_plan = nullptr;    ///< of a loss of one's own: that of a row
+  tile_program_view const* program = nullptr;         ///< of a traced layer: what it consists of
 };
 
 }  // namespace stagecraft

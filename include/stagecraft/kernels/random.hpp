@@ -6,6 +6,7 @@
 
 #include <stagecraft/kernels/simd.hpp>
 
+#include <cmath>
 #include <cstdint>
 
 namespace stagecraft::kernels {
@@ -62,6 +63,13 @@ template <class Integer>
 /// A number in [0, 1) out of 2^24 equidistant ones.
 [[nodiscard]] constexpr float random_uniform(random_key const& key, std::uint64_t counter) {
   return static_cast<float>(random_bits(key, counter) >> 8U) * 0x1p-24F;
+}
+
+/// A number of mean 0 and standard deviation 1, of the random numbers `counter` and the one behind it: Box and
+/// Muller's.
+[[nodiscard]] inline float box_muller(random_key const& key, std::uint64_t counter) {
+  float const u = random_uniform(key, counter), v = random_uniform(key, counter + 1);
+  return std::sqrt(-2.0F * std::log(1.0F - u)) * std::cos(6.28318531F * v);
 }
 
 /// `random_uniform` for the counters first, first + 1, ... of a whole batch.

@@ -12,7 +12,7 @@ namespace stagecraft {
 
 /// The tensors with the role `saved` of a call, one behind the other.
 struct saved_on_tiles {
-  static constexpr int most_tensors = 8;
+  static constexpr int most_tensors = lowered_step::most_saved;
 
   int count = 0;
   tile_tensor tensors[most_tensors]{};

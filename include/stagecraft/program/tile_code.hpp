@@ -5,6 +5,7 @@
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/operations/weight_mapping.hpp>
+#include <stagecraft/ipu/tile_program.hpp>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,7 @@ inline constexpr tile_code_assumptions assumed_tile_code{};
 struct step_code {
   std::uint64_t identity =
       0;  ///< steps with the same number are alike: they differ in nothing but where their data lie
-  std::uint64_t codelets[8]{};  ///< of each operation_kind: a bit for each function
+  std::uint64_t codelets[operation_kinds]{};  ///< of each operation_kind: a bit for each function
   std::int64_t compute_sets = 0;
   std::int64_t exchanges = 0;
 
@@ -44,8 +45,7 @@ struct step_code {
       mix(step.tensors[i].elements);
       if (step.tensors[i].planned != nullptr) mix(step.tensors[i].planned->elements_per_tile);
     }
-    for (int i = 0; i < step.operation_count; ++i) {
-      tile_operation const& operation = step.operations[i];
+    auto const add = [&](tile_operation const& operation) {
       codelets[static_cast<int>(operation.kind)] |= std::uint64_t{1} << (operation.function % 64);
       mix(operation.kind);
       mix(operation.function);
@@ -53,6 +53,17 @@ struct step_code {
       for (int k = 0; k < operation.output_count; ++k) mix(operation.outputs[k]);
       for (auto const size : operation.sizes) mix(size);
       for (auto const scalar : operation.scalars) mix(std::bit_cast<std::uint32_t>(scalar));
+    };
+    for (int i = 0; i < step.operation_count; ++i) {
+      tile_operation const& operation = step.operations[i];
+      if (operation.program == nullptr) {
+        add(operation);
+        continue;
+      }
+      for (auto const& part : operation.program->operations) add(part);
+      // What is done several times is there once.
+      compute_sets -= operation.program->repeated_compute_sets;
+      exchanges -= operation.program->repeated_exchanges;
     }
     // Convolutions differ in their plans, too, which are seen here.
     mix(cost.compute_cycles);
@@ -72,7 +83,7 @@ class tile_code {
   }
 
   constexpr void add(step_code const& step) {
-    for (int i = 0; i < 8; ++i) codelets_[i] |= step.codelets[i];
+    for (int i = 0; i < operation_kinds; ++i) codelets_[i] |= step.codelets[i];
     if (outlines_ && !is_new(step.identity)) return;
     compute_sets_ += step.compute_sets;
     exchanges_ += step.exchanges;
@@ -101,7 +112,7 @@ class tile_code {
   }
 
   bool outlines_;
-  std::uint64_t codelets_[8]{};
+  std::uint64_t codelets_[operation_kinds]{};
   std::int64_t compute_sets_ = 0;
   std::int64_t exchanges_ = 0;
   std::vector<std::uint64_t> known_;

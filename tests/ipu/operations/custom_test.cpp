@@ -16,7 +16,7 @@ constexpr sc::ipu_target two_tiles = [] {
 
 constexpr sc::operation_cost cost(dtype type) {
   sc::lowered_step step;
-  sc::detail::custom_tensors tensors;
+  sc::detail::named_tensors tensors;
   tensors.add_input(step.tensor(tensor_role::input, 0, type, 12));
   tensors.add_input(step.tensor(tensor_role::weight, 0, dtype::float32, 4));
   tensors.add_output(step.tensor(tensor_role::output, 0, type, 12));
@@ -47,7 +47,7 @@ static_assert(cost(dtype::float16) == sc::operation_cost{.compute_cycles = 600 +
 
 TEST_CASE("operations name all tensors, however many there are") {
   sc::lowered_step step;
-  sc::detail::custom_tensors tensors;
+  sc::detail::named_tensors tensors;
   for (int i = 0; i < 19; ++i) tensors.add_input(step.tensor(tensor_role::input, i, dtype::float32, 2));
   for (int i = 0; i < 9; ++i) tensors.add_output(step.tensor(tensor_role::input_gradient, i, dtype::float32, 2));
   sc::detail::append_custom(step, sc::custom_function::backward, tensors, 10, 0);
@@ -63,7 +63,7 @@ TEST_CASE("operations name all tensors, however many there are") {
   for (bool const one : named) CHECK(one);
   CHECK(cost.bytes_exchanged == 19 * 8 + 9 * 8);
   CHECK(cost.compute_sets == 1);
-  sc::detail::custom_tensors const found(step, step.operations[2]);
+  sc::detail::named_tensors const found(step, step.operations[2]);
   CHECK(found.input_count == 19);
   CHECK(found.output_count == 9);
 }

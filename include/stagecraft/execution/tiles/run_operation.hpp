@@ -9,6 +9,8 @@
 #include <stagecraft/execution/tiles/codelets/rearrange.hpp>
 #include <stagecraft/execution/tiles/codelets/reduce.hpp>
 #include <stagecraft/execution/tiles/codelets/rows.hpp>
+#include <stagecraft/execution/tiles/codelets/table.hpp>
+#include <stagecraft/execution/tiles/codelets/traced.hpp>
 #include <stagecraft/execution/tiles/codelets/update.hpp>
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 
@@ -24,6 +26,8 @@ inline void run_operation(tile_machine& machine, tile_operation const& operation
     case operation_kind::pool: return run_pool(machine, operation);
     case operation_kind::convolution: return run_convolution(machine, operation);
     case operation_kind::update: return run_update(machine, operation);
+    case operation_kind::table: return run_table(machine, operation);
+    case operation_kind::traced: return run_traced(machine, operation, run_operation);
     default: return;
   }
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace stagecraft {
@@ -138,7 +139,22 @@ class tile_machine {
   }
   /// Copies of the next operation begin at `offset`.
   void begin_operation(std::int64_t offset) {
+    operation_offset_ = offset;
     for (auto& memory : memories_) memory.begin_operation(offset);
+  }
+  [[nodiscard]] std::int64_t operation_offset() const { return operation_offset_; }
+  /// Memory for a temporary tensor of an operation that consists of others.
+  [[nodiscard]] tile_view place(int tile, std::int64_t offset, std::int64_t elements, dtype type) {
+    return memories_[static_cast<std::size_t>(tile)].place(offset, elements, type);
+  }
+  /// `work()` is done by operations of another step, whose tensors are the views `homes`: of all tiles for each tensor.
+  template <class Work>
+  void with_step(lowered_step const& step, std::vector<tile_view>& homes, Work const& work) {
+    lowered_step const* const outer = std::exchange(step_, &step);
+    homes_.swap(homes);
+    work();
+    homes_.swap(homes);
+    step_ = outer;
   }
   /// A tensor of the step from and to an array, row by row.
   void load(int tensor, float const* values) {
@@ -195,6 +211,7 @@ class tile_machine {
   lowered_step const* step_ = nullptr;
   step_values values_;
   operation_cost counted_;
+  std::int64_t operation_offset_ = 0;
 };
 
 }  // namespace stagecraft

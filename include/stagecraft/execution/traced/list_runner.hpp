@@ -186,11 +186,7 @@ class list_runner {
     auto const count = static_cast<std::uint64_t>(size(shape()));
     if (what.distribution == operations::random_distribution::uniform)
       return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, of_operation + before);
-    for (std::uint64_t i = 0; i < count; ++i) {  // Box and Muller's
-      auto const counter = of_operation + 2 * (before + i);
-      float const u = kernels::random_uniform(key, counter), v = kernels::random_uniform(key, counter + 1);
-      y()[i] = std::sqrt(-2.0F * std::log(1.0F - u)) * std::cos(6.28318531F * v);
-    }
+    for (std::uint64_t i = 0; i < count; ++i) y()[i] = kernels::box_muller(key, of_operation + 2 * (before + i));
   }
   void step(operations::map const& what) {
     if (what.apply == operations::function::identity) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of a layer of the user's own: one vertex on tile 0, which gets whole tensors. Level 3.
+// The steps of a layer that has loops of its own: one vertex on tile 0, which gets whole tensors. Level 3.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -8,71 +8,27 @@
 #include <stagecraft/ipu/integers.hpp>
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/operations/named_tensors.hpp>
 #include <stagecraft/ipu/step_layout.hpp>
 #include <stagecraft/ipu/tile_mapping.hpp>
 #include <cstdint>
 
 namespace stagecraft {
 
-/// Which step of the layer. Sizes of the operation: cycles of the worker, floating point operations, the number of the
-/// first operation that names its tensors.
+/// Which step of the layer. Sizes of the operation: cycles of the worker, floating point operations.
 enum class custom_function : int {
   forward,      ///< inputs, weights -> output, what is saved
   backward,     ///< inputs, weights, output, what is saved, output gradient -> gradients of inputs and weights
-  more_tensors  ///< does nothing: names tensors that the operation behind it works on, too
+  more_tensors = detail::named_tensors::only_names
 };
 
 namespace detail {
 
-/// The tensors of a custom operation. There may be more than one operation can name: those before it name the rest.
-struct custom_tensors {
-  static constexpr int most = lowered_step::most_tensors;
-  int inputs[most]{}, outputs[most]{};
-  int input_count = 0, output_count = 0;
-
-  constexpr custom_tensors() = default;
-  constexpr custom_tensors(lowered_step const& step, tile_operation const& operation) {
-    add(operation);
-    for (auto i = operation.sizes[2]; step.operations[i].kind == operation_kind::custom &&
-                                      step.operations[i].function == static_cast<int>(custom_function::more_tensors);
-         ++i)
-      add(step.operations[i]);
-  }
-
-  constexpr void add_input(int tensor) { inputs[input_count++] = tensor; }
-  constexpr void add_output(int tensor) { outputs[output_count++] = tensor; }
-  /// Whether it is read: an output that is read, too, such as a weight that the layer updates, has one place.
-  [[nodiscard]] constexpr bool reads(int tensor) const {
-    for (int i = 0; i < input_count; ++i)
-      if (inputs[i] == tensor) return true;
-    return false;
-  }
-
- private:
-  constexpr void add(tile_operation const& operation) {
-    for (int i = 0; i < operation.input_count; ++i) add_input(operation.inputs[i]);
-    for (int i = 0; i < operation.output_count; ++i) add_output(operation.outputs[i]);
-  }
-};
-
-constexpr void append_custom(lowered_step& step, custom_function function, custom_tensors const& tensors,
+constexpr void append_custom(lowered_step& step, custom_function function, named_tensors const& tensors,
                              std::int64_t cycles, std::int64_t flops) {
-  int const first = step.operation_count;
-  int input = 0, output = 0;
-  auto const name_some = [&](tile_operation& operation) {
-    while (input < tensors.input_count && operation.input_count < tile_operation::most_inputs)
-      operation.inputs[operation.input_count++] = tensors.inputs[input++];
-    while (output < tensors.output_count && operation.output_count < tile_operation::most_outputs)
-      operation.outputs[operation.output_count++] = tensors.outputs[output++];
-  };
-  while (tensors.input_count - input > tile_operation::most_inputs ||
-         tensors.output_count - output > tile_operation::most_outputs)
-    name_some(step.add(operation_kind::custom, static_cast<int>(custom_function::more_tensors), {}, {}));
-  auto& operation = step.add(operation_kind::custom, static_cast<int>(function), {}, {});
-  name_some(operation);
+  auto& operation = append_with_tensors(step, operation_kind::custom, static_cast<int>(function), tensors);
   operation.sizes[0] = cycles;
   operation.sizes[1] = flops;
-  operation.sizes[2] = first;
 }
 
 /// What the worker takes for a step of the layer. The layer may say so itself, for a whole batch of inputs `in`:
@@ -112,7 +68,7 @@ constexpr std::int64_t custom_flops(bool backward) {
 /// A layer's forward step. `Call` is a lowered_call.
 template <class Call>
 constexpr void append_custom_forward(lowered_step& step) {
-  detail::custom_tensors tensors;
+  detail::named_tensors tensors;
   for (int i = 0; i < Call::input_count; ++i) tensors.add_input(Call::input(step, i));
   for (int i = 0; i < Call::parameter_count; ++i) tensors.add_input(Call::stored_weight(step, i));
   tensors.add_output(Call::output(step));
@@ -129,7 +85,7 @@ constexpr void append_custom_forward(lowered_step& step) {
 template <class Call>
 constexpr void append_custom_backward(lowered_step& step) {
   auto const& needs = Call::planned.needs;
-  detail::custom_tensors tensors;
+  detail::named_tensors tensors;
   for (int i = 0; i < Call::input_count; ++i)
     if (needs.input) tensors.add_input(Call::input(step, i));
   for (int i = 0; i < Call::parameter_count; ++i) tensors.add_input(Call::stored_weight(step, i));
@@ -150,7 +106,7 @@ namespace detail {
 /// workers of the tile.
 constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operation const& operation,
                                           ipu_target const& target) {
-  custom_tensors const tensors(step, operation);
+  named_tensors const tensors(step, operation);
   std::int64_t cycles = target.num_worker_contexts * operation.sizes[0];
   for (int i = 0; i < tensors.input_count; ++i)
     if (auto const& tensor = step.tensors[tensors.inputs[i]]; tensor.type == dtype::float16)
@@ -168,7 +124,7 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
                                                       ipu_target const& target) {
   operation_cost cost;
   if (static_cast<custom_function>(operation.function) == custom_function::more_tensors) return cost;
-  detail::custom_tensors const tensors(step, operation);
+  detail::named_tensors const tensors(step, operation);
   auto const add_memory = [&](tile_tensor const& tensor) {
     cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(tensor.type));
     if (tensor.type == dtype::float16) cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(dtype::float32));

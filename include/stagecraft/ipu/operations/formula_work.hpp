@@ -7,6 +7,7 @@
 #include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
 #include <stagecraft/ipu/cycles/unary_op.hpp>
+#include <stagecraft/ipu/operations/function_vertices.hpp>
 #include <stagecraft/ipu/operations/vertex_work.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <array>
@@ -144,41 +145,6 @@ class formula_vertices {
   }
   constexpr void unary(vertices::unary_operation operation, dtype type) {
     work.add(vertices::unary_op{operation, type, elements_, false}, target_);
-  }
-
-  static constexpr vertices::unary_operation unary_of(function f) {
-    using enum vertices::unary_operation;
-    switch (f) {
-      case function::negative: return negate;
-      case function::absolute: return absolute;
-      case function::sign: return signum;
-      case function::exp: return exponent;
-      case function::log: return logarithm;
-      case function::softplus: return logarithm_one_plus;  // behind an exponent
-      case function::sqrt: return vertices::unary_operation::sqrt;
-      case function::rsqrt: return vertices::unary_operation::rsqrt;
-      case function::sin: return vertices::unary_operation::sin;
-      case function::cos: return vertices::unary_operation::cos;
-      case function::tanh: return vertices::unary_operation::tanh;
-      case function::sigmoid: return vertices::unary_operation::sigmoid;
-      case function::erf: return vertices::unary_operation::erf;
-      default: return vertices::unary_operation::floor;
-    }
-  }
-  static constexpr vertices::binary_operation binary_of(function f) {
-    using enum vertices::binary_operation;
-    switch (f) {
-      case function::subtract: return subtract;
-      case function::multiply: return multiply;
-      case function::divide: return divide;
-      case function::power: return power;
-      case function::maximum: return maximum;
-      case function::minimum: return minimum;
-      case function::less:
-      case function::less_equal: return greater_than;
-      case function::equal: return vertices::binary_operation::equal;
-      default: return vertices::binary_operation::add;
-    }
   }
 
   operations::formula_view const& formula_;

@@ -79,6 +79,17 @@ constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std:
   operation.sizes[detail::map_dropout_channels] = channels;
 }
 
+/// The numbers that a `call` draws: `first` is the number of the first of them in the sequence of the call.
+constexpr void append_random(lowered_step& step, map_function function, int result, std::uint64_t first) {
+  append_map(step, function, result, {}).sizes[detail::map_random_first] = static_cast<std::int64_t>(first);
+}
+/// Element e is (e / inner) % count.
+constexpr void append_iota(lowered_step& step, int result, std::int64_t inner, std::int64_t count) {
+  auto& operation = append_map(step, map_function::iota, result, {});
+  operation.sizes[detail::map_iota_inner] = inner;
+  operation.sizes[detail::map_iota_count] = count;
+}
+
 /// Adds a micro-batch's gradient to an accumulator, which counts as 0 before the first of a weight update. As a running
 /// mean, the accumulator is scaled to n / (n + 1) first, where n is the number of micro-batches before.
 constexpr void append_accumulate(lowered_step& step, int accumulator, int gradient, bool running_mean = false) {

@@ -5,6 +5,7 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/operations/function_vertices.hpp>
 #include <stagecraft/ipu/operations/map_activation_cost.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/operations/map_work.hpp>
@@ -43,6 +44,33 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
   work.binary(vertices::binary_operation::multiply, mask, in_place);
 }
 
+/// A function of tensors and numbers: `reads` are those of the tensors. A tensor that is read in some way is not the
+/// one that the vertex goes through, if there is another. popops' Select has no estimate of its own: a product with 1
+/// or 0 and a sum.
+constexpr void add_operation(map_work& work, operations::function apply, map_read const* reads, int count,
+                             bool in_place) noexcept {
+  if (operations::arity(apply) == 1) {
+    work.expand(reads[0]);
+    work.unary(unary_of(apply), in_place || reads[0].count != 0);
+    if (apply == operations::function::softplus) work.unary(vertices::unary_operation::exponent);
+    return;
+  }
+  bool const is_select = apply == operations::function::select;
+  auto const first = is_select ? vertices::binary_operation::multiply : binary_of(apply);
+  int const whole = count > 1 && reads[0].count != 0 && reads[1].count == 0 ? 1 : 0;
+  work.expand(reads[whole]);
+  in_place = (in_place && whole == 0) || reads[whole].count != 0 || reads[whole].type != work.type;
+  if (count > 1)
+    work.binary(first, reads[1 - whole], in_place);
+  else
+    work.scalar(first, in_place);
+  if (!is_select) return;
+  if (count > 2)
+    work.binary(vertices::binary_operation::add, reads[2], true);
+  else
+    work.scalar(vertices::binary_operation::add);
+}
+
 /// The vertices of a tile with `elements` elements of the result.
 [[nodiscard]] constexpr map_work map_work_of(lowered_step const& step, tile_operation const& operation,
                                              ipu_target const& target, std::int64_t elements) {
@@ -59,9 +87,21 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
     work.expand(reads[0]);
     return in_place || reads[0].count != 0 || reads[0].type != work.type;
   };
+  if (is_operation(function)) {
+    add_operation(work, operation_of(function), reads, count, in_place);
+    return work;
+  }
   switch (function) {
-    case map_function::copy: work.copy(reads[0].type); break;
+    case map_function::copy:
+      if (reads[0].count == 0)
+        work.copy(reads[0].type);
+      else
+        work.expand(reads[0]);
+      break;
+    case map_function::iota:  // no vertex is published: as if it were filled
     case map_function::fill: work.fill(); break;
+    case map_function::random_uniform: work.random(elements); break;
+    case map_function::random_normal: work.random(2 * elements); break;
     case map_function::add: add_merge(work, reads, count, add, in_place); break;
     case map_function::multiply: add_merge(work, reads, count, multiply, in_place); break;
     case map_function::maximum: add_merge(work, reads, count, maximum, in_place); break;
@@ -132,6 +172,7 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
       work.scalar(minimum, first());
       work.binary(multiply, reads[1], true);
       break;
+    case map_function::first_of_operations: break;
   }
   return work;
 }

@@ -10,6 +10,8 @@
 #include <stagecraft/ipu/operations/rearrange.hpp>
 #include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/operations/table.hpp>
+#include <stagecraft/ipu/operations/traced.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
 
 namespace stagecraft {
@@ -25,6 +27,8 @@ namespace stagecraft {
     case operation_kind::pool: return cost_of_pool(step, operation, target);
     case operation_kind::convolution: return cost_of_convolution(step, operation, target);
     case operation_kind::update: return cost_of_update(step, operation, target);
+    case operation_kind::table: return cost_of_table(step, operation, target);
+    case operation_kind::traced: return cost_of_traced(operation);
     default: return cost_of_custom(step, operation, target);
   }
 }

@@ -39,6 +39,34 @@ constexpr void append_rearrange(lowered_step& step, rearrange_function function,
   operation.sizes[4 * box_axes::count] = box.source_first;
 }
 
+/// In a loop, a box may move: by `step` places with each trip of the loop that contains `outer` others.
+struct moving_box {
+  static constexpr int source = 4 * box_axes::count;     ///< the size that moves: where the box begins in the input...
+  static constexpr int axis_2_of_result = 4 * 2 + 1;     ///< ...or along axis 2 of the result
+  static constexpr int first_size = 4 * box_axes::count + 2;  ///< where an operation keeps all this
+
+  int size = source;
+  std::int64_t step = 0;
+  int loop = 0;
+
+  constexpr void write(tile_operation& operation) const noexcept {
+    operation.sizes[first_size] = size;
+    operation.sizes[first_size + 1] = step;
+    operation.sizes[first_size + 2] = loop;
+  }
+  /// Of an operation whose box does not move, the step is 0.
+  [[nodiscard]] static constexpr moving_box of(tile_operation const& operation) noexcept {
+    if (operation.kind != operation_kind::rearrange) return {};
+    return {static_cast<int>(operation.sizes[first_size]), operation.sizes[first_size + 1],
+            static_cast<int>(operation.sizes[first_size + 2])};
+  }
+  /// The operation in trip number `trip`.
+  [[nodiscard]] constexpr tile_operation moved(tile_operation operation, std::int64_t trip) const noexcept {
+    operation.sizes[size] += trip * step;
+    return operation;
+  }
+};
+
 /// The result is the part of the input that begins at `first`. Axes of the input and the result, the outermost first.
 constexpr void append_slice(lowered_step& step, int input, int result, box_axes const& input_axes,
                             box_axes const& first, box_axes const& result_axes) {

@@ -70,6 +70,7 @@ struct rearranged_box {
   /// not begin there.
   [[nodiscard]] constexpr std::int64_t most_on_a_tile(tile_mapping const& mapping) const noexcept {
     if (is_whole()) return mapping.elements_of(0);
+    if (is_run()) return most_of_pieces(mapping, elements_outside());
     std::int64_t const bound = most_of_run(mapping.elements_per_tile);
     // Behind axes of which all is in the box, the pieces of tiles that begin at the same place are alike.
     std::int64_t period = extents.elements();
@@ -86,6 +87,26 @@ struct rearranged_box {
   }
 
  private:
+  /// Whether its elements lie behind each other in the result.
+  [[nodiscard]] constexpr bool is_run() const noexcept {
+    int last = box_axes::count - 1;
+    while (last > 0 && counts[last] == extents[last]) --last;
+    for (int axis = 0; axis < last; ++axis)
+      if (counts[axis] != 1) return false;
+    return true;
+  }
+  /// Elements of the result before the box.
+  [[nodiscard]] constexpr std::int64_t elements_outside() const noexcept {
+    std::int64_t result = 0;
+    for (int axis = 0; axis < box_axes::count; ++axis) result += first[axis] * extents.stride(axis);
+    return result;
+  }
+  /// Of such, from `begin` on: on the first tile that has any, on one behind it.
+  [[nodiscard]] constexpr std::int64_t most_of_pieces(tile_mapping const& mapping, std::int64_t begin) const noexcept {
+    std::int64_t const piece = mapping.elements_per_tile, count = counts.elements();
+    std::int64_t const on_first = detail::smaller(count, piece - begin % piece);
+    return detail::larger(on_first, detail::smaller(count - on_first, piece));
+  }
   /// At most so many of `length` elements that lie behind each other are in the box.
   [[nodiscard]] constexpr std::int64_t most_of_run(std::int64_t length) const noexcept {
     std::int64_t result = 0, rest = length, stride = extents.elements(), inside = counts.elements();

@@ -20,5 +20,6 @@
 #include <stagecraft/program/lowering/slicing_op_lambda.hpp>
 #include <stagecraft/program/lowering/tf_op_lambda.hpp>
 #include <stagecraft/program/lowering/time_distributed.hpp>
+#include <stagecraft/program/lowering/traced.hpp>
 #include <stagecraft/program/lowering/up_sampling.hpp>
 #include <stagecraft/program/lowering/views.hpp>

@@ -131,7 +131,7 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
   auto const function = static_cast<custom_function>(operation.function);
   if (function == custom_function::more_tensors) return;
   auto const& step = machine.step();
-  detail::custom_tensors const tensors(step, operation);
+  detail::named_tensors const tensors(step, operation);
   std::vector<detail::custom_copy> inputs, outputs;
   detail::custom_run<Call> run(step, call);
   auto const allocate = [&](int tensor) {

@@ -5,6 +5,7 @@
 #include <stagecraft/execution/tiles/codelets/activation_value.hpp>
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/kernels/operations/function.hpp>
 #include <stagecraft/kernels/random.hpp>
 #include <cmath>
 #include <cstddef>
@@ -30,6 +31,7 @@ class map_values {
   [[nodiscard]] float operator()(float const* in, std::int64_t element) const {
     float const s = operation_.scalars[0];
     int const count = operation_.input_count;
+    if (is_operation(function_)) return value_of_operation(in);
     switch (function_) {
       case map_function::fill: return s;
       case map_function::add: return merged(in, [](float a, float b) { return a + b; });
@@ -59,6 +61,10 @@ class map_values {
       case map_function::maximum_gradient: return wins(in + 1, count - 1, static_cast<int>(s)) ? in[0] : 0.0F;
       case map_function::prelu: return in[0] > 0 ? in[0] : in[1] * in[0];
       case map_function::prelu_gradient: return in[0] > 0 ? in[2] : in[0] < 0 ? in[1] * in[2] : 0.0F;
+      case map_function::iota:
+        return static_cast<float>(element / operation_.sizes[map_iota_inner] % operation_.sizes[map_iota_count]);
+      case map_function::random_uniform: return kernels::random_uniform(key_, random_number(element));
+      case map_function::random_normal: return kernels::box_muller(key_, random_number(2 * element));
       case map_function::prelu_slope_gradient: return in[0] < 0 ? in[0] * in[1] : 0.0F;
       default: return in[0];
     }
@@ -75,6 +81,18 @@ class map_values {
     if (channels == 0) return static_cast<std::uint64_t>(element);
     std::int64_t const sample = element / (channels * operation_.sizes[map_dropout_positions]);
     return static_cast<std::uint64_t>(sample * channels + element % channels);
+  }
+  [[nodiscard]] std::uint64_t random_number(std::int64_t element) const {
+    return static_cast<std::uint64_t>(operation_.sizes[map_random_first] + element);
+  }
+  /// Tensors and numbers in the order of the function's operands.
+  [[nodiscard]] float value_of_operation(float const* in) const {
+    double operands[3]{};
+    int next = 0;
+    auto const apply = operation_of(function_);
+    for (int i = 0; i < operations::arity(apply); ++i)
+      operands[i] = (operation_.sizes[map_numbers] >> i & 1) != 0 ? operation_.scalars[i] : in[next++];
+    return static_cast<float>(kernels::function_value(apply, operands[0], operands[1], operands[2]));
   }
   template <class Combine>
   [[nodiscard]] float merged(float const* in, Combine const& combine) const {

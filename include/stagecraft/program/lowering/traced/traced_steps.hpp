@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A traced layer's forward or backward step as a program of operations on tiles. Level 4.
+#pragma once
+
+#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/program/lowering/traced/elementwise.hpp>
+#include <stagecraft/program/lowering/traced/loops.hpp>
+#include <stagecraft/program/lowering/traced/movement.hpp>
+#include <stagecraft/program/lowering/traced/products.hpp>
+#include <stagecraft/program/lowering/traced/program_layout.hpp>
+
+namespace stagecraft::detail {
+
+/// Walks the operations of a step in their order.
+class traced_steps {
+ public:
+  program_builder program;
+  std::vector<std::int64_t> copies;  ///< where those of each operation begin
+
+  /// `updates`: weights that a forward step writes. `wanted`: which gradients a backward step writes, those of inputs
+  /// first, of which there are `inputs`.
+  constexpr traced_steps(operations::plan_view const& plan, traced_options const& options, bool is_backward,
+                         std::span<operations::weight_update const> updates, std::span<bool const> wanted, int inputs)
+      : program(plan, options, is_backward), loops_(program), inputs_(inputs), is_whole_(plan.nodes.size(), 0) {
+    if (is_backward) {
+      name_gradients(wanted);
+      find_kept();
+    } else {
+      name_output();
+    }
+    find_whole_composites();
+    auto const order = program.order();
+    for (position_ = 0; position_ < order.size() && !program.failed; ++position_) {
+      id_ = order[position_];
+      if (is_whole_[at(id_)] == inside) continue;
+      program.node_of(id_).what.visit([&](auto const& what) { lower(what); });
+    }
+    if (program.failed) return;
+    if (is_backward)
+      write_gradients(wanted);
+    else
+      write_output(updates);
+    program_layout layout(program.tensors, program.operations, program.loops, program.target());
+    copies = std::move(layout.copies);
+  }
+
+ private:
+  static constexpr char inside = 1, whole = 2;
+
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] constexpr dtype type() const { return program.options.type; }
+  [[nodiscard]] constexpr std::int64_t elements(int id) const { return program.node_of(id).shape.size(); }
+  constexpr void set(int tensor) { program.values[at(id_)].tensor = tensor; }
+
+  template <class What>
+  constexpr void lower(What const& what) {
+    lower_traced(program, what, id_);
+  }
+  constexpr void lower(operations::input const& what) {
+    set(what.index < inputs_ ? program.given(tensor_role::input, what.index, type(), elements(id_))
+                             : program.given(tensor_role::output_gradient, 0, type(), elements(id_)));
+  }
+  /// A backward step reads it as it was, if the forward step has changed it.
+  constexpr void lower(operations::weight const& what) {
+    if (program.is_backward && program.plan.backward_places[at(id_)].in == operations::storage::kept)
+      return set(saved(id_));
+    set(program.given(tensor_role::weight, what.index, program.options.variable_type, elements(id_)));
+  }
+  constexpr void lower(operations::constant const& what) { program.values[at(id_)] = {-1, true, what.value}; }
+  constexpr void lower(operations::update const&) {}  // when the step has ended
+  constexpr void lower(operations::composite const& what) {
+    if (is_whole_[at(id_)] != whole) return lower_traced(program, what, id_);
+    rows const of = rows_of_softmax(id_);
+    int const result = program.result(id_), x = program.tensor_of(program.operand(id_, 1), type());
+    program.add([&](lowered_step& step) { append_softmax(step, x, result, of.outer, of.columns, of.inner); });
+  }
+  constexpr void lower(operations::loop const& what) { loops_.begin(what, id_, position_); }
+  constexpr void lower(operations::carry const&) {}  // has been made before the loop
+  constexpr void lower(operations::next const& what) { loops_.lower(what, id_); }
+  constexpr void lower(operations::at const& what) { loops_.lower(what, id_); }
+  constexpr void lower(operations::stack const& what) { loops_.lower(what, id_); }
+  constexpr void lower(operations::loop_end const&) { loops_.end(); }
+  constexpr void lower(operations::last const&) {
+    int const state = program.value_of(program.operand(id_, 1)).tensor;
+    if (!program.is_kept(id_)) return set(state);
+    program.copy(state, program.result(id_));
+  }
+
+  /// The operation whose tensor this value is, or -1 if that cannot be chosen.
+  [[nodiscard]] constexpr int source_of(int id) const {
+    while (program.is_same_as_operand(id)) id = program.operand(id, 0);
+    auto const& what = program.node_of(id).what;
+    bool const has_own = what.is<operations::input>() || what.is<operations::weight>() ||
+                         what.is<operations::constant>() || what.is<operations::carry>() ||
+                         what.is<operations::last>() || what.is<operations::broadcast>() ||
+                         what.is<operations::transpose>() || program.is_kept(id);
+    if (has_own || program.targets[at(id)] >= 0) return -1;
+    for (int const computed : program.order())
+      if (computed == id) return id;
+    return -1;
+  }
+  constexpr void name(int id, int tensor) {
+    int const source = source_of(id);
+    if (source < 0) return;
+    program.targets[at(source)] = tensor;
+    program.types[at(source)] = program.type_of(tensor);
+  }
+  constexpr int output() {
+    return program.given(tensor_role::output, 0, type(), elements(program.plan.output));
+  }
+  constexpr int gradient(int index) {
+    auto const id = program.plan.gradients[at(index)];
+    std::int64_t const count = id >= 0 ? elements(id) : elements_of_leaf(index);
+    return index < inputs_ ? program.given(tensor_role::input_gradient, index, type(), count)
+                           : program.given(tensor_role::accumulator, index - inputs_, type(), count);
+  }
+  [[nodiscard]] constexpr std::int64_t elements_of_leaf(int index) const {
+    for (int id = 0; id < static_cast<int>(program.plan.nodes.size()); ++id) {
+      auto const& what = program.node_of(id).what;
+      auto const *input = what.if_is<operations::input>();
+      auto const *weight = what.if_is<operations::weight>();
+      if ((input != nullptr && input->index == index) || (weight != nullptr && weight->index + inputs_ == index))
+        return elements(id);
+    }
+    return 0;
+  }
+  constexpr void name_output() { name(program.plan.output, output()); }
+  constexpr void name_gradients(std::span<bool const> wanted) {
+    for (int i = 0; i < static_cast<int>(wanted.size()); ++i)
+      if (int const id = program.plan.gradients[at(i)]; wanted[at(i)] && id >= 0) name(id, gradient(i));
+  }
+  /// The operands that the forward step has computed.
+  constexpr void find_kept() {
+    for (int const id : program.plan.backward)
+      for (int i = 0; i < program.node_of(id).operand_count; ++i) read_kept(program.operand(id, i));
+    for (int const id : program.plan.gradients)
+      if (id >= 0) read_kept(id);
+  }
+  constexpr void read_kept(int id) {
+    auto& value = program.values[at(id)];
+    if (value.tensor < 0 && program.plan.backward_places[at(id)].in == operations::storage::kept &&
+        program.plan.forward_places[at(id)].in == operations::storage::kept && !program.is_same_as_operand(id))
+      value.tensor = saved(id);
+  }
+  constexpr int saved(int id) {
+    return program.given(tensor_role::saved, static_cast<int>(program.plan.backward_places[at(id)].offset),
+                         program.types[at(id)], elements(id));
+  }
+  constexpr void give(int id, int tensor) {
+    auto const& value = program.value_of(id);
+    if (value.is_number)
+      program.fill(tensor, value.number);
+    else if (value.tensor != tensor)
+      program.copy(value.tensor, tensor);
+  }
+  constexpr void write_output(std::span<operations::weight_update const> updates) {
+    give(program.plan.output, output());
+    for (auto const& [weight, value] : updates)
+      give(value, program.given(tensor_role::weight, weight, program.options.variable_type, elements(value)));
+  }
+  constexpr void write_gradients(std::span<bool const> wanted) {
+    for (int i = 0; i < static_cast<int>(wanted.size()); ++i) {
+      if (!wanted[at(i)]) continue;
+      if (int const id = program.plan.gradients[at(i)]; id >= 0)
+        give(id, gradient(i));
+      else
+        program.fill(gradient(i), 0);
+    }
+  }
+
+  struct rows {
+    std::int64_t outer = 1, columns = 1, inner = 1;
+  };
+  /// Those of its sum.
+  [[nodiscard]] constexpr rows rows_of_softmax(int id) const {
+    for (int k = program.node_of(id).what.as<operations::composite>().first; k < id; ++k)
+      if (auto const* what = program.node_of(k).what.if_is<operations::reduce>()) {
+        auto const& shape = program.node_of(id).shape;
+        for (int axis = 0; axis < shape.rank; ++axis)
+          if (what->has(axis))
+            return {elements_of_axes(shape, 0, axis), shape[axis], elements_of_axes(shape, axis + 1, shape.rank)};
+      }
+    return {};
+  }
+  /// A softmax of whose inside nothing else is read, or kept, is done as a whole.
+  constexpr void find_whole_composites() {
+    for (int const id : program.order()) {
+      auto const* group = program.node_of(id).what.if_is<operations::composite>();
+      if (group == nullptr || group->name != "softmax" || rows_of_softmax(id).columns == 1) continue;
+      auto const is_inside = [&](int other) { return other >= group->first && other < id; };
+      bool is_closed = true;
+      for (int const other : program.order()) {
+        if (is_inside(other)) is_closed = is_closed && !program.is_kept(other);
+        if (is_inside(other) || other == id) continue;
+        for (int i = 0; i < program.node_of(other).operand_count; ++i)
+          is_closed = is_closed && !is_inside(program.operand(other, i));
+      }
+      if (!is_closed) continue;
+      is_whole_[at(id)] = whole;
+      for (int const other : program.order())
+        if (is_inside(other)) is_whole_[at(other)] = inside;
+    }
+  }
+
+  traced_loops loops_;
+  int inputs_, id_ = 0;
+  std::size_t position_ = 0;
+  std::vector<char> is_whole_;
+};
+
+}  // namespace stagecraft::detail
