@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loss and an optimizer as users define them.
+// A loss, an optimizer and activations as users define them.
 #pragma once
 
 #include <stagecraft/pipeline.hpp>
@@ -29,6 +29,19 @@ struct bounded : sc::optimizer<bounded> {
     ops.update(mean, now);
     ops.update(weight, weight - rate * (now / (abs(now) + 1)));
   }
+};
+
+struct mish : sc::own_activation<mish> {
+  static constexpr std::string_view name = "mish";
+  constexpr auto call(auto x) const { return x * tanh(softplus(x)); }
+};
+
+/// With options of both types.
+struct bent : sc::own_activation<bent> {
+  float slope;
+  int power;
+  constexpr explicit bent(float slope_ = 0.25F, int power_ = 2) : slope(slope_), power(power_) {}
+  constexpr auto call(auto x) const { return where(x > 0.0F, x, -pow(abs(x), static_cast<float>(power)) * slope); }
 };
 
 }  // namespace laws

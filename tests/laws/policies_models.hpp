@@ -6,6 +6,7 @@
 #include <stagecraft/program/training.hpp>
 
 #include "../pipelined/own_layers.hpp"
+#include "own_training.hpp"
 
 namespace laws {
 
@@ -17,11 +18,11 @@ struct activations_model : sc::functional<activations_model> {
   static constexpr auto build(auto& model) {
     auto x = model.input(6);
     auto narrow = dense(5, sc::tanh)(dense(9, sc::relu)(x));
-    return dense(4)(concatenate()(dense(3, sc::sigmoid)(narrow), dense(3, sc::gelu)(narrow),
-                                  dense(3, sc::swish)(narrow), dense(2, sc::selu)(narrow), dense(2, sc::elu)(narrow),
-                                  dense(2, sc::softplus)(narrow), dense(2, sc::softsign)(narrow),
-                                  dense(2, sc::exponential)(narrow), dense(3, sc::hard_sigmoid)(narrow),
-                                  dense(4, sc::softmax)(narrow)));
+    return dense(4)(concatenate()(
+        dense(3, sc::sigmoid)(narrow), dense(3, sc::gelu)(narrow), dense(3, sc::swish)(narrow),
+        dense(2, sc::selu)(narrow), dense(2, sc::elu)(narrow), dense(2, sc::softplus)(narrow),
+        dense(2, sc::softsign)(narrow), dense(2, sc::exponential)(narrow), dense(3, sc::hard_sigmoid)(narrow),
+        dense(2, mish{})(narrow), dense(2, bent{0.5F, 3})(narrow), dense(4, sc::softmax)(narrow)));
   }
 };
 
@@ -30,7 +31,7 @@ struct activation_layers_model : sc::functional<activation_layers_model> {
     auto x = dense(6)(model.input(4, 5));
     return dense(3)(concatenate()(re_lu(6)(x), leaky_re_lu()(x), elu_layer()(x), thresholded_re_lu(0.25F)(x),
                                   prelu()(x), softmax_layer()(x), softmax_layer(1)(x), activation(sc::tanh)(x),
-                                  prelu({.shared_axes = 1})(x)));
+                                  prelu({.shared_axes = 1})(x), activation(mish{})(x)));
   }
 };
 

@@ -36,6 +36,7 @@ constexpr operations::tensor activation::operator()(operations::tensor x) const 
     case activation_kind::softplus: return operations::softplus(x);
     case activation_kind::softsign: return x / (abs(x) + 1.0F);
     case activation_kind::hard_sigmoid: return minimum(maximum(x * 0.2F + 0.5F, 0.0F), 1.0F);
+    case activation_kind::own: return own->call(options, x);
   }
   return x;
 }

@@ -64,7 +64,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
       : conv2d_transpose(conv2d_transpose_options{}, filters_, kernel_size_, linear) {}
   constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, conv2d_transpose_options const& options)
       : conv2d_transpose(options, filters_, kernel_size_, linear) {}
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, Activation activation_,
                              conv2d_transpose_options const& options = {})
       : conv2d_transpose(options, filters_, kernel_size_, activation_) {}

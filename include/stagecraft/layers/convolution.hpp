@@ -53,7 +53,7 @@ struct convolution : convolution_layer<Derived, Size> {
       : convolution(options_type{}, filters_, kernel_size_, linear) {}
   constexpr convolution(int filters_, Size const& kernel_size_, options_type const& options)
       : convolution(options, filters_, kernel_size_, linear) {}
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr convolution(int filters_, Size const& kernel_size_, Activation activation_,
                         options_type const& options = {})
       : convolution(options, filters_, kernel_size_, activation_) {}

@@ -50,7 +50,7 @@ struct dense : layer<dense> {
   constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
   constexpr dense(int units_, dense_options const& options) : dense(options, units_, linear) {}
   // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr dense(int units_, Activation activation_, dense_options const& options = {})
       : dense(options, units_, activation_) {}
 

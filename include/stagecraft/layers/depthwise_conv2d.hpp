@@ -55,7 +55,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
   constexpr explicit(false) depthwise_conv2d(int kernel_size_) : depthwise_conv2d(size_2d(kernel_size_)) {}
   constexpr depthwise_conv2d(size_2d const& kernel_size_, depthwise_conv2d_options const& options)
       : depthwise_conv2d(options, kernel_size_, linear) {}
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr depthwise_conv2d(size_2d const& kernel_size_, Activation activation_,
                              depthwise_conv2d_options const& options = {})
       : depthwise_conv2d(options, kernel_size_, activation_) {}

@@ -60,7 +60,7 @@ struct separable_convolution : convolution_layer<Derived, Size> {
       : separable_convolution(options_type{}, filters_, kernel_size_, linear) {}
   constexpr separable_convolution(int filters_, Size const& kernel_size_, options_type const& options)
       : separable_convolution(options, filters_, kernel_size_, linear) {}
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr separable_convolution(int filters_, Size const& kernel_size_, Activation activation_,
                                   options_type const& options = {})
       : separable_convolution(options, filters_, kernel_size_, activation_) {}

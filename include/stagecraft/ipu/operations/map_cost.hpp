@@ -5,6 +5,7 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/operations/formula_work.hpp>
 #include <stagecraft/ipu/operations/map_activation_cost.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/operations/map_work.hpp>
@@ -43,6 +44,15 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
   work.binary(vertices::binary_operation::multiply, mask, in_place);
 }
 
+/// A formula of elements that are read where they lie.
+constexpr void add_formula(map_work& work, tile_operation const& operation, map_read const* reads) {
+  dtype types[tile_operation::most_inputs]{};
+  for (int i = 0; i < operation.input_count; ++i) types[i] = reads[i].type;
+  auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target).work;
+  work.cycles += vertices.cycles;
+  work.flops += vertices.flops;
+}
+
 /// The vertices of a tile with `elements` elements of the result.
 [[nodiscard]] constexpr map_work map_work_of(lowered_step const& step, tile_operation const& operation,
                                              ipu_target const& target, std::int64_t elements) {
@@ -54,6 +64,10 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
   for (int i = 0; i < count; ++i) reads[i] = read_of(step, operation, i, target);
   bool const in_place = count > 0 && operation.inputs[0] == operation.outputs[0];
   auto const function = static_cast<map_function>(operation.function);
+  if (operation.formula != nullptr) {
+    add_formula(work, operation, reads);
+    return work;
+  }
   // The first operand as it is needed by functions that take the others in their own ways.
   auto const first = [&] {
     work.expand(reads[0]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/tiles/codelets/activation_value.hpp>
+#include <stagecraft/execution/tiles/codelets/formula.hpp>
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/kernels/random.hpp>
@@ -151,6 +152,11 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
     machine.vertex("map", tile, work.cycles, [&] {
       auto const result = machine.home(operation.outputs[0], tile);
       operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
+      if (operation.formula != nullptr) {
+        std::vector<tile_view> given;
+        for (std::size_t i = 0; i < inputs; ++i) given.push_back(own[i].view);
+        return detail::formula_codelet(*operation.formula, {}).run(given, {&result, 1});
+      }
       for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
         std::int64_t const element = mapping.first(tile) + e;
         float in[most]{};
