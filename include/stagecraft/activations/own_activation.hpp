@@ -45,8 +45,12 @@ template <class Derived>
 struct own_activation {
   static constexpr std::string_view name = "activation";  ///< in reports
 
+#ifndef __clang__
+  /// GCC names the line of the user's that makes one, not that of the conversion.
   constexpr own_activation() { static_assert(detail::report<detail::own_activation_problem<Derived>>()); }
+#endif
   constexpr operator activation() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    static_assert(detail::report<detail::own_activation_problem<Derived>>());
     if constexpr (detail::own_activation_problem<Derived>.failed())
       return linear;
     else
