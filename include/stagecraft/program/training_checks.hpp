@@ -7,6 +7,7 @@
 #include <stagecraft/ipu/ipu_devices.hpp>
 #include <stagecraft/ipu/operations/known_functions.hpp>
 #include <stagecraft/losses/loss.hpp>
+#include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/program/dtype_policy.hpp>
@@ -15,6 +16,7 @@
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/reported_metrics.hpp>
 #include <stagecraft/program/training.hpp>
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
@@ -70,6 +72,23 @@ constexpr void check_loss_of_output(diagnostic& problem) {
     if (auto const found = trace_loss(loss, graph_of<M>.call(outputs_of<M>[Output]).shape.back()).list.problem;
         found.failed() && !problem.failed())
       problem = found;
+}
+
+/// E1070: a metric that is written as a `call` and does not fit an output.
+template <class M, auto Training>
+constexpr void check_calls_of_metrics(diagnostic& problem) {
+  constexpr auto sparse = []<std::size_t... Output>(std::index_sequence<Output...>) {
+    return std::array{bool{losses::loss_of_output<Output>(Training.loss).sparse_targets}...};
+  }(std::make_index_sequence<output_names<M>.size()>{});
+  for (auto const& each : reported_metrics<M, Training>) {
+    if (problem.failed()) return;
+    if (each.metric.rules == nullptr || each.metric.rules->is_elementwise) continue;
+    auto const call = [&](auto& ops, auto target, auto output) {
+      return each.metric.rules->call(each.metric.options, ops, target, output);
+    };
+    int const columns = graph_of<M>.call(graph_of<M>.outputs_of(0)[each.output]).shape.back();
+    problem = trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
+  }
 }
 
 /// E4028: two metrics that logs would not tell apart.
@@ -140,6 +159,7 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
   if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
+  if (!problem.failed()) check_calls_of_metrics<M, Training>(problem);
   if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
   return problem;
 }
