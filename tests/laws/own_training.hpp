@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loss, an optimizer and activations as users define them.
+// A loss, an optimizer, activations and a constraint as users define them.
 #pragma once
 
 #include <stagecraft/pipeline.hpp>
@@ -42,6 +42,16 @@ struct bent : sc::own_activation<bent> {
   int power;
   constexpr explicit bent(float slope_ = 0.25F, int power_ = 2) : slope(slope_), power(power_) {}
   constexpr auto call(auto x) const { return where(x > 0.0F, x, -pow(abs(x), static_cast<float>(power)) * slope); }
+};
+
+/// Of a weight as a whole: no column has a larger sum of absolute values than `limit`.
+struct l1_at_most : sc::own_constraint<l1_at_most> {
+  static constexpr std::string_view name = "l1_at_most";
+  float limit = 0.5F;
+  constexpr explicit l1_at_most(float limit_ = 0.5F) : limit(limit_) {}
+  constexpr auto call(auto& ops, auto weight) const {
+    return weight / sc::maximum(ops.sum(abs(weight), 0) / limit, 1.0F);
+  }
 };
 
 }  // namespace laws

@@ -66,12 +66,15 @@ struct heads_model : sc::functional<heads_model> {
 struct network_model : sc::functional<network_model> {
   static constexpr auto build(auto& model) {
     auto x = model.input(8);
-    dense shared(8, sc::swish, {.kernel_regularizer = sc::regularizers::l1_l2{0.01F, 0.02F}});
+    dense shared(8, sc::swish,
+                 {.kernel_regularizer = sc::regularizers::l1_l2{0.01F, 0.02F},
+                  .kernel_constraint = sc::constraints::max_norm{.max_value = 0.75F},
+                  .bias_constraint = sc::constraints::non_neg{}});
     auto a = shared(random_runs::gain()(x));
     auto b = shared(dropout(0.25F)(random_runs::squash()(a)));
     auto c = recomputation_checkpoint()(flatten()(dense(3)(reshape(4, 2)(random_runs::blend()(a, b)))));
     auto heads = heads_model()(add()(dense(12, sc::relu)(c), dense(12)(dropout(0.5F)(b))));
-    return dense(5)(heads[2]);
+    return dense(5, {.kernel_constraint = l1_at_most{}})(heads[2]);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/operations/formula.hpp>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -51,11 +52,22 @@ struct step_code {
       for (int k = 0; k < operation.output_count; ++k) mix(operation.outputs[k]);
       for (auto const size : operation.sizes) mix(size);
       for (auto const scalar : operation.scalars) mix(std::bit_cast<std::uint32_t>(scalar));
+      if (operation.formula != nullptr)
+        for (auto const& formula_step : operation.formula->steps) mix(formula_step.apply);
     }
     // Convolutions differ in their plans, too, which are seen here.
     mix(cost.compute_cycles);
     mix(cost.bytes_exchanged);
     mix(cost.flops);
+  }
+
+  /// Another step behind this one.
+  constexpr step_code& operator+=(step_code const& next) {
+    identity = (identity ^ next.identity) * 1099511628211U;
+    for (int i = 0; i < 8; ++i) codelets[i] |= next.codelets[i];
+    compute_sets += next.compute_sets;
+    exchanges += next.exchanges;
+    return *this;
   }
 };
 

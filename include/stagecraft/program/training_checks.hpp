@@ -10,8 +10,10 @@
 #include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/program/constraint_plan.hpp>
 #include <stagecraft/program/dtype_policy.hpp>
 #include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/lowering/weight_plan.hpp>
 #include <stagecraft/program/pipeline_checks.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/reported_metrics.hpp>
@@ -91,6 +93,14 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
   }
 }
 
+/// E1070: a constraint that does not fit a weight.
+template <class M>
+constexpr void check_constraints(diagnostic& problem) {
+  for (auto const& weight : graph_of<M>.parameters)
+    if (!problem.failed() && !weight.constraint.empty() && weight.trainable)
+      problem = trace_constraint(weight.constraint, weight.shape).list.problem;
+}
+
 /// E4028: two metrics that logs would not tell apart.
 template <class M, auto Training>
 constexpr void check_names_of_metrics(diagnostic& problem) {
@@ -161,6 +171,7 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
   if (!problem.failed()) check_calls_of_metrics<M, Training>(problem);
   if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
+  if (!problem.failed()) check_constraints<M>(problem);
   return problem;
 }
 
@@ -194,14 +205,31 @@ constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnost
                    "choose one of this library, or the host as the machine");
 }
 
+/// E2064: a constraint that tiles do not carry out.
+template <class M, std::size_t... Parameter>
+constexpr void check_constraints_on_tiles(std::index_sequence<Parameter...>, diagnostic& problem) {
+  auto const check = [&]<std::size_t Index>() {
+    constexpr parameter const& weight = graph_of<M>.parameters[Index];
+    if constexpr (!weight.constraint.empty() && weight.trainable)
+      if (!has_weight_lowering(plan_of_constraint<weight.constraint, weight.shape>::value))
+        problem.report(
+            2064, "constraint '", weight.constraint.rules->name, "' of weight '", weight.name.view(),
+            "' has operations that emulated IPUs do not have for weights; they have maps, reshapes, and sums "
+            "and maxima over neighbouring axes");
+  };
+  (check.template operator()<Parameter>(), ...);
+}
+
 /// The first rule that a training description breaks with a machine.
 template <Model M, auto Training, class Machine>
 inline constexpr diagnostic machine_problem = [] {
   diagnostic problem;
   check_devices_of_machine(graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
   check_dtype_policy(Training.dtype_policy, is_ipu<Machine>, problem);
-  if constexpr (is_ipu<Machine>)
+  if constexpr (is_ipu<Machine>) {
     check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
+    check_constraints_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
+  }
   return problem;
 }();
 

@@ -44,10 +44,13 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
   work.binary(vertices::binary_operation::multiply, mask, in_place);
 }
 
-/// A formula of elements that are read where they lie.
+/// A formula; operands that are repeated are written out first.
 constexpr void add_formula(map_work& work, tile_operation const& operation, map_read const* reads) {
   dtype types[tile_operation::most_inputs]{};
-  for (int i = 0; i < operation.input_count; ++i) types[i] = reads[i].type;
+  for (int i = 0; i < operation.input_count; ++i) {
+    types[i] = reads[i].count == 0 ? reads[i].type : work.type;
+    if (reads[i].count != 0) work.expand(reads[i]);
+  }
   auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target).work;
   work.cycles += vertices.cycles;
   work.flops += vertices.flops;
@@ -142,6 +145,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
       work.binary(add);
       work.binary(multiply);
       break;
+    case map_function::formula: break;
     case map_function::prelu_slope_gradient:
       work.scalar(minimum, first());
       work.binary(multiply, reads[1], true);

@@ -33,6 +33,7 @@ enum class map_function : int {
   maximum_gradient,  ///< a where operand number 1 + s0 is the first of the largest among the operands from 1 on, else 0
   prelu,             ///< a > 0 ? a : b a
   prelu_gradient,    ///< of a: c where a > 0, b c where a < 0, else 0
+  formula,           ///< of any operands: the operation's own
   prelu_slope_gradient  ///< of b, before its sums: a b where a < 0, else 0; b is the gradient of the output
 };
 

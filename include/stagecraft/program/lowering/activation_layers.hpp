@@ -3,6 +3,7 @@
 // softmax_layer. Level 4.
 #pragma once
 
+#include <stagecraft/activations/activation_formula.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/layers/activation.hpp>

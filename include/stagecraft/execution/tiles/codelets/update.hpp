@@ -37,9 +37,11 @@ inline void run_optimizer(tile_operation const& operation, step_values const& va
   results.erase(results.begin() + 1);
   formula_codelet(*operation.formula,
                   std::array{static_cast<double>(values.learning_rate), static_cast<double>(values.update)})
-      .run(operands, results, [&](auto& numbers, std::size_t count) {
-        for (std::size_t k = 0; k < count; ++k) numbers[1][k] += penalty_gradient(operation, numbers[0][k]);
-      });
+      .run(
+          operands.size(), [&](std::size_t i, std::int64_t k) { return operands[i][k]; }, results,
+          [&](auto& numbers, std::size_t count) {
+            for (std::size_t k = 0; k < count; ++k) numbers[1][k] += penalty_gradient(operation, numbers[0][k]);
+          });
 }
 
 /// Every tile finds the penalty of its piece; tile 0 adds these up.
