@@ -3,6 +3,7 @@
 // xsimd. Level 3.
 #pragma once
 
+#include <stagecraft/constraints/constraints.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 

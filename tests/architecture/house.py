@@ -11,7 +11,7 @@ import sys
 LEVELS = {
     "diagnostics": 0, "initializers": 0, "regularizers": 0,
     "graph": 1, "operations": 1,
-    "layers": 2, "activations": 2, "losses": 2, "metrics": 2, "optimizers": 2,
+    "layers": 2, "activations": 2, "constraints": 2, "losses": 2, "metrics": 2, "optimizers": 2,
     "models": 3, "pipeline": 3, "ipu": 3,
     "program": 4, "kernels": 4,
     "execution": 5,
@@ -19,7 +19,7 @@ LEVELS = {
     "datasets": 7, "io": 7, "serving": 7, "report": 7,
 }
 # Within a level, these may look at each other in one direction.
-SAME_LEVEL = {("operations", "graph"), ("layers", "activations"), ("pipeline", "models"), ("ipu", "models"), ("ipu", "pipeline"),
+SAME_LEVEL = {("operations", "graph"), ("layers", "activations"), ("layers", "constraints"), ("pipeline", "models"), ("ipu", "models"), ("ipu", "pipeline"),
               ("initializers", "diagnostics"), ("regularizers", "diagnostics")}
 # Headers above the rooms: the level up to which they may include.
 TOP = {"version.hpp": 0, "pipeline.hpp": 3, "stagecraft.hpp": 7, "ipu.hpp": 7}

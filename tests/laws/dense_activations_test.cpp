@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model_laws.hpp"
+#include "own_training.hpp"
 
 namespace {
 
@@ -30,4 +31,10 @@ TEST_CASE("dense with activations whose gradient needs the sum") {
   check_activation<sc::swish>();
   check_activation<sc::hard_sigmoid>();
   check_activation<sc::activations::relu(0.1F, 0.8F, 0.1F)>();
+}
+
+TEST_CASE("dense and lstm with activations of one's own") {
+  check_activation<laws::mish{}>();
+  check_activation<laws::bent{0.5F, 3}>();
+  laws::check_gradients<sc::sequential<input{3, 2}, lstm{2, {.activation = laws::mish{}}}>>();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loss and an optimizer as users define them.
+// A loss, an optimizer, activations and a constraint as users define them.
 #pragma once
 
 #include <stagecraft/pipeline.hpp>
@@ -28,6 +28,29 @@ struct bounded : sc::optimizer<bounded> {
     auto const rate = ops.learning_rate() * minimum(ops.step() / 4, 1.0F);
     ops.update(mean, now);
     ops.update(weight, weight - rate * (now / (abs(now) + 1)));
+  }
+};
+
+struct mish : sc::own_activation<mish> {
+  static constexpr std::string_view name = "mish";
+  constexpr auto call(auto x) const { return x * tanh(softplus(x)); }
+};
+
+/// With options of both types.
+struct bent : sc::own_activation<bent> {
+  float slope;
+  int power;
+  constexpr explicit bent(float slope_ = 0.25F, int power_ = 2) : slope(slope_), power(power_) {}
+  constexpr auto call(auto x) const { return where(x > 0.0F, x, -pow(abs(x), static_cast<float>(power)) * slope); }
+};
+
+/// Of a weight as a whole: no column has a larger sum of absolute values than `limit`.
+struct l1_at_most : sc::own_constraint<l1_at_most> {
+  static constexpr std::string_view name = "l1_at_most";
+  float limit = 0.5F;
+  constexpr explicit l1_at_most(float limit_ = 0.5F) : limit(limit_) {}
+  constexpr auto call(auto& ops, auto weight) const {
+    return weight / sc::maximum(ops.sum(abs(weight), 0) / limit, 1.0F);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <stagecraft/program/training.hpp>
 
 #include "../pipelined/own_layers.hpp"
+#include "own_training.hpp"
 
 namespace laws {
 
@@ -17,11 +18,11 @@ struct activations_model : sc::functional<activations_model> {
   static constexpr auto build(auto& model) {
     auto x = model.input(6);
     auto narrow = dense(5, sc::tanh)(dense(9, sc::relu)(x));
-    return dense(4)(concatenate()(dense(3, sc::sigmoid)(narrow), dense(3, sc::gelu)(narrow),
-                                  dense(3, sc::swish)(narrow), dense(2, sc::selu)(narrow), dense(2, sc::elu)(narrow),
-                                  dense(2, sc::softplus)(narrow), dense(2, sc::softsign)(narrow),
-                                  dense(2, sc::exponential)(narrow), dense(3, sc::hard_sigmoid)(narrow),
-                                  dense(4, sc::softmax)(narrow)));
+    return dense(4)(concatenate()(
+        dense(3, sc::sigmoid)(narrow), dense(3, sc::gelu)(narrow), dense(3, sc::swish)(narrow),
+        dense(2, sc::selu)(narrow), dense(2, sc::elu)(narrow), dense(2, sc::softplus)(narrow),
+        dense(2, sc::softsign)(narrow), dense(2, sc::exponential)(narrow), dense(3, sc::hard_sigmoid)(narrow),
+        dense(2, mish{})(narrow), dense(2, bent{0.5F, 3})(narrow), dense(4, sc::softmax)(narrow)));
   }
 };
 
@@ -30,7 +31,7 @@ struct activation_layers_model : sc::functional<activation_layers_model> {
     auto x = dense(6)(model.input(4, 5));
     return dense(3)(concatenate()(re_lu(6)(x), leaky_re_lu()(x), elu_layer()(x), thresholded_re_lu(0.25F)(x),
                                   prelu()(x), softmax_layer()(x), softmax_layer(1)(x), activation(sc::tanh)(x),
-                                  prelu({.shared_axes = 1})(x)));
+                                  prelu({.shared_axes = 1})(x), activation(mish{})(x)));
   }
 };
 
@@ -65,12 +66,15 @@ struct heads_model : sc::functional<heads_model> {
 struct network_model : sc::functional<network_model> {
   static constexpr auto build(auto& model) {
     auto x = model.input(8);
-    dense shared(8, sc::swish, {.kernel_regularizer = sc::regularizers::l1_l2{0.01F, 0.02F}});
+    dense shared(8, sc::swish,
+                 {.kernel_regularizer = sc::regularizers::l1_l2{0.01F, 0.02F},
+                  .kernel_constraint = sc::constraints::max_norm{.max_value = 0.75F},
+                  .bias_constraint = sc::constraints::non_neg{}});
     auto a = shared(random_runs::gain()(x));
     auto b = shared(dropout(0.25F)(random_runs::squash()(a)));
     auto c = recomputation_checkpoint()(flatten()(dense(3)(reshape(4, 2)(random_runs::blend()(a, b)))));
     auto heads = heads_model()(add()(dense(12, sc::relu)(c), dense(12)(dropout(0.5F)(b))));
-    return dense(5)(heads[2]);
+    return dense(5, {.kernel_constraint = l1_at_most{}})(heads[2]);
   }
 };
 

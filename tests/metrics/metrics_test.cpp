@@ -27,12 +27,13 @@ static_assert(metric(sc::metrics::acc{}).name() == "acc" && resolve(sc::metrics:
 
 // `accuracy` is chosen by output width first, then by the targets, and keeps its name.
 constexpr metric accuracy = sc::metrics::accuracy{};
-static_assert(resolve(accuracy, false, 1).kind == metric_kind::binary_accuracy);
-static_assert(resolve(accuracy, true, 1).kind == metric_kind::binary_accuracy);
+static_assert(resolve(accuracy, false, 1) == metric(sc::metrics::binary_accuracy{}));
+static_assert(resolve(accuracy, true, 1) == metric(sc::metrics::binary_accuracy{}));
 static_assert(resolve(accuracy, true, 10).kind == metric_kind::sparse_categorical_accuracy);
 static_assert(resolve(accuracy, false, 10).kind == metric_kind::categorical_accuracy);
 static_assert(accuracy.name() == "accuracy");
-static_assert(resolve(sc::metrics::mean_squared_error{}, true, 10).kind == metric_kind::mean_squared_error);
+static_assert(resolve(sc::metrics::mean_squared_error{}, true, 10) == sc::metrics::mean_squared_error{});
+static_assert(metric(sc::metrics::mean_squared_error{}) != metric(sc::metrics::mse{}));
 
 // Which metrics can be computed from which targets.
 static_assert(fits_targets(accuracy, true, 10) && fits_targets(accuracy, false, 10));
@@ -44,7 +45,7 @@ static_assert(fits_targets(sc::metrics::mean_squared_error{}, false, 1));
 // Options travel, with Keras's defaults.
 static_assert(metric(sc::metrics::top_k_categorical_accuracy{.k = 3}).k == 3);
 static_assert(metric(sc::metrics::sparse_top_k_categorical_accuracy{}).k == 5);
-static_assert(metric(sc::metrics::binary_accuracy{.threshold = 0.25f}).threshold == 0.25f);
+static_assert(metric(sc::metrics::binary_accuracy{.threshold = 0.25f}) != metric(sc::metrics::binary_accuracy{}));
 static_assert(sc::metrics::binary_accuracy{}.threshold == 0.5f);
 
 // A list is made from one metric or from several, and is a template argument.

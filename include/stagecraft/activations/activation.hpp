@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.activations. Level 2 of the house: options only, the loops are in kernels/activation.hpp.
 #pragma once
 
+#include <stagecraft/diagnostics/own_options.hpp>
 #include <string_view>
 
 namespace stagecraft::operations {
@@ -26,6 +27,13 @@ enum class activation_kind : unsigned char {
   softplus,
   softsign,
   hard_sigmoid,
+  own,  ///< the user's: own_activation.hpp
+};
+
+/// What an activation of the user's own says, by its type.
+struct own_activation_rules {
+  std::string_view name;
+  operations::tensor (*call)(own_options const&, operations::tensor);
 };
 
 /// An activation function. Prefer the ready-made values (`relu`, `softmax`, ...) and the functions of `activations`,
@@ -36,9 +44,11 @@ enum class activation_kind : unsigned char {
 /// - the others have no parameters.
 struct activation {
   activation_kind kind = activation_kind::linear;
-  float alpha = 0;       ///< relu: slope below the threshold; elu: scale of the negative part
-  float max_value = -1;  ///< relu: the largest output; negative = unlimited (Keras's None)
-  float threshold = 0;   ///< relu: values up to it count as negative
+  float alpha = 0;                            ///< relu: slope below the threshold; elu: scale of the negative part
+  float max_value = -1;                       ///< relu: the largest output; negative = unlimited (Keras's None)
+  float threshold = 0;                        ///< relu: values up to it count as negative
+  own_activation_rules const* own = nullptr;  ///< of one's own
+  own_options options = {};                   ///< and its members
 
   friend constexpr bool operator==(activation const&, activation const&) = default;
 
@@ -62,6 +72,7 @@ struct activation {
       case activation_kind::softplus: return "softplus";
       case activation_kind::softsign: return "softsign";
       case activation_kind::hard_sigmoid: return "hard_sigmoid";
+      case activation_kind::own: return own->name;
     }
     return "unknown";
   }
@@ -72,7 +83,8 @@ struct activation {
       case activation_kind::gelu:
       case activation_kind::gelu_tanh:
       case activation_kind::swish:
-      case activation_kind::hard_sigmoid: return true;
+      case activation_kind::hard_sigmoid:
+      case activation_kind::own: return true;
       // The output tells on which side x was only for a non-negative slope and no threshold. At x == max_value,
       // TensorFlow's gradient is 0 for relu6 and 1 for every other limit, which the output does not tell either.
       case activation_kind::relu: return threshold != 0 || alpha < 0 || (max_value >= 0 && max_value != 6);

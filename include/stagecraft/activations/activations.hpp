@@ -4,3 +4,4 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/activations/own_activation.hpp>

@@ -43,6 +43,10 @@ class ipu_loss;
 template <class Plan, std::size_t Output>
 class ipu_output;
 
+/// What a weight becomes after its update on an IPU (tiles/ipu_constraint.hpp).
+template <class Plan, std::size_t Parameter>
+class ipu_constraint;
+
 /// The update of a weight on an IPU (tiles/ipu_update.hpp).
 template <class Plan, std::size_t Parameter>
 class ipu_update;

@@ -281,6 +281,10 @@ class host_pipeline : public session_shape<M, Training> {
     for_each_device(worker, [&](int replica, int device) {
       update::apply(pointers_, replica, device, learning_rate_, updates_ + 1 + number, seed_);
     });
+    if constexpr (update::constraints::has_work()) {
+      if (!synchronize()) return false;  // a shard of a weight is no weight
+      for_each_device(worker, [&](int r, int d) { update::constrain(pointers_, r, d, updates_ + 1 + number, seed_); });
+    }
     if (trace_ != nullptr)
       for_each_device(worker, [&](int replica, int device) {
         trace_->record({.replica = replica,
@@ -326,8 +330,9 @@ class host_pipeline : public session_shape<M, Training> {
 
   static constexpr long long workspace_floats() {
     using machine = host_machine<1, architecture>;
-    return detail::largest_workspace<host_plan<M, Training, sizes::main_mode, machine>,
-                                     host_plan<M, Training, execution_mode::inference, machine>>();
+    auto const of_layers = detail::largest_workspace<host_plan<M, Training, sizes::main_mode, machine>,
+                                                     host_plan<M, Training, execution_mode::inference, machine>>();
+    return std::max(of_layers, update::constraints::workspace_floats());
   }
 
   std::unique_ptr<thread_team> team_;

@@ -11,6 +11,7 @@
 #include <stagecraft/execution/operations/operations.hpp>
 #include <stagecraft/execution/session_shape.hpp>
 #include <stagecraft/execution/step_view.hpp>
+#include <stagecraft/execution/weight_constraint.hpp>
 #include <stagecraft/execution/weight_layout.hpp>
 #include <stagecraft/kernels/regularization.hpp>
 #include <stagecraft/program/training.hpp>
@@ -188,6 +189,7 @@ class host_session : public session_shape<M, Training> {
   using step_function = void (*)(host_memory const&);
   using team = host_threads<threads>;
   using update = detail::host_update<training_plan>;
+  using constraints = detail::weight_constraint<training_plan>;
 
   [[nodiscard]] step_view<host_session> view(int step, bool training) {
     return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
@@ -266,6 +268,8 @@ class host_session : public session_shape<M, Training> {
     team::alone(memory, find_losses);
     if (!run_backward(memory) || memory.accumulated + 1 != accumulation_steps) return;
     if constexpr (update::has_work()) team::divide(memory, update::run);
+    if constexpr (constraints::has_work())
+      team::alone(memory, [&] { constraints::apply_all(memory.weights, memory.workspace); });
   }
 
   // False if a thread has failed: then the others have nothing more to do.
@@ -345,7 +349,8 @@ class host_session : public session_shape<M, Training> {
 
   // Whole cache lines: each thread has its own part.
   static constexpr long long workspace_floats() {
-    return (detail::largest_workspace<training_plan, inference_plan>() + 15) / 16 * 16;
+    auto const of_layers = detail::largest_workspace<training_plan, inference_plan>();
+    return (std::max(of_layers, constraints::workspace_floats()) + 15) / 16 * 16;
   }
 
   aligned_block block_, weights_, gradients_, halves_, slots_, workspace_, targets_, scales_;

@@ -232,10 +232,10 @@ class ipu_arithmetic {
       }(std::make_index_sequence<Plan::weights.count>{});
   }
 
-  /// The update of a range of a weight's elements, which `run()` carries out.
+  /// The update of a range of a weight's elements, or its constraint, without a state, which `run()` carries out.
   template <std::size_t Parameter, class State, class Range, class Run>
   static void update(host_memory const& memory, State const& state, Range const& elements, Run const& run) {
-    constexpr int slots = detail::slots_of<Plan::training.optimizer>, number = static_cast<int>(Parameter);
+    int const number = Parameter, slots = state.slots != nullptr ? detail::slots_of<Plan::training.optimizer> : 0;
     auto const count = elements.last - elements.first;
     float* const values = memory.weights + Plan::weights.offset[Parameter] + elements.first;
     [[maybe_unused]] half_rounding const stores(halves::rules_of_update(halves::key_of_update(memory, number, 7)));

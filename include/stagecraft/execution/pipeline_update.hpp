@@ -7,6 +7,7 @@
 #include <stagecraft/execution/ipu_arithmetic.hpp>
 #include <stagecraft/execution/parameter_update.hpp>
 #include <stagecraft/execution/pipeline_memory.hpp>
+#include <stagecraft/execution/weight_constraint.hpp>
 #include <stagecraft/kernels/collectives.hpp>
 #include <stagecraft/kernels/regularization.hpp>
 #include <algorithm>
@@ -30,6 +31,7 @@ class pipeline_update {
   using update = detail::parameter_update<Plan, Parameter, replicas>;
 
  public:
+  using constraints = detail::weight_constraint<Plan>;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
 
   /// The gradients of all calls of a layer become one.
@@ -74,13 +76,7 @@ class pipeline_update {
                     std::uint64_t seed) {
     auto& own = *all[static_cast<std::size_t>(replica)];
     auto memory = memory_of(own);
-    if constexpr (is_ipu<typename Sizes::machine>) {
-      auto& update = own.emulated.counted.updates[static_cast<std::size_t>(device)];
-      memory.counted = &update.cost;
-      ++update.runs;
-      if constexpr (Sizes::machine::checked)
-        memory.tiles = own.emulated.devices[static_cast<std::size_t>(device)].get();
-    }
+    if constexpr (is_ipu<typename Sizes::machine>) ++emulate(own, device, memory).runs;
     memory.learning_rate = learning_rate;
     memory.update = number;
     memory.seed = seed;
@@ -91,6 +87,29 @@ class pipeline_update {
       if constexpr (Sizes::shards_weights) memory.weights = all[0]->weights.data();
       apply_to<Parameter>(own, memory, device, elements);
       if constexpr (shards && !Sizes::shards_weights) give<Parameter>(all, replica, elements);
+    });
+  }
+
+  /// What becomes of the device's weights behind their updates, which all replicas have done. Weights that the replicas
+  /// share stand with the first one.
+  static void constrain(all_replicas const& all, int replica, int device, std::int64_t number, std::uint64_t seed) {
+    if (Sizes::shards_weights && replica > 0) return;
+    auto& own = *all[static_cast<std::size_t>(replica)];
+    auto memory = memory_of(own);
+    if constexpr (is_ipu<typename Sizes::machine>) emulate(own, device, memory);
+    memory.update = number;
+    memory.seed = seed;
+    float* const workspace = own.workspaces[static_cast<std::size_t>(device)].data();
+    for_each_weight(device, [&]<std::size_t Parameter>() {
+      if constexpr (constraints::template applies<Parameter>()) {
+        auto const apply = [&] { constraints::template apply<Parameter>(memory.weights, workspace); };
+        if constexpr (is_ipu<typename Sizes::machine>)
+          ipu_arithmetic<Plan>::template update<Parameter>(
+              memory, typename update<Parameter>::state{}, range{0, Plan::weights.size[Parameter]},
+              [&] { ipu_constraint<Plan, Parameter>::run(memory, shards, apply); });
+        else
+          apply();
+      }
     });
   }
 
@@ -110,6 +129,14 @@ class pipeline_update {
         .weights = own.weights.data(),
         .gradients = (Sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
         .halves = reinterpret_cast<std::uint16_t*>((Sizes::fetches_gradients ? own.local_halves : own.halves).data())};
+  }
+
+  /// Where an IPU's update is counted and, if it is checked, carried out.
+  static auto& emulate(memory_type& own, int device, host_memory& memory) {
+    auto& update = own.emulated.counted.updates[static_cast<std::size_t>(device)];
+    memory.counted = &update.cost;
+    if constexpr (Sizes::machine::checked) memory.tiles = own.emulated.devices[static_cast<std::size_t>(device)].get();
+    return update;
   }
 
   /// That of the last micro-batch.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/constraint.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
@@ -22,6 +23,7 @@ struct parameter {
   stagecraft::initializer initializer = {};
   stagecraft::regularizer regularizer = {};
   bool trainable = true;
+  stagecraft::constraint constraint = {};
   bool frozen = false;  ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
   parameter_layout layout = parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own

@@ -42,7 +42,7 @@ struct tile_operation {
   std::int64_t sizes[most_sizes]{};
   float scalars[most_scalars]{};
   int plan = -1;                                      ///< of a convolution: its plan in the step
-  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step or an elementwise loss
+  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step, a loss or an own activation
   operations::plan_view const* row_plan = nullptr;    ///< of a loss of one's own: that of a row
   tile_program_view const* program = nullptr;         ///< of a traced layer: what it consists of
 };

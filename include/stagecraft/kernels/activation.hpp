@@ -3,8 +3,9 @@
 // Keras counterpart: tf.keras.activations. Level 4 of the house.
 #pragma once
 
-#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/activations/activation_formula.hpp>
 #include <stagecraft/kernels/math.hpp>
+#include <stagecraft/kernels/operations/formula.hpp>
 #include <stagecraft/kernels/simd.hpp>
 
 #include <cstdint>
@@ -46,6 +47,12 @@ struct activation_function {
     if constexpr (kind == activation_kind::softsign) return x / (value(1.0F) + xsimd::abs(x));
     if constexpr (kind == activation_kind::hard_sigmoid)
       return at_most(at_least(x / value(5.0F) + value(0.5F), value(0.0F)), value(1.0F));
+    if constexpr (kind == activation_kind::own) {
+      static_assert(stagecraft::detail::report<stagecraft::detail::activation_formula_problem<Act>>());
+      value y;
+      formula_function<stagecraft::detail::formula_of_activation<Act, false>, Arch>({})(&x, &y);
+      return y;
+    }
   }
 
   /// Whether there is `forward_each`.
@@ -110,6 +117,12 @@ struct activation_function {
     }
     if constexpr (kind == activation_kind::hard_sigmoid)
       return xsimd::select(xsimd::abs(saved) <= value(2.5F), value(0.2F) * dy, value(0.0F));
+    if constexpr (kind == activation_kind::own) {
+      value const given[]{dy, saved};
+      value dx;
+      formula_function<stagecraft::detail::formula_of_activation<Act, true>, Arch>({})(given, &dx);
+      return dx;
+    }
   }
 
  private:

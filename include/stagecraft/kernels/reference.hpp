@@ -13,11 +13,12 @@
 
 namespace stagecraft::kernels::reference {
 
-/// f(x) of every elementwise activation.
+/// f(x) of every elementwise activation of the library.
 [[nodiscard]] inline double activation_forward(activation const& f, double x) {
   double const sigmoid = 1 / (1 + std::exp(-x));
   switch (f.kind) {
     case activation_kind::linear:
+    case activation_kind::own:
     case activation_kind::softmax: return x;
     case activation_kind::relu: {
       double y = f.threshold != 0 ? (x > f.threshold ? x : 0) : (x < 0 ? 0 : x);
@@ -48,6 +49,7 @@ namespace stagecraft::kernels::reference {
   double const sigmoid = 1 / (1 + std::exp(-x));
   switch (f.kind) {
     case activation_kind::linear:
+    case activation_kind::own:
     case activation_kind::softmax: return 1;
     case activation_kind::relu: {
       if (f.threshold == 0 && f.max_value < 0) return x > 0 ? 1 : f.alpha;

@@ -33,6 +33,10 @@ struct batch_normalization_options {
   regularizer beta_regularizer = {};
   /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
   regularizer gamma_regularizer = {};
+  /// What `beta` becomes after each update: non_neg, max_norm and the like.
+  constraint beta_constraint = {};
+  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
+  constraint gamma_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -69,6 +73,8 @@ struct batch_normalization : layer<batch_normalization> {
   initializer moving_variance_initializer;
   regularizer beta_regularizer;
   regularizer gamma_regularizer;
+  constraint beta_constraint;
+  constraint gamma_constraint;
 
   constexpr batch_normalization() : batch_normalization(batch_normalization_options{}) {}
   constexpr explicit batch_normalization(int axis_) : batch_normalization(batch_normalization_options{.axis = axis_}) {}
@@ -83,7 +89,9 @@ struct batch_normalization : layer<batch_normalization> {
         moving_mean_initializer(options.moving_mean_initializer),
         moving_variance_initializer(options.moving_variance_initializer),
         beta_regularizer(options.beta_regularizer),
-        gamma_regularizer(options.gamma_regularizer) {
+        gamma_regularizer(options.gamma_regularizer),
+        beta_constraint(options.beta_constraint),
+        gamma_constraint(options.gamma_constraint) {
     layer_name = options.name;
     trainable = options.trainable;
   }
@@ -119,9 +127,17 @@ struct batch_normalization : layer<batch_normalization> {
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
     shape const each = channels(in[0]);
     if (scale)
-      weights.add({.name = "gamma", .shape = each, .initializer = gamma_initializer, .regularizer = gamma_regularizer});
+      weights.add({.name = "gamma",
+                   .shape = each,
+                   .initializer = gamma_initializer,
+                   .regularizer = gamma_regularizer,
+                   .constraint = gamma_constraint});
     if (center)
-      weights.add({.name = "beta", .shape = each, .initializer = beta_initializer, .regularizer = beta_regularizer});
+      weights.add({.name = "beta",
+                   .shape = each,
+                   .initializer = beta_initializer,
+                   .regularizer = beta_regularizer,
+                   .constraint = beta_constraint});
     weights.add({.name = "moving_mean", .shape = each, .initializer = moving_mean_initializer, .trainable = false});
     weights.add(
         {.name = "moving_variance", .shape = each, .initializer = moving_variance_initializer, .trainable = false});

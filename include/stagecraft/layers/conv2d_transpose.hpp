@@ -27,6 +27,10 @@ struct conv2d_transpose_options {
   regularizer kernel_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -59,12 +63,13 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
   size_2d output_padding;
   initializer kernel_initializer;
   regularizer kernel_regularizer;
+  constraint kernel_constraint;
 
   constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_)
       : conv2d_transpose(conv2d_transpose_options{}, filters_, kernel_size_, linear) {}
   constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, conv2d_transpose_options const& options)
       : conv2d_transpose(options, filters_, kernel_size_, linear) {}
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, Activation activation_,
                              conv2d_transpose_options const& options = {})
       : conv2d_transpose(options, filters_, kernel_size_, activation_) {}
@@ -103,6 +108,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
                  .shape = kernel_shape(filters, in[0].back()),
                  .initializer = kernel_initializer,
                  .regularizer = kernel_regularizer,
+                 .constraint = kernel_constraint,
                  .layout = parameter_layout::matrix});
     add_bias(weights, filters);
   }
@@ -117,7 +123,8 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
         filters(filters_),
         output_padding(options.output_padding),
         kernel_initializer(options.kernel_initializer),
-        kernel_regularizer(options.kernel_regularizer) {}
+        kernel_regularizer(options.kernel_regularizer),
+        kernel_constraint(options.kernel_constraint) {}
 
   /// The output along one axis.
   [[nodiscard]] static constexpr int length(sliding_window const& window, int extra, bool given) {

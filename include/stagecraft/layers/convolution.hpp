@@ -28,6 +28,10 @@ struct convolution_options {
   regularizer kernel_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -48,12 +52,13 @@ struct convolution : convolution_layer<Derived, Size> {
   int groups = 1;
   initializer kernel_initializer;
   regularizer kernel_regularizer;
+  constraint kernel_constraint;
 
   constexpr convolution(int filters_, Size const& kernel_size_)
       : convolution(options_type{}, filters_, kernel_size_, linear) {}
   constexpr convolution(int filters_, Size const& kernel_size_, options_type const& options)
       : convolution(options, filters_, kernel_size_, linear) {}
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr convolution(int filters_, Size const& kernel_size_, Activation activation_,
                         options_type const& options = {})
       : convolution(options, filters_, kernel_size_, activation_) {}
@@ -72,6 +77,7 @@ struct convolution : convolution_layer<Derived, Size> {
                  .shape = base::kernel_shape(in[0].back() / groups, filters),
                  .initializer = kernel_initializer,
                  .regularizer = kernel_regularizer,
+                 .constraint = kernel_constraint,
                  .layout = parameter_layout::matrix,
                  .groups = groups});
     base::add_bias(weights, filters);
@@ -88,7 +94,8 @@ struct convolution : convolution_layer<Derived, Size> {
         filters(filters_),
         groups(options.groups),
         kernel_initializer(options.kernel_initializer),
-        kernel_regularizer(options.kernel_regularizer) {}
+        kernel_regularizer(options.kernel_regularizer),
+        kernel_constraint(options.kernel_constraint) {}
 };
 
 }  // namespace stagecraft::layers

@@ -31,6 +31,7 @@ struct convolution_layer : layer<Derived> {
   bool use_bias = false;
   initializer bias_initializer;
   regularizer bias_regularizer;
+  constraint bias_constraint;
 
   /// The window's way along the width of an input, or of one whose width is given.
   [[nodiscard]] constexpr sliding_window columns(int width) const {
@@ -63,7 +64,8 @@ struct convolution_layer : layer<Derived> {
         activation(activation_),
         use_bias(options.use_bias),
         bias_initializer(options.bias_initializer),
-        bias_regularizer(options.bias_regularizer) {
+        bias_regularizer(options.bias_regularizer),
+        bias_constraint(options.bias_constraint) {
     this->layer_name = options.name;
     this->trainable = options.trainable;
   }
@@ -118,8 +120,11 @@ struct convolution_layer : layer<Derived> {
   }
   constexpr void add_bias(parameter_list& weights, int channels) const {
     if (use_bias)
-      weights.add(
-          {.name = "bias", .shape = {channels}, .initializer = bias_initializer, .regularizer = bias_regularizer});
+      weights.add({.name = "bias",
+                   .shape = {channels},
+                   .initializer = bias_initializer,
+                   .regularizer = bias_regularizer,
+                   .constraint = bias_constraint});
   }
   /// Weights of one channel of the window.
   [[nodiscard]] constexpr int window_size() const { return columns(1).window * rows(1).window; }

@@ -24,6 +24,10 @@ struct dense_options {
   regularizer kernel_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the bias becomes after each update.
+  constraint bias_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -46,11 +50,13 @@ struct dense : layer<dense> {
   initializer bias_initializer;
   regularizer kernel_regularizer;
   regularizer bias_regularizer;
+  constraint kernel_constraint;
+  constraint bias_constraint;
 
   constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
   constexpr dense(int units_, dense_options const& options) : dense(options, units_, linear) {}
   // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr dense(int units_, Activation activation_, dense_options const& options = {})
       : dense(options, units_, activation_) {}
 
@@ -78,9 +84,14 @@ struct dense : layer<dense> {
                  .shape = {in[0].back(), units},
                  .initializer = kernel_initializer,
                  .regularizer = kernel_regularizer,
+                 .constraint = kernel_constraint,
                  .layout = parameter_layout::matrix});
     if (use_bias)
-      weights.add({.name = "bias", .shape = {units}, .initializer = bias_initializer, .regularizer = bias_regularizer});
+      weights.add({.name = "bias",
+                   .shape = {units},
+                   .initializer = bias_initializer,
+                   .regularizer = bias_regularizer,
+                   .constraint = bias_constraint});
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
     auto const rows = in[0].size() / in[0].back();
@@ -95,7 +106,9 @@ struct dense : layer<dense> {
         kernel_initializer(options.kernel_initializer),
         bias_initializer(options.bias_initializer),
         kernel_regularizer(options.kernel_regularizer),
-        bias_regularizer(options.bias_regularizer) {
+        bias_regularizer(options.bias_regularizer),
+        kernel_constraint(options.kernel_constraint),
+        bias_constraint(options.bias_constraint) {
     layer_name = options.name;
     trainable = options.trainable;
   }

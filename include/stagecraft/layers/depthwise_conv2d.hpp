@@ -27,6 +27,10 @@ struct depthwise_conv2d_options {
   regularizer depthwise_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
+  constraint depthwise_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -48,6 +52,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
   int depth_multiplier = 1;
   initializer depthwise_initializer;
   regularizer depthwise_regularizer;
+  constraint depthwise_constraint;
 
   // GCC 12 does not choose between this constructor and the copy's for a lone number, so numbers have their own.
   constexpr explicit(false) depthwise_conv2d(size_2d const& kernel_size_)
@@ -55,7 +60,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
   constexpr explicit(false) depthwise_conv2d(int kernel_size_) : depthwise_conv2d(size_2d(kernel_size_)) {}
   constexpr depthwise_conv2d(size_2d const& kernel_size_, depthwise_conv2d_options const& options)
       : depthwise_conv2d(options, kernel_size_, linear) {}
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr depthwise_conv2d(size_2d const& kernel_size_, Activation activation_,
                              depthwise_conv2d_options const& options = {})
       : depthwise_conv2d(options, kernel_size_, activation_) {}
@@ -81,7 +86,8 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
     weights.add({.name = "depthwise_kernel",
                  .shape = kernel_shape(in[0].back(), depth_multiplier),
                  .initializer = depthwise_initializer,
-                 .regularizer = depthwise_regularizer});
+                 .regularizer = depthwise_regularizer,
+                 .constraint = depthwise_constraint});
     add_bias(weights, in[0].back() * depth_multiplier);
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
@@ -94,7 +100,8 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
       : convolution_layer(options, kernel_size_, activation_),
         depth_multiplier(options.depth_multiplier),
         depthwise_initializer(options.depthwise_initializer),
-        depthwise_regularizer(options.depthwise_regularizer) {}
+        depthwise_regularizer(options.depthwise_regularizer),
+        depthwise_constraint(options.depthwise_constraint) {}
 };
 
 }  // namespace stagecraft::layers

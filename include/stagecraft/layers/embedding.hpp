@@ -15,6 +15,8 @@ struct embedding_options {
   initializer embeddings_initializer = initializers::random_uniform{};
   /// A penalty on the table that is added to the loss: l1, l2 or both.
   regularizer embeddings_regularizer = {};
+  /// What the table becomes after each update: non_neg, max_norm and the like.
+  constraint embeddings_constraint = {};
   /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
   bool mask_zero = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -65,7 +67,8 @@ struct embedding : layer<embedding> {
     auto const table = ops.weight({.name = "embeddings",
                                    .shape = {input_dim, output_dim},
                                    .initializer = options.embeddings_initializer,
-                                   .regularizer = options.embeddings_regularizer});
+                                   .regularizer = options.embeddings_regularizer,
+                                   .constraint = options.embeddings_constraint});
     return ops.take(table, x);
   }
 };

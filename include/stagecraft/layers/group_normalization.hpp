@@ -28,6 +28,10 @@ struct group_normalization_options {
   regularizer beta_regularizer = {};
   /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
   regularizer gamma_regularizer = {};
+  /// What `beta` becomes after each update: non_neg, max_norm and the like.
+  constraint beta_constraint = {};
+  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
+  constraint gamma_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -78,12 +82,14 @@ struct group_normalization : layer<group_normalization> {
       y *= ops.weight({.name = "gamma",
                        .shape = {channels},
                        .initializer = options.gamma_initializer,
-                       .regularizer = options.gamma_regularizer});
+                       .regularizer = options.gamma_regularizer,
+                       .constraint = options.gamma_constraint});
     if (options.center)
       y += ops.weight({.name = "beta",
                        .shape = {channels},
                        .initializer = options.beta_initializer,
-                       .regularizer = options.beta_regularizer});
+                       .regularizer = options.beta_regularizer,
+                       .constraint = options.beta_constraint});
     return y;
   }
 };

@@ -31,6 +31,12 @@ struct gru_options {
   regularizer recurrent_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
+  constraint recurrent_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
   /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
   float dropout = 0;
   /// The same for the state that the recurrent kernel is multiplied by.

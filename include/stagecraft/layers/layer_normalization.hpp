@@ -29,6 +29,10 @@ struct layer_normalization_options {
   regularizer beta_regularizer = {};
   /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
   regularizer gamma_regularizer = {};
+  /// What `beta` becomes after each update: non_neg, max_norm and the like.
+  constraint beta_constraint = {};
+  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
+  constraint gamma_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -55,6 +59,8 @@ struct layer_normalization : layer<layer_normalization> {
   initializer gamma_initializer;
   regularizer beta_regularizer;
   regularizer gamma_regularizer;
+  constraint beta_constraint;
+  constraint gamma_constraint;
 
   constexpr layer_normalization() : layer_normalization(layer_normalization_options{}) {}
   constexpr explicit layer_normalization(int axis_) : layer_normalization(layer_normalization_options{.axis = axis_}) {}
@@ -66,7 +72,9 @@ struct layer_normalization : layer<layer_normalization> {
         beta_initializer(options.beta_initializer),
         gamma_initializer(options.gamma_initializer),
         beta_regularizer(options.beta_regularizer),
-        gamma_regularizer(options.gamma_regularizer) {
+        gamma_regularizer(options.gamma_regularizer),
+        beta_constraint(options.beta_constraint),
+        gamma_constraint(options.gamma_constraint) {
     layer_name = options.name;
     trainable = options.trainable;
   }
@@ -106,9 +114,17 @@ struct layer_normalization : layer<layer_normalization> {
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
     auto const each = normalized_shape(in[0]);
     if (scale)
-      weights.add({.name = "gamma", .shape = each, .initializer = gamma_initializer, .regularizer = gamma_regularizer});
+      weights.add({.name = "gamma",
+                   .shape = each,
+                   .initializer = gamma_initializer,
+                   .regularizer = gamma_regularizer,
+                   .constraint = gamma_constraint});
     if (center)
-      weights.add({.name = "beta", .shape = each, .initializer = beta_initializer, .regularizer = beta_regularizer});
+      weights.add({.name = "beta",
+                   .shape = each,
+                   .initializer = beta_initializer,
+                   .regularizer = beta_regularizer,
+                   .constraint = beta_constraint});
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
 };

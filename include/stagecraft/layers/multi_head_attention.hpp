@@ -29,6 +29,10 @@ struct multi_head_attention_options {
   regularizer kernel_regularizer = {};
   /// A penalty on the biases that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// What the kernels become after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the biases become after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
   /// Whether a place of the query sees only the places of the value that are not behind it.
   bool use_causal_mask = false;
   /// Whether the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
@@ -137,13 +141,15 @@ struct multi_head_attention : layer<multi_head_attention> {
     return ops.weight({.name = "kernel",
                        .shape = of,
                        .initializer = options.kernel_initializer,
-                       .regularizer = options.kernel_regularizer});
+                       .regularizer = options.kernel_regularizer,
+                       .constraint = options.kernel_constraint});
   }
   constexpr auto make_bias(auto& ops, shape const& of) const {
     return ops.weight({.name = "bias",
                        .shape = of,
                        .initializer = options.bias_initializer,
-                       .regularizer = options.bias_regularizer});
+                       .regularizer = options.bias_regularizer,
+                       .constraint = options.bias_constraint});
   }
   /// 0 where the mask is 1, and far below 0 where it is 0, for all heads.
   static constexpr auto hidden(auto& ops, auto mask) {

@@ -16,6 +16,8 @@ struct prelu_options {
   initializer alpha_initializer = initializers::zeros{};
   /// A penalty on the slopes that is added to the loss: l1, l2 or both.
   regularizer alpha_regularizer = {};
+  /// What the slopes become after each update: non_neg, max_norm and the like.
+  constraint alpha_constraint = {};
   axis_list shared_axes = axis_list::none();  ///< axes along which all elements have one slope: {1, 2} for an image
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -35,12 +37,14 @@ struct prelu : layer<prelu> {
 
   initializer alpha_initializer;
   regularizer alpha_regularizer;
+  constraint alpha_constraint;
   axis_list shared_axes = axis_list::none();
 
   constexpr prelu() : prelu(prelu_options{}) {}
   constexpr explicit(false) prelu(prelu_options const& options)
       : alpha_initializer(options.alpha_initializer),
         alpha_regularizer(options.alpha_regularizer),
+        alpha_constraint(options.alpha_constraint),
         shared_axes(options.shared_axes) {
     layer_name = options.name;
     trainable = options.trainable;
@@ -74,7 +78,8 @@ struct prelu : layer<prelu> {
     weights.add({.name = "alpha",
                  .shape = alpha_shape(in[0]),
                  .initializer = alpha_initializer,
-                 .regularizer = alpha_regularizer});
+                 .regularizer = alpha_regularizer,
+                 .constraint = alpha_constraint});
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
 

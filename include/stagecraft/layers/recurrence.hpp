@@ -32,11 +32,13 @@ class recurrence {
     auto const kernel = ops.weight({.name = "kernel",
                                     .shape = {features, width},
                                     .initializer = options.kernel_initializer,
-                                    .regularizer = options.kernel_regularizer});
+                                    .regularizer = options.kernel_regularizer,
+                                    .constraint = options.kernel_constraint});
     recurrent_kernel = ops.weight({.name = "recurrent_kernel",
                                    .shape = {units, width},
                                    .initializer = options.recurrent_initializer,
-                                   .regularizer = options.recurrent_regularizer});
+                                   .regularizer = options.recurrent_regularizer,
+                                   .constraint = options.recurrent_constraint});
     auto const rows =
         ops.reshape(call_dropout(ops, x, options.dropout, {batch_, 1, features}), {batch_ * time, features});
     auto projected = ops.matmul(rows, kernel);
@@ -44,7 +46,8 @@ class recurrence {
       auto const bias = ops.weight({.name = "bias",
                                     .shape = bias_rows == 1 ? shape(width) : shape(bias_rows, width),
                                     .initializer = bias_initializer,
-                                    .regularizer = options.bias_regularizer});
+                                    .regularizer = options.bias_regularizer,
+                                    .constraint = options.bias_constraint});
       projected += bias_rows == 1 ? bias : ops.slice(bias, 0, 0, 1);
       if (bias_rows == 2) recurrent_bias = ops.slice(bias, 0, 1, 1);
     }

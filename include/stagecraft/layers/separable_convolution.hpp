@@ -32,6 +32,12 @@ struct separable_convolution_options {
   regularizer pointwise_regularizer = {};
   /// A penalty on the bias that is added to the loss: l1, l2 or both.
   regularizer bias_regularizer = {};
+  /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
+  constraint depthwise_constraint = {};
+  /// What the pointwise kernel becomes after each update: non_neg, max_norm and the like.
+  constraint pointwise_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -55,12 +61,14 @@ struct separable_convolution : convolution_layer<Derived, Size> {
   initializer pointwise_initializer;
   regularizer depthwise_regularizer;
   regularizer pointwise_regularizer;
+  constraint depthwise_constraint;
+  constraint pointwise_constraint;
 
   constexpr separable_convolution(int filters_, Size const& kernel_size_)
       : separable_convolution(options_type{}, filters_, kernel_size_, linear) {}
   constexpr separable_convolution(int filters_, Size const& kernel_size_, options_type const& options)
       : separable_convolution(options, filters_, kernel_size_, linear) {}
-  template <std::same_as<stagecraft::activation> Activation>
+  template <std::convertible_to<stagecraft::activation> Activation>
   constexpr separable_convolution(int filters_, Size const& kernel_size_, Activation activation_,
                                   options_type const& options = {})
       : separable_convolution(options, filters_, kernel_size_, activation_) {}
@@ -89,11 +97,13 @@ struct separable_convolution : convolution_layer<Derived, Size> {
     weights.add({.name = "depthwise_kernel",
                  .shape = base::kernel_shape(in[0].back(), depth_multiplier),
                  .initializer = depthwise_initializer,
-                 .regularizer = depthwise_regularizer});
+                 .regularizer = depthwise_regularizer,
+                 .constraint = depthwise_constraint});
     weights.add({.name = "pointwise_kernel",
                  .shape = base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
                  .initializer = pointwise_initializer,
                  .regularizer = pointwise_regularizer,
+                 .constraint = pointwise_constraint,
                  .layout = parameter_layout::matrix});
     base::add_bias(weights, filters);
   }
@@ -112,7 +122,9 @@ struct separable_convolution : convolution_layer<Derived, Size> {
         depthwise_initializer(options.depthwise_initializer),
         pointwise_initializer(options.pointwise_initializer),
         depthwise_regularizer(options.depthwise_regularizer),
-        pointwise_regularizer(options.pointwise_regularizer) {}
+        pointwise_regularizer(options.pointwise_regularizer),
+        depthwise_constraint(options.depthwise_constraint),
+        pointwise_constraint(options.pointwise_constraint) {}
 };
 
 }  // namespace stagecraft::layers

@@ -50,19 +50,26 @@ constexpr operations::tensor call_loss(L const& loss, operations::tracer& ops, o
     return loss.call(ops, target, output);
 }
 
-/// A row of `columns` outputs, and its loss. E1070.
-template <HasLossCall L>
-constexpr operations::trace trace_loss(L const& loss, int columns) {
-  operations::extents const row{1, columns}, inputs[]{row, row};
+/// A row of `columns` outputs, and its loss, or what it counts in a metric: `call(ops, target, output)`. Targets that
+/// are class numbers are one in each row. E1070.
+template <class Call>
+constexpr operations::trace trace_row(Call const& call, int columns, bool sparse_targets, std::string_view kind,
+                                      std::string_view name) {
+  operations::extents const row{1, columns}, inputs[]{{1, sparse_targets ? 1 : columns}, row};
   return operations::trace_call(
       [&](operations::tracer& ops, std::span<operations::tensor const> in) {
-        ops.list().kind = "loss";
-        auto const each = call_loss(loss, ops, in[0], in[1]);
+        ops.list().kind = kind;
+        operations::tensor const each = call(ops, in[0], in[1]);
         if (each.shape() != row && each.shape() != operations::extents(1, 1))
           ops.list().fail("it gives a tensor of shape ", each.shape(), " for outputs of shape ", row);
         return ops.mean(each, -1);
       },
-      inputs, true, std::string_view(loss.name));
+      inputs, true, name);
+}
+template <HasLossCall L>
+constexpr operations::trace trace_loss(L const& loss, int columns) {
+  return trace_row([&](auto& ops, auto target, auto output) { return call_loss(loss, ops, target, output); }, columns,
+                   loss.sparse_targets, "loss", loss.name);
 }
 
 }  // namespace detail

@@ -16,7 +16,8 @@ struct binary_accuracy {
 
   static constexpr std::string_view name = "binary_accuracy";
 
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::binary_accuracy, .threshold = threshold}; }
+  constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
+  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
 
   friend constexpr bool operator==(binary_accuracy const&, binary_accuracy const&) = default;
 };

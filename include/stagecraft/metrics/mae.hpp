@@ -3,6 +3,7 @@
 // Keras counterpart: the string "mae" in compile(metrics=...). Level 2 of the house.
 #pragma once
 
+#include <stagecraft/metrics/mean_absolute_error.hpp>
 #include <stagecraft/metrics/metric.hpp>
 
 #include <string_view>
@@ -14,9 +15,8 @@ namespace stagecraft::metrics {
 struct mae {
   static constexpr std::string_view name = "mae";
 
-  constexpr operator metric() const noexcept {
-    return {.kind = metric_kind::mean_absolute_error, .has_short_name = true};
-  }
+  constexpr auto call(auto target, auto output) const { return mean_absolute_error{}.call(target, output); }
+  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
 
   friend constexpr bool operator==(mae const&, mae const&) = default;
 };

@@ -14,7 +14,8 @@ namespace stagecraft::metrics {
 struct mean_absolute_error {
   static constexpr std::string_view name = "mean_absolute_error";
 
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::mean_absolute_error}; }
+  constexpr auto call(auto target, auto output) const { return abs(output - target); }
+  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
 
   friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
 };

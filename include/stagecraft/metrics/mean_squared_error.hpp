@@ -14,7 +14,8 @@ namespace stagecraft::metrics {
 struct mean_squared_error {
   static constexpr std::string_view name = "mean_squared_error";
 
-  constexpr operator metric() const noexcept { return {.kind = metric_kind::mean_squared_error}; }
+  constexpr auto call(auto target, auto output) const { return square(output - target); }
+  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
 
   friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
 };

@@ -84,7 +84,7 @@ struct metric_list {
 
  private:
   constexpr void clear() {
-    for (auto& item : items) item = {.threshold = 0, .k = 0};
+    for (auto& item : items) item.k = 0;
   }
 };
 

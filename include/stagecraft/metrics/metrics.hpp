@@ -13,7 +13,9 @@
 #include <stagecraft/metrics/metric.hpp>
 #include <stagecraft/metrics/metric_list.hpp>
 #include <stagecraft/metrics/mse.hpp>
+#include <stagecraft/metrics/own_metric.hpp>
 #include <stagecraft/metrics/per_output.hpp>
+#include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/metrics/sparse_categorical_accuracy.hpp>
 #include <stagecraft/metrics/sparse_top_k_categorical_accuracy.hpp>
 #include <stagecraft/metrics/top_k_categorical_accuracy.hpp>

@@ -3,6 +3,7 @@
 // Keras counterpart: the string "mse" in compile(metrics=...). Level 2 of the house.
 #pragma once
 
+#include <stagecraft/metrics/mean_squared_error.hpp>
 #include <stagecraft/metrics/metric.hpp>
 
 #include <string_view>
@@ -14,9 +15,8 @@ namespace stagecraft::metrics {
 struct mse {
   static constexpr std::string_view name = "mse";
 
-  constexpr operator metric() const noexcept {
-    return {.kind = metric_kind::mean_squared_error, .has_short_name = true};
-  }
+  constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
+  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
 
   friend constexpr bool operator==(mse const&, mse const&) = default;
 };

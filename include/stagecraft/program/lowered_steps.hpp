@@ -72,6 +72,13 @@ inline constexpr step_cost output_cost_of{lowered_output_of<M, Training, Machine
 template <class M, auto Training, class Machine, std::size_t Parameter>
 inline constexpr lowered_step lowered_update_of = detail::lower_own_update<M, Training, Machine, Parameter>();
 
+/// What the weight becomes after it. It costs as much where each replica has updated a part of the weight.
+template <class M, auto Training, std::size_t Parameter>
+inline constexpr lowered_step lowered_constraint_of = lower_constraint<M, Training, Parameter>();
+
+template <class M, auto Training, class Machine, std::size_t Parameter>
+inline constexpr step_cost constraint_cost_of{lowered_constraint_of<M, Training, Parameter>, Machine::target};
+
 template <class M, auto Training, class Machine, std::size_t Parameter>
 inline constexpr step_cost update_cost_of{lowered_update_of<M, Training, Machine, Parameter>, Machine::target};
 

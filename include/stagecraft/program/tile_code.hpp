@@ -6,6 +6,7 @@
 #include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/operations/weight_mapping.hpp>
 #include <stagecraft/ipu/tile_program.hpp>
+#include <stagecraft/operations/formula.hpp>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +54,8 @@ struct step_code {
       for (int k = 0; k < operation.output_count; ++k) mix(operation.outputs[k]);
       for (auto const size : operation.sizes) mix(size);
       for (auto const scalar : operation.scalars) mix(std::bit_cast<std::uint32_t>(scalar));
+      if (operation.formula != nullptr)
+        for (auto const& formula_step : operation.formula->steps) mix(formula_step.apply);
     };
     for (int i = 0; i < step.operation_count; ++i) {
       tile_operation const& operation = step.operations[i];
@@ -69,6 +72,15 @@ struct step_code {
     mix(cost.compute_cycles);
     mix(cost.bytes_exchanged);
     mix(cost.flops);
+  }
+
+  /// Another step behind this one.
+  constexpr step_code& operator+=(step_code const& next) {
+    identity = (identity ^ next.identity) * 1099511628211U;
+    for (int i = 0; i < 8; ++i) codelets[i] |= next.codelets[i];
+    compute_sets += next.compute_sets;
+    exchanges += next.exchanges;
+    return *this;
   }
 };
 

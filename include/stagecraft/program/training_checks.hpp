@@ -7,14 +7,18 @@
 #include <stagecraft/ipu/ipu_devices.hpp>
 #include <stagecraft/ipu/operations/known_functions.hpp>
 #include <stagecraft/losses/loss.hpp>
+#include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/program/constraint_plan.hpp>
 #include <stagecraft/program/dtype_policy.hpp>
 #include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/program/lowering/weight_plan.hpp>
 #include <stagecraft/program/pipeline_checks.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/reported_metrics.hpp>
 #include <stagecraft/program/training.hpp>
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
@@ -70,6 +74,31 @@ constexpr void check_loss_of_output(diagnostic& problem) {
     if (auto const found = trace_loss(loss, graph_of<M>.call(outputs_of<M>[Output]).shape.back()).list.problem;
         found.failed() && !problem.failed())
       problem = found;
+}
+
+/// E1070: a metric that is written as a `call` and does not fit an output.
+template <class M, auto Training>
+constexpr void check_calls_of_metrics(diagnostic& problem) {
+  constexpr auto sparse = []<std::size_t... Output>(std::index_sequence<Output...>) {
+    return std::array{bool{losses::loss_of_output<Output>(Training.loss).sparse_targets}...};
+  }(std::make_index_sequence<output_names<M>.size()>{});
+  for (auto const& each : reported_metrics<M, Training>) {
+    if (problem.failed()) return;
+    if (each.metric.rules == nullptr || each.metric.rules->is_elementwise) continue;
+    auto const call = [&](auto& ops, auto target, auto output) {
+      return each.metric.rules->call(each.metric.options, ops, target, output);
+    };
+    int const columns = graph_of<M>.call(graph_of<M>.outputs_of(0)[each.output]).shape.back();
+    problem = trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
+  }
+}
+
+/// E1070: a constraint that does not fit a weight.
+template <class M>
+constexpr void check_constraints(diagnostic& problem) {
+  for (auto const& weight : graph_of<M>.parameters)
+    if (!problem.failed() && !weight.constraint.empty() && weight.trainable)
+      problem = trace_constraint(weight.constraint, weight.shape).list.problem;
 }
 
 /// E4028: two metrics that logs would not tell apart.
@@ -140,7 +169,9 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
   if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
+  if (!problem.failed()) check_calls_of_metrics<M, Training>(problem);
   if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
+  if (!problem.failed()) check_constraints<M>(problem);
   return problem;
 }
 
@@ -174,14 +205,31 @@ constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnost
                    "choose one of this library, or the host as the machine");
 }
 
+/// E2064: a constraint that tiles do not carry out.
+template <class M, std::size_t... Parameter>
+constexpr void check_constraints_on_tiles(std::index_sequence<Parameter...>, diagnostic& problem) {
+  auto const check = [&]<std::size_t Index>() {
+    constexpr parameter const& weight = graph_of<M>.parameters[Index];
+    if constexpr (!weight.constraint.empty() && weight.trainable)
+      if (!has_weight_lowering(plan_of_constraint<weight.constraint, weight.shape>::value))
+        problem.report(
+            2064, "constraint '", weight.constraint.rules->name, "' of weight '", weight.name.view(),
+            "' has operations that emulated IPUs do not have for weights; they have maps, reshapes, and sums "
+            "and maxima over neighbouring axes");
+  };
+  (check.template operator()<Parameter>(), ...);
+}
+
 /// The first rule that a training description breaks with a machine.
 template <Model M, auto Training, class Machine>
 inline constexpr diagnostic machine_problem = [] {
   diagnostic problem;
   check_devices_of_machine(graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
   check_dtype_policy(Training.dtype_policy, is_ipu<Machine>, problem);
-  if constexpr (is_ipu<Machine>)
+  if constexpr (is_ipu<Machine>) {
     check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
+    check_constraints_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
+  }
   return problem;
 }();
 

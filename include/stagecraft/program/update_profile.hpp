@@ -63,6 +63,12 @@ constexpr weight_profile profile_weight() {
     result.live_bytes = tiles.end;
     result.temporary_bytes = cost.temporary_bytes;
     result.code = step_code(lowered_update_of<M, Training, Machine, Weight>, cost.cost);
+    if constexpr (!weight.constraint.empty()) {
+      constexpr auto const& constraint = constraint_cost_of<M, Training, Machine, Weight>;
+      result.cost += constraint.cost;
+      result.temporary_bytes = larger(result.temporary_bytes, constraint.temporary_bytes);
+      result.code += step_code(lowered_constraint_of<M, Training, Weight>, constraint.cost);
+    }
     std::int64_t const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
     bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
     auto const part = [](bool shared, std::int64_t all) { return shared ? ceil_div(all, variables::replicas) : all; };

@@ -4,11 +4,15 @@
 // keeps float32. Level 6.
 #pragma once
 
-#include <stagecraft/metrics/metric.hpp>
+#include <stagecraft/execution/traced/traced_loss.hpp>
+#include <stagecraft/kernels/loss_elementwise.hpp>
+#include <stagecraft/metrics/metric_call.hpp>
+#include <stagecraft/metrics/resolve.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -71,92 +75,67 @@ namespace detail {
 
 }  // namespace detail
 
-/// One metric's mean over the rows seen since the last reset. It does not allocate.
+/// One metric's mean over the rows seen since the last reset; `accuracy` is resolved. It does not allocate.
 ///
 /// Keras's rules: compiled metrics are means over rows and do not see sample weights (pass none), weighted metrics do;
 /// rows that only pad a partial batch are left out by the caller. For outputs of higher rank a row is one vector along
-/// the last axis.
+/// the last axis, which has `Width` columns.
+template <metrics::metric Metric, bool SparseTargets, int Width>
 class metric_state {
  public:
-  metric_state() = default;
-  /// \param chosen the metric; `accuracy` is resolved here
-  /// \param sparse_targets whether targets are class numbers
-  /// \param output_width last dimension of the prediction
-  metric_state(metrics::metric chosen, bool sparse_targets, int output_width)
-      : metric_(metrics::resolve(chosen, sparse_targets, output_width)), width_(output_width) {}
+  /// The metric, with `accuracy` resolved.
+  static constexpr metrics::metric resolved = metrics::resolve(Metric, SparseTargets, Width);
 
-  /// Takes in `rows` rows of predictions and their targets, `output_width` columns each.
+  /// Takes in `rows` rows of predictions and their targets: `Width` columns each, or one class number.
   /// \param weights null, or one weight per row, to be multiplied by `factor`
-  void update(float const* predictions, float const* targets, int rows, float const* weights = nullptr,
+  template <class Target>
+  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr,
               int factor = 1) noexcept {
+    constexpr int target_width = std::is_same_v<Target, float> ? Width : 1;
     for (int row = 0; row < rows; ++row)
-      mean_.add(score(row_of(predictions, row), row_of(targets, row)), weight_of(row, weights, factor));
-  }
-
-  /// Takes in `rows` rows of predictions, and one class number per row.
-  /// \param weights null, or one weight per row, to be multiplied by `factor`
-  void update(float const* predictions, std::int32_t const* labels, int rows, float const* weights = nullptr,
-              int factor = 1) noexcept {
-    for (int row = 0; row < rows; ++row)
-      mean_.add(score(row_of(predictions, row), labels[row]), weight_of(row, weights, factor));
+      mean_.add(score(predictions + std::ptrdiff_t{row} * Width, targets + std::ptrdiff_t{row} * target_width),
+                weights == nullptr ? 1 : weights[row] * static_cast<float>(factor));
   }
 
   void reset() noexcept { mean_.reset(); }
   /// The mean so far; 0 when nothing came yet.
   [[nodiscard]] double result() const noexcept { return mean_.result(); }
-  /// The metric, with `accuracy` resolved.
-  [[nodiscard]] metrics::metric const& resolved() const noexcept { return metric_; }
 
  private:
-  [[nodiscard]] static double weight_of(int row, float const* weights, int factor) noexcept {
-    return weights == nullptr ? 1 : weights[row] * static_cast<float>(factor);
-  }
-  [[nodiscard]] float const* row_of(float const* values, int row) const noexcept {
-    return values + static_cast<std::ptrdiff_t>(row) * width_;
-  }
-
-  [[nodiscard]] double score(float const* prediction, float const* target) const noexcept {
+  template <class Target>
+  [[nodiscard]] static double score(float const* prediction, Target const* target) noexcept {
     using enum metrics::metric_kind;
-    switch (metric_.kind) {
-      case categorical_accuracy:
-      case top_k_categorical_accuracy: return score_class(prediction, detail::first_largest(target, width_));
-      case sparse_categorical_accuracy:
-      case sparse_top_k_categorical_accuracy: return score_class(prediction, static_cast<int>(target[0]));
-      default: {
-        double sum = 0;
-        for (int i = 0; i < width_; ++i) sum += score_column(prediction[i], target[i]);
-        return sum / width_;
+    constexpr bool sparse = !std::is_same_v<Target, float>;
+    if constexpr (resolved.kind == call) {
+      using row = kernels::loss_row<metrics::metric_call<resolved, sparse>{}, Width, kernels::default_architecture>;
+      if constexpr (sparse) {
+        auto const label = static_cast<float>(*target);
+        return row::evaluate(&label, prediction, 1, nullptr);
+      } else {
+        return row::evaluate(target, prediction, 1, nullptr);
       }
+    } else if constexpr (resolved.kind == categorical_accuracy || resolved.kind == top_k_categorical_accuracy) {
+      return score_class(prediction, sparse ? static_cast<int>(*target) : first_of(target));
+    } else {
+      return score_class(prediction, static_cast<int>(*target));
     }
   }
+  template <class Target>
+  [[nodiscard]] static int first_of(Target const* target) noexcept {
+    if constexpr (std::is_same_v<Target, float>)
+      return detail::first_largest(target, Width);
+    else
+      return 0;
+  }
 
-  [[nodiscard]] double score(float const* prediction, std::int32_t label) const noexcept {
+  [[nodiscard]] static bool score_class(float const* prediction, int label) noexcept {
     using enum metrics::metric_kind;
-    switch (metric_.kind) {
-      case binary_accuracy:
-      case mean_squared_error:
-      case mean_absolute_error: return score_column(prediction[0], static_cast<float>(label));  // width 1
-      default: return score_class(prediction, label);
-    }
+    if constexpr (resolved.kind == top_k_categorical_accuracy || resolved.kind == sparse_top_k_categorical_accuracy)
+      return detail::is_in_top_k(prediction, Width, label, resolved.k);
+    else
+      return detail::is_first_largest(prediction, Width, label);
   }
 
-  [[nodiscard]] bool score_class(float const* prediction, int label) const noexcept {
-    bool const top_k = metric_.kind == metrics::metric_kind::top_k_categorical_accuracy ||
-                       metric_.kind == metrics::metric_kind::sparse_top_k_categorical_accuracy;
-    return top_k ? detail::is_in_top_k(prediction, width_, label, metric_.k)
-                 : detail::is_first_largest(prediction, width_, label);
-  }
-
-  [[nodiscard]] float score_column(float prediction, float target) const noexcept {
-    if (metric_.kind == metrics::metric_kind::binary_accuracy)
-      return (prediction > metric_.threshold ? 1.f : 0.f) == target ? 1.f : 0.f;
-    float const difference = prediction - target;
-    if (metric_.kind == metrics::metric_kind::mean_squared_error) return difference * difference;
-    return difference < 0 ? -difference : difference;
-  }
-
-  metrics::metric metric_ = metrics::resolve({}, false, 1);
-  int width_ = 1;
   running_mean mean_;
 };
 

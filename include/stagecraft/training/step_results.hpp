@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace stagecraft {
@@ -58,14 +59,6 @@ class step_results {
   static constexpr std::size_t count = losses + metrics;
   using values_type = std::array<double, count>;
 
-  step_results() {
-    for (std::size_t i = 0; i < metrics; ++i) {
-      auto const& each = reported.items[i];
-      metrics_[i] =
-          metric_state(each.metric, Session::sparse_targets(each.output), Session::output_shape(each.output).back());
-    }
-  }
-
   [[nodiscard]] static std::string name(std::size_t index) {
     if (index == 0) return "loss";
     if (index < losses) return output_name(index - 1) + "_loss";
@@ -91,9 +84,8 @@ class step_results {
   void add(step_view<Session> const& step) {
     if constexpr (count > 0) {
       if (only_last && step.step() + 1 != steps_) return;
-      if constexpr (accumulates)
-        for (auto& metric : metrics_) metric.reset();
-      add_metrics(step, std::make_index_sequence<outputs>{});
+      if constexpr (accumulates) for_each_metric([&]<std::size_t Index>() { std::get<Index>(metrics_).reset(); });
+      for_each_metric([&]<std::size_t Index>() { add_metric<Index>(step); });
       if constexpr (accumulates) {
         gather(step);
       } else {
@@ -104,8 +96,9 @@ class step_results {
 
   [[nodiscard]] values_type values() const {
     values_type result{};
-    for (std::size_t i = 0; i < count; ++i)
-      result[i] = accumulates || i < losses ? losses_[i].result() : metrics_[i - losses].result();
+    if constexpr (!accumulates)
+      for_each_metric([&]<std::size_t Index>() { result[losses + Index] = std::get<Index>(metrics_).result(); });
+    for (std::size_t i = 0; i < losses_.size(); ++i) result[i] = losses_[i].result();
     return result;
   }
 
@@ -118,34 +111,44 @@ class step_results {
     return static_cast<double>(index == 0 ? step.total_loss() : step.loss(index - 1));
   }
 
-  template <std::size_t... Output>
-  void add_metrics(step_view<Session> const& step, std::index_sequence<Output...>) {
-    (add_metrics_of<Output>(step), ...);
+  template <class Each>
+  static void for_each_metric(Each const& each) {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (each.template operator()<Index>(), ...);
+    }(std::make_index_sequence<metrics>{});
   }
-  template <std::size_t Output>
-  void add_metrics_of(step_view<Session> const& step) {
-    int const rows = step.valid_samples() * Session::rows_per_sample(Output);
-    for (std::size_t i = 0; i < metrics; ++i) {
-      auto const& each = reported.items[i];
-      if (each.output != Output) continue;
-      // A row's scale is its weight divided by the number of rows.
-      metrics_[i].update(step.prediction(Output), step.template target<Output>(), rows,
-                         each.is_weighted ? step.scale(Output) : nullptr, rows);
-    }
+  template <std::size_t Index>
+  void add_metric(step_view<Session> const& step) {
+    constexpr auto output = reported.items[Index].output;
+    int const rows = step.valid_samples() * Session::rows_per_sample(output);
+    // A row's scale is its weight divided by the number of rows.
+    std::get<Index>(metrics_).update(step.prediction(output), step.template target<output>(), rows,
+                                     reported.items[Index].is_weighted ? step.scale(output) : nullptr, rows);
   }
 
   void gather(step_view<Session> const& step) {
-    for (std::size_t i = 0; i < count; ++i)
-      gathered_[i].add(i < losses ? loss(step, i) : metrics_[i - losses].result(), gathered_count_);
+    for (std::size_t i = 0; i < losses; ++i) gathered_[i].add(loss(step, i), gathered_count_);
+    for_each_metric([&]<std::size_t Index>() {
+      gathered_[losses + Index].add(std::get<Index>(metrics_).result(), gathered_count_);
+    });
     if (++gathered_steps_ < gathered_count_) return;
     gathered_steps_ = 0;
     for (std::size_t i = 0; i < count; ++i) losses_[i].add(gathered_[i].take(), gathered_count_);
   }
 
+  template <std::size_t Index>
+  struct state_of {
+    static constexpr auto metric = reported.items[Index].metric;  // a copy: see reported_metrics
+    static constexpr auto output = reported.items[Index].output;
+    using type = metric_state<metric, Session::sparse_targets(output), Session::output_shape(output).back()>;
+  };
+  using metric_states = decltype([]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::tuple<typename state_of<Index>::type...>();
+  }(std::make_index_sequence<metrics>{}));
   using accumulated = accumulated_value<options_of<M, Training>.accumulate_outfeed_dtype>;
 
   std::array<running_mean, accumulates ? count : losses> losses_;
-  std::array<metric_state, metrics> metrics_;
+  metric_states metrics_;
   std::array<accumulated, accumulates ? count : 0> gathered_;  // since the last one that was reported
   int gathered_steps_ = 0;
   int gathered_count_ = 1;

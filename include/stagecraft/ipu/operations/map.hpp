@@ -57,15 +57,20 @@ constexpr void set_activation(tile_operation& operation, activation const& funct
 
 }  // namespace detail
 
-/// y = f(x) for an elementwise activation; y may be x.
-constexpr void append_activation_map(lowered_step& step, activation const& function, int x, int y) {
-  detail::set_activation(append_map(step, map_function::activation, y, {{x}}), function);
+/// y = f(x) for an elementwise activation; y may be x. One of the user's own has a formula.
+constexpr void append_activation_map(lowered_step& step, activation const& function, int x, int y,
+                                     operations::formula_view const* formula = nullptr) {
+  auto& operation = append_map(step, map_function::activation, y, {{x}});
+  detail::set_activation(operation, function);
+  operation.formula = formula;
 }
 /// dx = f' dy, where f' follows from the input of f if function.gradient_needs_input(), else from its output. dx may be
-/// dy.
+/// dy. A formula is given dy and x.
 constexpr void append_activation_gradient_map(lowered_step& step, activation const& function, int dy, int x_or_y,
-                                              int dx) {
-  detail::set_activation(append_map(step, map_function::activation_gradient, dx, {{dy}, {x_or_y}}), function);
+                                              int dx, operations::formula_view const* formula = nullptr) {
+  auto& operation = append_map(step, map_function::activation_gradient, dx, {{dy}, {x_or_y}});
+  detail::set_activation(operation, function);
+  operation.formula = formula;
 }
 
 /// y = x / (1 - rate) or 0, at random: the same numbers as the host draws. With `channels`, one number decides about

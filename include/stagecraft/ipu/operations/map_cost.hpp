@@ -6,6 +6,7 @@
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/operations/function_vertices.hpp>
+#include <stagecraft/ipu/operations/formula_work.hpp>
 #include <stagecraft/ipu/operations/map_activation_cost.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/operations/map_work.hpp>
@@ -71,6 +72,18 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
     work.scalar(vertices::binary_operation::add);
 }
 
+/// A formula; operands that are repeated are written out first.
+constexpr void add_formula(map_work& work, tile_operation const& operation, map_read const* reads) {
+  dtype types[tile_operation::most_inputs]{};
+  for (int i = 0; i < operation.input_count; ++i) {
+    types[i] = reads[i].count == 0 ? reads[i].type : work.type;
+    if (reads[i].count != 0) work.expand(reads[i]);
+  }
+  auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target).work;
+  work.cycles += vertices.cycles;
+  work.flops += vertices.flops;
+}
+
 /// The vertices of a tile with `elements` elements of the result.
 [[nodiscard]] constexpr map_work map_work_of(lowered_step const& step, tile_operation const& operation,
                                              ipu_target const& target, std::int64_t elements) {
@@ -82,6 +95,10 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
   for (int i = 0; i < count; ++i) reads[i] = read_of(step, operation, i, target);
   bool const in_place = count > 0 && operation.inputs[0] == operation.outputs[0];
   auto const function = static_cast<map_function>(operation.function);
+  if (operation.formula != nullptr) {
+    add_formula(work, operation, reads);
+    return work;
+  }
   // The first operand as it is needed by functions that take the others in their own ways.
   auto const first = [&] {
     work.expand(reads[0]);
@@ -168,6 +185,7 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
       work.binary(add);
       work.binary(multiply);
       break;
+    case map_function::formula: break;
     case map_function::prelu_slope_gradient:
       work.scalar(minimum, first());
       work.binary(multiply, reads[1], true);

@@ -36,6 +36,7 @@ enum class map_function : int {
   prelu,             ///< a > 0 ? a : b a
   prelu_gradient,    ///< of a: c where a > 0, b c where a < 0, else 0
   prelu_slope_gradient,  ///< of b, before its sums: a b where a < 0, else 0; b is the gradient of the output
+  formula,               ///< of any operands: the operation's own
   iota,                  ///< the place along an axis: (e / s) % n of element e, no operand
   random_uniform,        ///< from [0, 1), no operand
   random_normal,         ///< of mean 0 and standard deviation 1, no operand

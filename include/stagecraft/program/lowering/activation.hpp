@@ -2,6 +2,7 @@
 // Lowering of activations: behind the sums of a layer with a kernel, and layers of their own. Level 4.
 #pragma once
 
+#include <stagecraft/activations/activation_formula.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/program/lowering/lowered_call.hpp>
@@ -24,7 +25,7 @@ constexpr void append_activation(lowered_step& step, activation const& function,
     std::int64_t const columns = Call::output_shape().back();
     append_softmax(step, sums, output, Call::output_elements() / columns, columns, 1);
   } else if (function != linear) {
-    append_activation_map(step, function, sums, output);
+    append_activation_map(step, function, sums, output, detail::own_formula<Call::layer.activation, false>());
   } else if (sums != output) {
     append_map(step, map_function::copy, output, {{sums}});
   }
@@ -45,7 +46,8 @@ constexpr int append_activation_gradient(lowered_step& step, activation const& f
     int const known = function.gradient_needs_input()
                           ? Call::saved(step, static_cast<int>(saved_offset), Call::output_elements())
                           : Call::output(step);
-    append_activation_gradient_map(step, function, gradient, known, gradient);
+    append_activation_gradient_map(step, function, gradient, known, gradient,
+                                   detail::own_formula<Call::layer.activation, true>());
   }
   return gradient;
 }

@@ -3,6 +3,7 @@
 // softmax_layer. Level 4.
 #pragma once
 
+#include <stagecraft/activations/activation_formula.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/layers/activation.hpp>
@@ -20,14 +21,17 @@ namespace detail {
 
 /// An elementwise activation from a call's input to its output.
 template <class Call>
-constexpr void append_layer_activation(lowered_step& step, activation const& function) {
-  append_activation_map(step, function, Call::input(step), Call::output(step));
+constexpr void append_layer_activation(lowered_step& step, activation const& function,
+                                       operations::formula_view const* formula = nullptr) {
+  append_activation_map(step, function, Call::input(step), Call::output(step), formula);
 }
 template <class Call>
-constexpr void append_layer_activation_gradient(lowered_step& step, activation const& function) {
+constexpr void append_layer_activation_gradient(lowered_step& step, activation const& function,
+                                                operations::formula_view const* formula = nullptr) {
   if (!Call::wants_input_gradient(0)) return;
   int const known = function.gradient_needs_input() ? Call::input(step) : Call::output(step);
-  append_activation_gradient_map(step, function, Call::output_gradient(step), known, Call::input_gradient(step));
+  append_activation_gradient_map(step, function, Call::output_gradient(step), known, Call::input_gradient(step),
+                                 formula);
 }
 
 /// What hands on the logits that the loss takes, and their gradient.
@@ -80,7 +84,8 @@ struct lowering<layers::activation> {
     else if (Call::layer.function.kind == activation_kind::softmax)
       detail::append_layer_softmax<Call>(step, Call::output_shape().rank() - 1);
     else
-      detail::append_layer_activation<Call>(step, Call::layer.function);
+      detail::append_layer_activation<Call>(step, Call::layer.function,
+                                            detail::own_formula<Call::layer.function, false>());
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
@@ -90,7 +95,8 @@ struct lowering<layers::activation> {
     else if (Call::layer.function.kind == activation_kind::softmax)
       detail::append_layer_softmax_gradient<Call>(step, Call::output_shape().rank() - 1);
     else
-      detail::append_layer_activation_gradient<Call>(step, Call::layer.function);
+      detail::append_layer_activation_gradient<Call>(step, Call::layer.function,
+                                                     detail::own_formula<Call::layer.function, true>());
   }
 };
 

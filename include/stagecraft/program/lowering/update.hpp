@@ -5,8 +5,10 @@
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
+#include <stagecraft/program/constraint_plan.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/lowering/planned_weights.hpp>
+#include <stagecraft/program/lowering/weight_plan.hpp>
 #include <stagecraft/program/program.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/replication.hpp>
@@ -83,6 +85,21 @@ constexpr lowered_step lower_update() {
   append_update(step, detail::view_of_optimizer<Training.optimizer>, weight, gradient, state,
                 {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
   if (!info.regularizer.empty()) append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
+  return step;
+}
+
+/// What a weight becomes after its update. Tensors: the weight (0). Nothing where there is no constraint.
+template <class M, auto Training, std::size_t Parameter>
+constexpr lowered_step lower_constraint() {
+  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  lowered_step step;
+  if constexpr (!info.constraint.empty() && info.trainable) {
+    if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
+    constexpr dtype type = Training.dtype_policy.variable_dtype;
+    int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
+    detail::weight_lowering<detail::plan_of_constraint<info.constraint, info.shape>::value>::append(step, weight,
+                                                                                                    weight, type);
+  }
   return step;
 }
 

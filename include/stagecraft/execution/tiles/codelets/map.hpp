@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/tiles/codelets/activation_value.hpp>
+#include <stagecraft/execution/tiles/codelets/formula.hpp>
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/kernels/operations/function.hpp>
@@ -169,14 +170,17 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
     machine.vertex("map", tile, work.cycles, [&] {
       auto const result = machine.home(operation.outputs[0], tile);
       operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
-      for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
+      auto const read = [&](std::size_t i, std::int64_t e) {
+        auto const& from = own[i].read;
         std::int64_t const element = mapping.first(tile) + e;
+        return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
+      };
+      if (operation.formula != nullptr)
+        return detail::formula_codelet(*operation.formula, {}).run(inputs, read, {&result, 1});
+      for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
         float in[most]{};
-        for (std::size_t i = 0; i < inputs; ++i) {
-          auto const& read = own[i].read;
-          in[i] = own[i].view[read.count == 0 ? e : (element / read.inner - own[i].begin) % read.count];
-        }
-        result.set(e, function(in, element));
+        for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
+        result.set(e, function(in, mapping.first(tile) + e));
       }
     });
   }

@@ -2,9 +2,9 @@
 // Updates of weights on the tiles of an emulated IPU: ipu/operations/update.hpp. Level 5.
 #pragma once
 
+#include <stagecraft/execution/tiles/codelets/formula.hpp>
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
-#include <stagecraft/kernels/operations/formula.hpp>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -30,42 +30,19 @@ inline float penalty_gradient(tile_operation const& operation, float w) {
   return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
 }
 
-/// An optimizer's step on a tile's piece of a weight: the host's, batch by batch.
-class optimizer_codelet {
- public:
-  optimizer_codelet(tile_operation const& operation, step_values const& values) : operation_(operation) {
-    kernels::formula_constants(
-        formula(), std::array{static_cast<double>(values.learning_rate), static_cast<double>(values.update)},
-        constants_);
-  }
-
-  /// `operands`: the weight, its gradient, its slots.
-  void run(std::vector<tile_view> const& operands) const {
-    constexpr std::int64_t most = 256;
-    std::array<std::array<float, most>, tile_operation::most_inputs> numbers;
-    std::array<float const*, tile_operation::most_inputs> given{};
-    std::array<float*, tile_operation::most_inputs> results{};
-    for (std::size_t i = 0; i < operands.size(); ++i) given[i] = numbers[i].data();
-    for (std::size_t i = 0; i < formula().results.size(); ++i) results[i] = numbers[i == 0 ? 0 : i + 1].data();
-    for (std::int64_t first = 0; first < operands[0].size(); first += most) {
-      auto const count = smaller(most, operands[0].size() - first);
-      for (std::size_t i = 0; i < operands.size(); ++i)
-        for (std::int64_t k = 0; k < count; ++k) numbers[i][static_cast<std::size_t>(k)] = operands[i][first + k];
-      for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k)
-        numbers[1][k] += penalty_gradient(operation_, numbers[0][k]);
-      kernels::formula_places(formula(), constants_, given, std::span(results).first(formula().results.size()), count);
-      for (std::size_t i = 0; i < operands.size(); ++i)
-        if (i != 1)
-          for (std::int64_t k = 0; k < count; ++k) operands[i].set(first + k, numbers[i][static_cast<std::size_t>(k)]);
-    }
-  }
-
- private:
-  [[nodiscard]] operations::formula_view const& formula() const { return *operation_.formula; }
-
-  tile_operation const& operation_;
-  std::array<float, operations::formula_view::most_steps> constants_{};
-};
+/// An optimizer's step on a tile's piece of a weight. `operands`: the weight, its gradient, its slots.
+inline void run_optimizer(tile_operation const& operation, step_values const& values,
+                          std::vector<tile_view> const& operands) {
+  std::vector<tile_view> results = operands;
+  results.erase(results.begin() + 1);
+  formula_codelet(*operation.formula,
+                  std::array{static_cast<double>(values.learning_rate), static_cast<double>(values.update)})
+      .run(
+          operands.size(), [&](std::size_t i, std::int64_t k) { return operands[i][k]; }, results,
+          [&](auto& numbers, std::size_t count) {
+            for (std::size_t k = 0; k < count; ++k) numbers[1][k] += penalty_gradient(operation, numbers[0][k]);
+          });
+}
 
 /// Every tile finds the penalty of its piece; tile 0 adds these up.
 inline void run_penalty(tile_machine& machine, tile_operation const& operation) {
@@ -147,8 +124,7 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
     auto const work = detail::update_work(step, operation, mapping.elements_of(tile), machine.target());
     machine.count_flops(work.flops);
     machine.vertex("Update", tile, work.cycles, [&] {
-      if (function == update_function::optimizer)
-        return detail::optimizer_codelet(operation, machine.values()).run(own);
+      if (function == update_function::optimizer) return detail::run_optimizer(operation, machine.values(), own);
       for (std::int64_t i = 0; i < own[0].size(); ++i)
         own[0].set(i, detail::moved_statistic(operation, machine.values(), own[0][i], own[1][i]));
     });

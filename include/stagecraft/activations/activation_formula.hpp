@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An elementwise activation and its gradient as formulas, from what it says of a tensor. Level 2.
+#pragma once
+
+#include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/operations/differentiation.hpp>
+#include <stagecraft/operations/formula.hpp>
+
+namespace stagecraft::detail {
+
+/// f of what is given at each place; of the gradient: dy, then x, and the result is f'(x) dy.
+constexpr operations::formula trace_activation(activation const& function, bool gradient) {
+  using namespace operations;
+  operation_list list;
+  std::vector<parameter> weights;
+  tracer ops(list, weights);
+  tensor const dy = gradient ? ops.append(input{0}, {}) : tensor{};
+  tensor const x = ops.append(input{gradient ? 1 : 0}, {});
+  tensor const y = function(x);
+  if (!gradient) return {list, {y.id}};
+  int const count = list.size();
+  differentiation gradients(ops);
+  gradients.add(y.id, dy);
+  gradients.run(0, count);
+  return {list, {gradients.has(x.id) ? gradients.of(x.id).id : number(list, 0).id}};
+}
+
+template <activation Function, bool Gradient>
+struct activation_formula {
+  constexpr operations::formula operator()() const { return trace_activation(Function, Gradient); }
+};
+
+template <activation Function, bool Gradient>
+inline constexpr auto const& formula_of_activation = operations::formula_of<activation_formula<Function, Gradient>>;
+template <activation Function, bool Gradient>
+inline constexpr operations::formula_view view_of_activation{formula_of_activation<Function, Gradient>.steps,
+                                                             formula_of_activation<Function, Gradient>.results};
+
+/// E1083: an activation of the user's own that takes too many operations.
+template <activation Function>
+inline constexpr diagnostic activation_formula_problem = [] {
+  auto const gradient = trace_activation(Function, true);
+  diagnostic problem = gradient.problem;
+  if (auto const count = gradient.steps.size(); count > operations::formula_view::most_steps)
+    problem.report(1083, "activation '", Function.name(), "' takes ", static_cast<int>(count),
+                   " operations with its gradient; there are at most ",
+                   static_cast<int>(operations::formula_view::most_steps));
+  return problem;
+}();
+
+/// Of one of the user's own; null of another, which machines know by its kind.
+template <activation Function, bool Gradient>
+constexpr operations::formula_view const* own_formula() {
+  if constexpr (Function.kind == activation_kind::own) {
+    static_assert(report<activation_formula_problem<Function>>());
+    return &view_of_activation<Function, Gradient>;
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out a plan of few numbers, on memory of the caller's: a row of a loss, or what becomes of a weight. Level 5.
+#pragma once
+
+#include <stagecraft/execution/traced/list_runner.hpp>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace stagecraft {
+
+template <class Arch = kernels::default_architecture>
+class plan_runner {
+ public:
+  using plan_view = operations::plan_view;
+
+  /// Floats of memory for a plan.
+  [[nodiscard]] static constexpr std::int64_t floats(plan_view const& plan) {
+    return plan.kept_floats + list_runner<Arch>::workspace_of_steps(plan);
+  }
+  /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation.
+  plan_runner(plan_view const& plan, float* memory, std::span<float*> addresses)
+      : plan_(plan), kept_(memory), workspace_(memory + plan.kept_floats), addresses_(addresses) {}
+
+  /// Where a step finds its tensors.
+  struct tensors {
+    std::span<float const* const> inputs;
+    float* output = nullptr;
+    float const* output_gradient = nullptr;
+  };
+  /// The output may lie elsewhere than in `output` afterwards: at `address(plan.output)`.
+  void forward(tensors const& where) { run(plan_.forward, plan_.forward_places, plan_.forward_workspace, where); }
+  void backward(tensors const& where) { run(plan_.backward, plan_.backward_places, plan_.backward_workspace, where); }
+
+  /// Of an operation's value, after its step.
+  [[nodiscard]] float const* address(int id) const { return addresses_[at(id)]; }
+
+ private:
+  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+  void run(std::span<int const> order, std::span<operations::place const> places, std::int64_t of_values,
+           tensors const& where) {
+    for (std::size_t id = 0; id < places.size(); ++id) addresses_[id] = find(places[id], where);
+    list_runner<Arch>(plan_.nodes, plan_.operands, addresses_, workspace_ + of_values, 0, 0).run(order);
+  }
+  // Nothing writes to constants, inputs and gradients of outputs through it.
+  float* find(operations::place const& place, tensors const& where) const {
+    switch (place.in) {
+      case operations::storage::constant:
+        return const_cast<float*>(&plan_.nodes[at(place.index)].what.as<operations::constant>().value);
+      case operations::storage::input: return const_cast<float*>(where.inputs[at(place.index)]);
+      case operations::storage::output: return where.output;
+      case operations::storage::output_gradient: return const_cast<float*>(where.output_gradient);
+      case operations::storage::kept: return kept_ + place.offset;
+      case operations::storage::workspace: return workspace_ + place.offset;
+      default: return nullptr;
+    }
+  }
+
+  plan_view const& plan_;
+  float *kept_, *workspace_;
+  std::span<float*> addresses_;
+};
+
+}  // namespace stagecraft

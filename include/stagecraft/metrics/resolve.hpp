@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keras's rule for which accuracy `accuracy` is, and which metrics fit which targets. Keras counterpart: compile_utils.
+// Level 2.
+#pragma once
+
+#include <stagecraft/metrics/binary_accuracy.hpp>
+#include <stagecraft/metrics/metric.hpp>
+
+namespace stagecraft::metrics {
+
+/// Keras's choice for `accuracy`: binary for predictions of width 1, else sparse categorical when the targets are class
+/// numbers, else categorical. Every other metric is returned as it is.
+/// \param sparse_targets whether targets are class numbers, as the loss's `sparse_targets` says
+/// \param output_width last dimension of the prediction
+[[nodiscard]] constexpr metric resolve(metric chosen, bool sparse_targets, int output_width) noexcept {
+  if (chosen.kind != metric_kind::accuracy) return chosen;
+  if (output_width == 1) return binary_accuracy{};
+  chosen.kind = sparse_targets ? metric_kind::sparse_categorical_accuracy : metric_kind::categorical_accuracy;
+  return chosen;
+}
+
+/// Whether a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
+/// column with a prediction wider than 1, and a row of target values is no class number. One that sees rows as a whole
+/// takes what there is. For compile-time checks.
+[[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
+  auto const of = resolve(chosen, sparse_targets, output_width);
+  return output_width == 1 || (of.rules != nullptr && !of.rules->is_elementwise) ||
+         wants_sparse_targets(of.kind) == sparse_targets;
+}
+
+}  // namespace stagecraft::metrics

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Constraints against their formulas in tf.keras.constraints, and what a trainer makes of them.
+#include <stagecraft/stagecraft.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+namespace {
+
+/// What a constraint makes of a weight.
+template <sc::constraint Constraint, sc::shape Shape>
+std::vector<float> constrained(std::vector<float> const& weight) {
+  static constexpr auto const& plan = sc::detail::plan_of_constraint<Constraint, Shape>::value;
+  using runner_type = sc::plan_runner<>;
+  static_assert(runner_type::floats(plan) < 4096);
+  alignas(64) std::array<float, 4096> memory;
+  std::array<float*, plan.nodes.size()> addresses;
+  std::vector<float> result(weight.size());
+  runner_type runner(plan, memory.data(), addresses);
+  float const* const inputs[]{weight.data()};
+  runner.forward({inputs, result.data()});
+  std::copy_n(runner.address(plan.output), result.size(), result.data());
+  return result;
+}
+
+std::vector<float> numbers(std::size_t count) {
+  std::vector<float> result(count);
+  for (std::size_t i = 0; i < count; ++i) result[i] = std::sin(static_cast<float>(7 * i + 1)) * 1.5F;
+  return result;
+}
+
+/// Each column of a matrix, or filter of a kernel, is scaled by what its norm says.
+void check_columns(std::vector<float> const& found, std::vector<float> const& weight, std::size_t columns,
+                   std::function<double(double)> const& wanted) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    double sum = 0;
+    for (std::size_t i = c; i < weight.size(); i += columns) sum += double{weight[i]} * double{weight[i]};
+    double const norm = std::sqrt(sum);
+    for (std::size_t i = c; i < weight.size(); i += columns)
+      CHECK(found[i] == doctest::Approx(weight[i] * (wanted(norm) / (1e-7 + norm))));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("norms have limits") {
+  using namespace sc::constraints;
+  auto const weight = numbers(15);
+  check_columns(constrained<max_norm{}, sc::shape{5, 3}>(weight), weight, 3,
+                [](double norm) { return std::min(norm, 2.0); });
+  check_columns(constrained<max_norm{.max_value = 1.25F}, sc::shape{5, 3}>(weight), weight, 3,
+                [](double norm) { return std::min(norm, 1.25); });
+  check_columns(constrained<unit_norm{}, sc::shape{5, 3}>(weight), weight, 3, [](double) { return 1.0; });
+  check_columns(constrained<unit_norm{.axis = {0, 1, 2}}, sc::shape{2, 2, 3, 2}>(numbers(24)), numbers(24), 2,
+                [](double) { return 1.0; });
+  check_columns(constrained<max_norm{.axis = {-4, -3, -2}}, sc::shape{2, 2, 3, 2}>(numbers(24)), numbers(24), 2,
+                [](double norm) { return std::min(norm, 2.0); });
+  check_columns(constrained<min_max_norm{.min_value = 2.4F, .max_value = 2.5F, .rate = 0.25F}, sc::shape{5, 3}>(weight),
+                weight, 3, [](double norm) { return 0.25 * std::clamp(norm, 2.4, 2.5) + 0.75 * norm; });
+  check_columns(constrained<min_max_norm{}, sc::shape{15}>(weight), weight, 1,
+                [](double norm) { return std::min(norm, 1.0); });
+}
+
+TEST_CASE("weights that are not negative") {
+  auto const weight = numbers(12);
+  auto const found = constrained<sc::constraints::non_neg{}, sc::shape{12}>(weight);
+  for (std::size_t i = 0; i < weight.size(); ++i) CHECK(found[i] == std::max(weight[i], 0.0F));
+}
+
+namespace {
+
+using limited = sc::sequential<input{5}, dense{19, sc::relu, {.kernel_constraint = sc::constraints::max_norm{0.5F}}},
+                               dense{3, {.kernel_constraint = sc::constraints::unit_norm{.axis = 1}}}>;
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.05F},
+                                              .loss = sc::losses::mean_squared_error{},
+                                              .batch_size = 8};
+
+}  // namespace
+
+// Kernels are kept in panels, whose columns are filled up with zeros.
+TEST_CASE("a trainer's weights keep to their constraints from the first update on") {
+  sc::trainer<limited, training> model;
+  xt::xtensor<float, 2> x = xt::zeros<float>({8, 5}), y = xt::zeros<float>({8, 3});
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = std::sin(static_cast<float>(3 * i));
+  for (std::size_t i = 0; i < y.size(); ++i) y.data()[i] = 3 * std::cos(static_cast<float>(i));
+  auto const norms = [&] {
+    auto const first = model.weight<"dense/kernel">();
+    auto const second = model.weight<"dense_1/kernel">();
+    std::array<double, 3> result{0, 1e9, 0};  // the largest of the first kernel, the limits of the second
+    for (std::size_t unit = 0; unit < 19; ++unit) {
+      double of_first = 0, of_second = 0;
+      for (std::size_t i = 0; i < 5; ++i) of_first += double{first(i, unit)} * double{first(i, unit)};
+      for (std::size_t i = 0; i < 3; ++i) of_second += double{second(unit, i)} * double{second(unit, i)};
+      result[0] = std::max(result[0], std::sqrt(of_first));
+      result[1] = std::min(result[1], std::sqrt(of_second));
+      result[2] = std::max(result[2], std::sqrt(of_second));
+    }
+    return result;
+  };
+  CHECK(norms()[0] > 0.6);
+  model.train_on_batch(x, y);
+  auto const found = norms();
+  CHECK(found[0] == doctest::Approx(0.5));
+  CHECK(found[1] == doctest::Approx(1));
+  CHECK(found[2] == doctest::Approx(1));
+}
