@@ -15,6 +15,13 @@ struct layer_base {
   int pipeline_stage = unassigned;
   int layer_id = -1;
   bool trainable = true;  ///< false: training changes no weight of it, and batch normalization does not look at batches
+
+ protected:
+  /// What all layers' options have.
+  constexpr void take_base_options(auto const& options) {
+    layer_name = options.name;
+    trainable = options.trainable;
+  }
 };
 
 }  // namespace stagecraft

@@ -62,38 +62,12 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
 
-  int axis = -1;
-  double momentum = 0.99;
-  float epsilon = 1e-3F;
-  bool center = false;
-  bool scale = false;
-  initializer beta_initializer;
-  initializer gamma_initializer;
-  initializer moving_mean_initializer;
-  initializer moving_variance_initializer;
-  regularizer beta_regularizer;
-  regularizer gamma_regularizer;
-  constraint beta_constraint;
-  constraint gamma_constraint;
+  batch_normalization_options options;
 
   constexpr batch_normalization() : batch_normalization(batch_normalization_options{}) {}
   constexpr explicit batch_normalization(int axis_) : batch_normalization(batch_normalization_options{.axis = axis_}) {}
-  constexpr explicit(false) batch_normalization(batch_normalization_options const& options)
-      : axis(options.axis),
-        momentum(options.momentum),
-        epsilon(options.epsilon),
-        center(options.center),
-        scale(options.scale),
-        beta_initializer(options.beta_initializer),
-        gamma_initializer(options.gamma_initializer),
-        moving_mean_initializer(options.moving_mean_initializer),
-        moving_variance_initializer(options.moving_variance_initializer),
-        beta_regularizer(options.beta_regularizer),
-        gamma_regularizer(options.gamma_regularizer),
-        beta_constraint(options.beta_constraint),
-        gamma_constraint(options.gamma_constraint) {
-    layer_name = options.name;
-    trainable = options.trainable;
+  constexpr explicit(false) batch_normalization(batch_normalization_options const& options_) : options(options_) {
+    take_base_options(options);
   }
 
   /// Anything else: E1025.
@@ -104,7 +78,9 @@ struct batch_normalization : layer<batch_normalization> {
   }
 
   /// The axis among those of a shape, which has no batch.
-  [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
+  [[nodiscard]] constexpr int shape_axis(shape const& in) const {
+    return options.axis < 0 ? in.rank() + options.axis : options.axis - 1;
+  }
   [[nodiscard]] constexpr int channels(shape const& in) const { return in[shape_axis(in)]; }
   /// Whether moving_variance gathers the unbiased variance.
   [[nodiscard]] constexpr bool moves_unbiased_variance(shape const& in) const {
@@ -116,31 +92,34 @@ struct batch_normalization : layer<batch_normalization> {
     if (!in.expect_count(1, 1)) return in[0];
     int const along = shape_axis(in[0]);
     if (along < 0 || along >= in[0].rank())
-      return in.error(1050, "normalises along axis ", axis, ", which is not an axis of an input of shape ", in[0],
-                      "; axis 0 is the batch, the last is ", in[0].rank());
-    if (!(momentum >= 0 && momentum <= 1))
+      return in.error(1050, "normalises along axis ", options.axis, ", which is not an axis of an input of shape ",
+                      in[0], "; axis 0 is the batch, the last is ", in[0].rank());
+    if (!(options.momentum >= 0 && options.momentum <= 1))
       return in.error(1052, "has a momentum outside of 0 to 1; Keras's default is 0.99");
-    if (!(epsilon >= 0.0F && epsilon < 1e30F))
+    if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
       return in.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
     return in[0];
   }
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
     shape const each = channels(in[0]);
-    if (scale)
+    if (options.scale)
       weights.add({.name = "gamma",
                    .shape = each,
-                   .initializer = gamma_initializer,
-                   .regularizer = gamma_regularizer,
-                   .constraint = gamma_constraint});
-    if (center)
+                   .initializer = options.gamma_initializer,
+                   .regularizer = options.gamma_regularizer,
+                   .constraint = options.gamma_constraint});
+    if (options.center)
       weights.add({.name = "beta",
                    .shape = each,
-                   .initializer = beta_initializer,
-                   .regularizer = beta_regularizer,
-                   .constraint = beta_constraint});
-    weights.add({.name = "moving_mean", .shape = each, .initializer = moving_mean_initializer, .trainable = false});
+                   .initializer = options.beta_initializer,
+                   .regularizer = options.beta_regularizer,
+                   .constraint = options.beta_constraint});
     weights.add(
-        {.name = "moving_variance", .shape = each, .initializer = moving_variance_initializer, .trainable = false});
+        {.name = "moving_mean", .shape = each, .initializer = options.moving_mean_initializer, .trainable = false});
+    weights.add({.name = "moving_variance",
+                 .shape = each,
+                 .initializer = options.moving_variance_initializer,
+                 .trainable = false});
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
 };

@@ -53,26 +53,24 @@ struct conv2d_transpose_options {
 /// not less than the strides, or the new length is none from which a convolution leads back to the input's.
 /// Definition: Keras API, layers/convolution_layers/convolution2d_transpose; keras/utils/conv_utils.py
 /// (deconv_output_length).
-struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
+struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_transpose_options> {
   static constexpr std::string_view class_name = "Conv2DTranspose";
   static constexpr std::string_view usage =
       "conv2d_transpose{filters, kernel_size}, conv2d_transpose{filters, kernel_size, activation} or "
       "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}";
 
   int filters = 1;
-  size_2d output_padding;
-  initializer kernel_initializer;
-  regularizer kernel_regularizer;
-  constraint kernel_constraint;
+  using arguments =
+      argument_list<&conv2d_transpose::filters, &conv2d_transpose::kernel_size, &conv2d_transpose::activation>;
 
   constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_)
       : conv2d_transpose(conv2d_transpose_options{}, filters_, kernel_size_, linear) {}
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, conv2d_transpose_options const& options)
-      : conv2d_transpose(options, filters_, kernel_size_, linear) {}
+  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, conv2d_transpose_options const& options_)
+      : conv2d_transpose(options_, filters_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
   constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, Activation activation_,
-                             conv2d_transpose_options const& options = {})
-      : conv2d_transpose(options, filters_, kernel_size_, activation_) {}
+                             conv2d_transpose_options const& options_ = {})
+      : conv2d_transpose(options_, filters_, kernel_size_, activation_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = conv2d_transpose>
@@ -88,6 +86,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!check_options(in)) return in[0];
     if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
+    size_2d const output_padding = options.output_padding, strides = options.strides;
     bool const given = output_padding != conv2d_transpose_options::no_output_padding;
     if (given && (output_padding.height < 0 || output_padding.height >= strides.height || output_padding.width < 0 ||
                   output_padding.width >= strides.width))
@@ -106,25 +105,20 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d> {
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
     weights.add({.name = "kernel",
                  .shape = kernel_shape(filters, in[0].back()),
-                 .initializer = kernel_initializer,
-                 .regularizer = kernel_regularizer,
-                 .constraint = kernel_constraint,
+                 .initializer = options.kernel_initializer,
+                 .regularizer = options.kernel_regularizer,
+                 .constraint = options.kernel_constraint,
                  .layout = parameter_layout::matrix});
     add_bias(weights, filters);
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return 2LL * window_size() * filters * in[0].size() + (use_bias ? output_shape(in).size() : 0);
+    return 2LL * window_size() * filters * in[0].size() + (options.use_bias ? output_shape(in).size() : 0);
   }
 
  private:
-  constexpr conv2d_transpose(conv2d_transpose_options const& options, int filters_, size_2d const& kernel_size_,
+  constexpr conv2d_transpose(conv2d_transpose_options const& options_, int filters_, size_2d const& kernel_size_,
                              stagecraft::activation activation_)
-      : convolution_layer(options, kernel_size_, activation_),
-        filters(filters_),
-        output_padding(options.output_padding),
-        kernel_initializer(options.kernel_initializer),
-        kernel_regularizer(options.kernel_regularizer),
-        kernel_constraint(options.kernel_constraint) {}
+      : convolution_layer(options_, kernel_size_, activation_), filters(filters_) {}
 
   /// The output along one axis.
   [[nodiscard]] static constexpr int length(sliding_window const& window, int extra, bool given) {

@@ -43,59 +43,54 @@ struct convolution_options {
 /// and place of the output. Errors: those of convolution_layer; E1030 if filters is below 1; E1032 if groups does not
 /// divide channels and filters; E1034 if the window does not fit into the input.
 template <class Derived, class Size>
-struct convolution : convolution_layer<Derived, Size> {
-  using base = convolution_layer<Derived, Size>;
+struct convolution : convolution_layer<Derived, Size, convolution_options<Size>> {
   using options_type = convolution_options<Size>;
+  using base = convolution_layer<Derived, Size, options_type>;
   using base::base;
 
   int filters = 1;
-  int groups = 1;
-  initializer kernel_initializer;
-  regularizer kernel_regularizer;
-  constraint kernel_constraint;
+  using arguments = argument_list<&convolution::filters, &base::kernel_size, &base::activation>;
 
   constexpr convolution(int filters_, Size const& kernel_size_)
       : convolution(options_type{}, filters_, kernel_size_, linear) {}
-  constexpr convolution(int filters_, Size const& kernel_size_, options_type const& options)
-      : convolution(options, filters_, kernel_size_, linear) {}
+  constexpr convolution(int filters_, Size const& kernel_size_, options_type const& options_)
+      : convolution(options_, filters_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
   constexpr convolution(int filters_, Size const& kernel_size_, Activation activation_,
-                        options_type const& options = {})
-      : convolution(options, filters_, kernel_size_, activation_) {}
+                        options_type const& options_ = {})
+      : convolution(options_, filters_, kernel_size_, activation_) {}
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!base::check_options(in, true)) return in[0];
     if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
     int const channels = in[0].back();
+    int const groups = this->options.groups;
     if (groups < 1 || channels % groups != 0 || filters % groups != 0)
       return in.error(1032, "has ", groups, " groups, which must divide the ", channels,
                       " channels of its input and its ", filters, " filters");
     return base::check_window(in) ? base::output_of(in[0], filters) : in[0];
   }
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+    auto const& given = this->options;
     weights.add({.name = "kernel",
-                 .shape = base::kernel_shape(in[0].back() / groups, filters),
-                 .initializer = kernel_initializer,
-                 .regularizer = kernel_regularizer,
-                 .constraint = kernel_constraint,
+                 .shape = base::kernel_shape(in[0].back() / given.groups, filters),
+                 .initializer = given.kernel_initializer,
+                 .regularizer = given.kernel_regularizer,
+                 .constraint = given.kernel_constraint,
                  .layout = parameter_layout::matrix,
-                 .groups = groups});
+                 .groups = given.groups});
     base::add_bias(weights, filters);
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
     long long const places = output_shape(in).size() / filters;
-    return places * filters * (2LL * base::window_size() * (in[0].back() / groups) + (this->use_bias ? 1 : 0));
+    return places * filters *
+           (2LL * base::window_size() * (in[0].back() / this->options.groups) + (this->options.use_bias ? 1 : 0));
   }
 
  private:
-  constexpr convolution(options_type const& options, int filters_, Size const& kernel_size_,
+  constexpr convolution(options_type const& options_, int filters_, Size const& kernel_size_,
                         stagecraft::activation activation_)
-      : base(options, kernel_size_, activation_),
-        filters(filters_),
-        groups(options.groups),
-        kernel_initializer(options.kernel_initializer),
-        kernel_regularizer(options.kernel_regularizer),
-        kernel_constraint(options.kernel_constraint) {}
+      : base(options_, kernel_size_, activation_), filters(filters_) {}
 };
 
 }  // namespace stagecraft::layers

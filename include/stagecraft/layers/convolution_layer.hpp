@@ -5,6 +5,7 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/size_2d.hpp>
@@ -17,33 +18,27 @@ namespace stagecraft::layers {
 ///
 /// Errors: E1001; E1031 for a kernel size, stride or dilation rate below 1; E1033 if strides and dilation rates are
 /// both above 1; E1035 for an input of another number of axes; E1037 for causal padding along two axes.
-template <class Derived, class Size>
+template <class Derived, class Size, class Options>
 struct convolution_layer : layer<Derived> {
   static constexpr bool is_2d = std::same_as<Size, size_2d>;
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
 
   Size kernel_size = 1;
-  Size strides = 1;
-  Size dilation_rate = 1;
-  stagecraft::padding padding = stagecraft::padding::valid;
   stagecraft::activation activation = linear;
-  bool use_bias = false;
-  initializer bias_initializer;
-  regularizer bias_regularizer;
-  constraint bias_constraint;
+  Options options;
 
   /// The window's way along the width of an input, or of one whose width is given.
   [[nodiscard]] constexpr sliding_window columns(int width) const {
     if constexpr (is_2d)
-      return {width, kernel_size.width, strides.width, dilation_rate.width, padding};
+      return {width, kernel_size.width, options.strides.width, options.dilation_rate.width, options.padding};
     else
-      return {width, kernel_size, strides, dilation_rate, padding};
+      return {width, kernel_size, options.strides, options.dilation_rate, options.padding};
   }
   /// The same for the height.
   [[nodiscard]] constexpr sliding_window rows(int height) const {
     if constexpr (is_2d)
-      return {height, kernel_size.height, strides.height, dilation_rate.height, padding};
+      return {height, kernel_size.height, options.strides.height, options.dilation_rate.height, options.padding};
     else
       return {};
   }
@@ -54,20 +49,9 @@ struct convolution_layer : layer<Derived> {
   using layer<Derived>::layer;
 
  protected:
-  template <class Options>
-    requires requires(Options const& options) { options.strides; }
-  constexpr convolution_layer(Options const& options, Size const& kernel_size_, stagecraft::activation activation_)
-      : kernel_size(kernel_size_),
-        strides(options.strides),
-        dilation_rate(options.dilation_rate),
-        padding(options.padding),
-        activation(activation_),
-        use_bias(options.use_bias),
-        bias_initializer(options.bias_initializer),
-        bias_regularizer(options.bias_regularizer),
-        bias_constraint(options.bias_constraint) {
-    this->layer_name = options.name;
-    this->trainable = options.trainable;
+  constexpr convolution_layer(Options const& options_, Size const& kernel_size_, stagecraft::activation activation_)
+      : kernel_size(kernel_size_), activation(activation_), options(options_) {
+    this->take_base_options(options);
   }
 
   /// Whether the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
@@ -76,13 +60,14 @@ struct convolution_layer : layer<Derived> {
     int const rank = in[0].rank();
     if (least(kernel_size) < 1)
       in.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
-    else if (least(strides) < 1)
-      in.error(1031, "has strides of ", strides, "; each number must be at least 1");
-    else if (least(dilation_rate) < 1)
-      in.error(1031, "has a dilation rate of ", dilation_rate, "; each number must be at least 1");
-    else if (strides != Size(1) && dilation_rate != Size(1))
-      in.error(1033, "has strides of ", strides, " and a dilation rate of ", dilation_rate, "; one of them must be 1");
-    else if (is_2d && padding == padding::causal)
+    else if (least(options.strides) < 1)
+      in.error(1031, "has strides of ", options.strides, "; each number must be at least 1");
+    else if (least(options.dilation_rate) < 1)
+      in.error(1031, "has a dilation rate of ", options.dilation_rate, "; each number must be at least 1");
+    else if (options.strides != Size(1) && options.dilation_rate != Size(1))
+      in.error(1033, "has strides of ", options.strides, " and a dilation rate of ", options.dilation_rate,
+               "; one of them must be 1");
+    else if (is_2d && options.padding == padding::causal)
       in.error(1037, "has causal padding; only layers that convolve along one axis have that");
     else if (rank < axes || (rank > axes && !more_axes))
       in.error(1035, "expects an input of ", more_axes ? "at least " : "", axes,
@@ -119,12 +104,12 @@ struct convolution_layer : layer<Derived> {
       return {kernel_size, inputs, outputs};
   }
   constexpr void add_bias(parameter_list& weights, int channels) const {
-    if (use_bias)
+    if (options.use_bias)
       weights.add({.name = "bias",
                    .shape = {channels},
-                   .initializer = bias_initializer,
-                   .regularizer = bias_regularizer,
-                   .constraint = bias_constraint});
+                   .initializer = options.bias_initializer,
+                   .regularizer = options.bias_regularizer,
+                   .constraint = options.bias_constraint});
   }
   /// Weights of one channel of the window.
   [[nodiscard]] constexpr int window_size() const { return columns(1).window * rows(1).window; }

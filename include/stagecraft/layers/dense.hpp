@@ -6,6 +6,7 @@
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <concepts>
@@ -45,20 +46,15 @@ struct dense : layer<dense> {
 
   int units = 1;
   stagecraft::activation activation = linear;
-  bool use_bias = false;
-  initializer kernel_initializer;
-  initializer bias_initializer;
-  regularizer kernel_regularizer;
-  regularizer bias_regularizer;
-  constraint kernel_constraint;
-  constraint bias_constraint;
+  dense_options options;
+  using arguments = argument_list<&dense::units, &dense::activation>;
 
   constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
-  constexpr dense(int units_, dense_options const& options) : dense(options, units_, linear) {}
+  constexpr dense(int units_, dense_options const& options_) : dense(options_, units_, linear) {}
   // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
   template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr dense(int units_, Activation activation_, dense_options const& options = {})
-      : dense(options, units_, activation_) {}
+  constexpr dense(int units_, Activation activation_, dense_options const& options_ = {})
+      : dense(options_, units_, activation_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = dense>
@@ -82,35 +78,26 @@ struct dense : layer<dense> {
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
     weights.add({.name = "kernel",
                  .shape = {in[0].back(), units},
-                 .initializer = kernel_initializer,
-                 .regularizer = kernel_regularizer,
-                 .constraint = kernel_constraint,
+                 .initializer = options.kernel_initializer,
+                 .regularizer = options.kernel_regularizer,
+                 .constraint = options.kernel_constraint,
                  .layout = parameter_layout::matrix});
-    if (use_bias)
+    if (options.use_bias)
       weights.add({.name = "bias",
                    .shape = {units},
-                   .initializer = bias_initializer,
-                   .regularizer = bias_regularizer,
-                   .constraint = bias_constraint});
+                   .initializer = options.bias_initializer,
+                   .regularizer = options.bias_regularizer,
+                   .constraint = options.bias_constraint});
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
     auto const rows = in[0].size() / in[0].back();
-    return 2LL * rows * in[0].back() * units + (use_bias ? static_cast<long long>(rows) * units : 0);
+    return 2LL * rows * in[0].back() * units + (options.use_bias ? static_cast<long long>(rows) * units : 0);
   }
 
  private:
-  constexpr dense(dense_options const& options, int units_, stagecraft::activation activation_)
-      : units(units_),
-        activation(activation_),
-        use_bias(options.use_bias),
-        kernel_initializer(options.kernel_initializer),
-        bias_initializer(options.bias_initializer),
-        kernel_regularizer(options.kernel_regularizer),
-        bias_regularizer(options.bias_regularizer),
-        kernel_constraint(options.kernel_constraint),
-        bias_constraint(options.bias_constraint) {
-    layer_name = options.name;
-    trainable = options.trainable;
+  constexpr dense(dense_options const& options_, int units_, stagecraft::activation activation_)
+      : units(units_), activation(activation_), options(options_) {
+    take_base_options(options);
   }
 };
 

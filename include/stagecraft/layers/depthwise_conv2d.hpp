@@ -43,27 +43,24 @@ struct depthwise_conv2d_options {
 /// Cost: 2 * height * width FLOPs per output, and 1 for the bias. Strides may differ, which TensorFlow refuses.
 /// Errors: E1031, E1033 to E1037, see convolution_layer; E1036 if depth_multiplier is below 1.
 /// Definition: Keras API, layers/convolution_layers/depthwise_convolution2d.
-struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
+struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise_conv2d_options> {
   static constexpr std::string_view class_name = "DepthwiseConv2D";
   static constexpr std::string_view usage =
       "depthwise_conv2d{kernel_size}, depthwise_conv2d{kernel_size, activation} or depthwise_conv2d{kernel_size, "
       "activation, {.strides = 2, ...}}";
 
-  int depth_multiplier = 1;
-  initializer depthwise_initializer;
-  regularizer depthwise_regularizer;
-  constraint depthwise_constraint;
+  using arguments = argument_list<&depthwise_conv2d::kernel_size, &depthwise_conv2d::activation>;
 
   // GCC 12 does not choose between this constructor and the copy's for a lone number, so numbers have their own.
   constexpr explicit(false) depthwise_conv2d(size_2d const& kernel_size_)
       : depthwise_conv2d(depthwise_conv2d_options{}, kernel_size_, linear) {}
   constexpr explicit(false) depthwise_conv2d(int kernel_size_) : depthwise_conv2d(size_2d(kernel_size_)) {}
-  constexpr depthwise_conv2d(size_2d const& kernel_size_, depthwise_conv2d_options const& options)
-      : depthwise_conv2d(options, kernel_size_, linear) {}
+  constexpr depthwise_conv2d(size_2d const& kernel_size_, depthwise_conv2d_options const& options_)
+      : depthwise_conv2d(options_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
   constexpr depthwise_conv2d(size_2d const& kernel_size_, Activation activation_,
-                             depthwise_conv2d_options const& options = {})
-      : depthwise_conv2d(options, kernel_size_, activation_) {}
+                             depthwise_conv2d_options const& options_ = {})
+      : depthwise_conv2d(options_, kernel_size_, activation_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = depthwise_conv2d>
@@ -78,30 +75,27 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d> {
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!check_options(in)) return in[0];
+    int const depth_multiplier = options.depth_multiplier;
     if (depth_multiplier < 1)
       return in.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
     return check_window(in) ? output_of(in[0], in[0].back() * depth_multiplier) : in[0];
   }
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
     weights.add({.name = "depthwise_kernel",
-                 .shape = kernel_shape(in[0].back(), depth_multiplier),
-                 .initializer = depthwise_initializer,
-                 .regularizer = depthwise_regularizer,
-                 .constraint = depthwise_constraint});
-    add_bias(weights, in[0].back() * depth_multiplier);
+                 .shape = kernel_shape(in[0].back(), options.depth_multiplier),
+                 .initializer = options.depthwise_initializer,
+                 .regularizer = options.depthwise_regularizer,
+                 .constraint = options.depthwise_constraint});
+    add_bias(weights, in[0].back() * options.depth_multiplier);
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return (2LL * window_size() + (use_bias ? 1 : 0)) * output_shape(in).size();
+    return (2LL * window_size() + (options.use_bias ? 1 : 0)) * output_shape(in).size();
   }
 
  private:
-  constexpr depthwise_conv2d(depthwise_conv2d_options const& options, size_2d const& kernel_size_,
+  constexpr depthwise_conv2d(depthwise_conv2d_options const& options_, size_2d const& kernel_size_,
                              stagecraft::activation activation_)
-      : convolution_layer(options, kernel_size_, activation_),
-        depth_multiplier(options.depth_multiplier),
-        depthwise_initializer(options.depthwise_initializer),
-        depthwise_regularizer(options.depthwise_regularizer),
-        depthwise_constraint(options.depthwise_constraint) {}
+      : convolution_layer(options_, kernel_size_, activation_) {}
 };
 
 }  // namespace stagecraft::layers

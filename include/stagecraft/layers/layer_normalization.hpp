@@ -51,32 +51,12 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
 
-  axis_list axis = -1;
-  float epsilon = 1e-3F;
-  bool center = false;
-  bool scale = false;
-  initializer beta_initializer;
-  initializer gamma_initializer;
-  regularizer beta_regularizer;
-  regularizer gamma_regularizer;
-  constraint beta_constraint;
-  constraint gamma_constraint;
+  layer_normalization_options options;
 
   constexpr layer_normalization() : layer_normalization(layer_normalization_options{}) {}
   constexpr explicit layer_normalization(int axis_) : layer_normalization(layer_normalization_options{.axis = axis_}) {}
-  constexpr explicit(false) layer_normalization(layer_normalization_options const& options)
-      : axis(options.axis),
-        epsilon(options.epsilon),
-        center(options.center),
-        scale(options.scale),
-        beta_initializer(options.beta_initializer),
-        gamma_initializer(options.gamma_initializer),
-        beta_regularizer(options.beta_regularizer),
-        gamma_regularizer(options.gamma_regularizer),
-        beta_constraint(options.beta_constraint),
-        gamma_constraint(options.gamma_constraint) {
-    layer_name = options.name;
-    trainable = options.trainable;
+  constexpr explicit(false) layer_normalization(layer_normalization_options const& options_) : options(options_) {
+    take_base_options(options);
   }
 
   /// Anything else: E1025.
@@ -89,7 +69,7 @@ struct layer_normalization : layer<layer_normalization> {
   /// The shape of what is normalised at once: the last axes, as many as `axis` names.
   [[nodiscard]] constexpr shape normalized_shape(shape const& in) const {
     shape result;
-    for (int i = in.rank() - axis.count; i < in.rank(); ++i) result.push_back(in[i]);
+    for (int i = in.rank() - options.axis.count; i < in.rank(); ++i) result.push_back(in[i]);
     return result;
   }
 
@@ -97,34 +77,35 @@ struct layer_normalization : layer<layer_normalization> {
     if (!in.expect_count(1, 1)) return in[0];
     int const rank = in[0].rank();
     bool are_last = true;
-    for (int i = 0; i < axis.count; ++i) {
-      int const along = axis.axes[i] < 0 ? rank + axis.axes[i] : axis.axes[i] - 1;
+    for (int i = 0; i < options.axis.count; ++i) {
+      int const along = options.axis.axes[i] < 0 ? rank + options.axis.axes[i] : options.axis.axes[i] - 1;
       if (along < 0 || along >= rank)
-        return in.error(1050, "normalises along axis ", axis.axes[i], ", which is not an axis of an input of shape ",
-                        in[0], "; axis 0 is the batch, the last is ", rank);
-      are_last = are_last && along == rank - axis.count + i;
+        return in.error(1050, "normalises along axis ", options.axis.axes[i],
+                        ", which is not an axis of an input of shape ", in[0], "; axis 0 is the batch, the last is ",
+                        rank);
+      are_last = are_last && along == rank - options.axis.count + i;
     }
     if (!are_last)
-      return in.error(1051, "normalises along axis ", axis, ", but it takes the last axes of its input alone, ",
+      return in.error(1051, "normalises along axis ", options.axis, ", but it takes the last axes of its input alone, ",
                       "in their order; the input's shape is ", in[0], " behind the batch, which is axis 0");
-    if (!(epsilon >= 0.0F && epsilon < 1e30F))
+    if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
       return in.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
     return in[0];
   }
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
     auto const each = normalized_shape(in[0]);
-    if (scale)
+    if (options.scale)
       weights.add({.name = "gamma",
                    .shape = each,
-                   .initializer = gamma_initializer,
-                   .regularizer = gamma_regularizer,
-                   .constraint = gamma_constraint});
-    if (center)
+                   .initializer = options.gamma_initializer,
+                   .regularizer = options.gamma_regularizer,
+                   .constraint = options.gamma_constraint});
+    if (options.center)
       weights.add({.name = "beta",
                    .shape = each,
-                   .initializer = beta_initializer,
-                   .regularizer = beta_regularizer,
-                   .constraint = beta_constraint});
+                   .initializer = options.beta_initializer,
+                   .regularizer = options.beta_regularizer,
+                   .constraint = options.beta_constraint});
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
 };

@@ -50,39 +50,34 @@ struct separable_convolution_options {
 /// the output. Errors: those of convolution_layer; E1030 if filters is below 1; E1034 if the window does not fit into
 /// the input; E1036 if depth_multiplier is below 1.
 template <class Derived, class Size>
-struct separable_convolution : convolution_layer<Derived, Size> {
-  using base = convolution_layer<Derived, Size>;
+struct separable_convolution : convolution_layer<Derived, Size, separable_convolution_options<Size>> {
   using options_type = separable_convolution_options<Size>;
+  using base = convolution_layer<Derived, Size, options_type>;
   using base::base;
 
   int filters = 1;
-  int depth_multiplier = 1;
-  initializer depthwise_initializer;
-  initializer pointwise_initializer;
-  regularizer depthwise_regularizer;
-  regularizer pointwise_regularizer;
-  constraint depthwise_constraint;
-  constraint pointwise_constraint;
+  using arguments = argument_list<&separable_convolution::filters, &base::kernel_size, &base::activation>;
 
   constexpr separable_convolution(int filters_, Size const& kernel_size_)
       : separable_convolution(options_type{}, filters_, kernel_size_, linear) {}
-  constexpr separable_convolution(int filters_, Size const& kernel_size_, options_type const& options)
-      : separable_convolution(options, filters_, kernel_size_, linear) {}
+  constexpr separable_convolution(int filters_, Size const& kernel_size_, options_type const& options_)
+      : separable_convolution(options_, filters_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
   constexpr separable_convolution(int filters_, Size const& kernel_size_, Activation activation_,
-                                  options_type const& options = {})
-      : separable_convolution(options, filters_, kernel_size_, activation_) {}
+                                  options_type const& options_ = {})
+      : separable_convolution(options_, filters_, kernel_size_, activation_) {}
 
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!base::check_options(in)) return in[0];
     if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
+    int const depth_multiplier = this->options.depth_multiplier;
     if (depth_multiplier < 1)
       return in.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
     return base::check_window(in) ? base::output_of(in[0], filters) : in[0];
   }
   /// Of what the first step gives.
   [[nodiscard]] constexpr shape depthwise_shape(shape const& in) const {
-    return base::output_of(in, in.back() * depth_multiplier);
+    return base::output_of(in, in.back() * this->options.depth_multiplier);
   }
   /// Floats that a batch keeps: sums + bias, if that is wanted, in whole cache lines; then what the first step gives.
   [[nodiscard]] constexpr long long kept_floats(shape const& in, int batch, bool sums) const {
@@ -93,38 +88,31 @@ struct separable_convolution : convolution_layer<Derived, Size> {
     return sums ? (floats + 15) / 16 * 16 : 0;
   }
   constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    int const between = in[0].back() * depth_multiplier;
+    auto const& given = this->options;
+    int const between = in[0].back() * given.depth_multiplier;
     weights.add({.name = "depthwise_kernel",
-                 .shape = base::kernel_shape(in[0].back(), depth_multiplier),
-                 .initializer = depthwise_initializer,
-                 .regularizer = depthwise_regularizer,
-                 .constraint = depthwise_constraint});
+                 .shape = base::kernel_shape(in[0].back(), given.depth_multiplier),
+                 .initializer = given.depthwise_initializer,
+                 .regularizer = given.depthwise_regularizer,
+                 .constraint = given.depthwise_constraint});
     weights.add({.name = "pointwise_kernel",
                  .shape = base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
-                 .initializer = pointwise_initializer,
-                 .regularizer = pointwise_regularizer,
-                 .constraint = pointwise_constraint,
+                 .initializer = given.pointwise_initializer,
+                 .regularizer = given.pointwise_regularizer,
+                 .constraint = given.pointwise_constraint,
                  .layout = parameter_layout::matrix});
     base::add_bias(weights, filters);
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
     long long const between = depthwise_shape(in[0]).size(), out = output_shape(in).size();
     return 2LL * base::window_size() * between +
-           out * (2LL * in[0].back() * depth_multiplier + (this->use_bias ? 1 : 0));
+           out * (2LL * in[0].back() * this->options.depth_multiplier + (this->options.use_bias ? 1 : 0));
   }
 
  private:
-  constexpr separable_convolution(options_type const& options, int filters_, Size const& kernel_size_,
+  constexpr separable_convolution(options_type const& options_, int filters_, Size const& kernel_size_,
                                   stagecraft::activation activation_)
-      : base(options, kernel_size_, activation_),
-        filters(filters_),
-        depth_multiplier(options.depth_multiplier),
-        depthwise_initializer(options.depthwise_initializer),
-        pointwise_initializer(options.pointwise_initializer),
-        depthwise_regularizer(options.depthwise_regularizer),
-        pointwise_regularizer(options.pointwise_regularizer),
-        depthwise_constraint(options.depthwise_constraint),
-        pointwise_constraint(options.pointwise_constraint) {}
+      : base(options_, kernel_size_, activation_), filters(filters_) {}
 };
 
 }  // namespace stagecraft::layers

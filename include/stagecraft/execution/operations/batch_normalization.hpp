@@ -32,8 +32,8 @@ struct operation<layers::batch_normalization> {
     static constexpr int outer = Call::batch * outer_per_sample;
     /// A frozen layer uses its moving statistics, in training too.
     static constexpr bool uses_batch = Call::plan::trains && layer.trainable;
-    static constexpr int gamma = 0, beta = layer.scale ? 1 : 0;
-    static constexpr int moving_mean = beta + (layer.center ? 1 : 0), moving_variance = moving_mean + 1;
+    static constexpr int gamma = 0, beta = layer.options.scale ? 1 : 0;
+    static constexpr int moving_mean = beta + (layer.options.center ? 1 : 0), moving_variance = moving_mean + 1;
 
     // Arrays with one number per channel: in `saved` mean and reciprocal deviation, then the items' sums; in the
     // workspace four of them, then what the kernels need.
@@ -42,10 +42,10 @@ struct operation<layers::batch_normalization> {
     using items = kernels::channel_items<outer, channels, arch>;
     static_assert(inner > 1 || !uses_batch || Call::planned.needs.saved >= 2LL * array + items::partial_floats);
 
-    static float const* gamma_of(Call const& call) { return layer.scale ? call.weight(gamma) : nullptr; }
-    static float const* beta_of(Call const& call) { return layer.center ? call.weight(beta) : nullptr; }
-    static float gamma_at(Call const& call, int c) { return layer.scale ? call.weight(gamma)[c] : 1.0F; }
-    static float beta_at(Call const& call, int c) { return layer.center ? call.weight(beta)[c] : 0.0F; }
+    static float const* gamma_of(Call const& call) { return layer.options.scale ? call.weight(gamma) : nullptr; }
+    static float const* beta_of(Call const& call) { return layer.options.center ? call.weight(beta) : nullptr; }
+    static float gamma_at(Call const& call, int c) { return layer.options.scale ? call.weight(gamma)[c] : 1.0F; }
+    static float beta_at(Call const& call, int c) { return layer.options.center ? call.weight(beta)[c] : 0.0F; }
 
     /// What the batch's variance is multiplied with before it goes into the moving one.
     static float correction(Call const& call) {
@@ -54,8 +54,8 @@ struct operation<layers::batch_normalization> {
     }
     static void move_statistics(Call const& call, float const* mean, float const* variance, int first, int count) {
       float* const moving[]{call.mutable_weight(moving_mean) + first, call.mutable_weight(moving_variance) + first};
-      kernels::move_statistic<arch>(layer.momentum, 1.0F, mean, moving[0], count);
-      kernels::move_statistic<arch>(layer.momentum, correction(call), variance, moving[1], count);
+      kernels::move_statistic<arch>(layer.options.momentum, 1.0F, mean, moving[0], count);
+      kernels::move_statistic<arch>(layer.options.momentum, correction(call), variance, moving[1], count);
     }
   };
 
@@ -85,7 +85,7 @@ struct operation<layers::batch_normalization> {
   [[nodiscard]] static auto epilogue(Call const& call, float* workspace) {
     using s = shapes<Call>;
     float* const scale = workspace + s::array;
-    kernels::reciprocal_deviation<typename s::arch>(call.weight(s::moving_variance), Call::layer.epsilon, workspace,
+    kernels::reciprocal_deviation<typename s::arch>(call.weight(s::moving_variance), Call::layer.options.epsilon, workspace,
                                                     s::channels);
     kernels::normalization_scale<s::channels, typename s::arch>(workspace, s::gamma_of(call), s::beta_of(call), scale);
     return kernels::normalization_epilogue{call.weight(s::moving_mean), scale, scale + s::array};
@@ -146,7 +146,7 @@ struct operation<layers::batch_normalization> {
       float const* const partial = call.saved() + 2 * s::array;
       kernels::join_batch_statistics<s::outer, s::channels, arch>(call.input(0), partial, rows, workspace, mean,
                                                                   variance);
-      kernels::reciprocal_deviation<arch>(variance, Call::layer.epsilon, reciprocal, s::channels);
+      kernels::reciprocal_deviation<arch>(variance, Call::layer.options.epsilon, reciprocal, s::channels);
       if (call.share().is_first()) {
         std::memcpy(call.saved(), mean, sizeof(float) * s::channels);
         std::memcpy(call.saved() + s::array, reciprocal, sizeof(float) * s::channels);
@@ -154,7 +154,7 @@ struct operation<layers::batch_normalization> {
       }
     } else {
       used_mean = call.weight(s::moving_mean);
-      kernels::reciprocal_deviation<arch>(call.weight(s::moving_variance), Call::layer.epsilon, reciprocal,
+      kernels::reciprocal_deviation<arch>(call.weight(s::moving_variance), Call::layer.options.epsilon, reciprocal,
                                           s::channels);
     }
     kernels::batch_normalize<s::channels, arch>(call.input(0), s::outer, used_mean, reciprocal, s::gamma_of(call),
@@ -184,9 +184,9 @@ struct operation<layers::batch_normalization> {
     kernels::add_item_sums<s::outer, s::channels, arch>(partial, rows, sums);
     if (call.share().is_first()) {
       constexpr bool add = Call::adds_parameter_gradient;
-      if constexpr (Call::layer.center)
+      if constexpr (Call::layer.options.center)
         kernels::scaled_add<add, arch>(1.0F, sums, call.parameter_gradient(s::beta), s::channels);
-      if constexpr (Call::layer.scale)
+      if constexpr (Call::layer.options.scale)
         kernels::batch_normalization_scale_gradient<add, arch>(sums + s::array, reciprocal,
                                                                call.parameter_gradient(s::gamma), s::channels);
     }
@@ -206,7 +206,7 @@ struct operation<layers::batch_normalization> {
       using planes = kernels::channel_planes<s::channels, s::inner, arch>;
       auto const [first, last] = call.share().of(s::channels);
       for (int c = static_cast<int>(first); c < last; ++c) {
-        float const deviation = std::sqrt(call.weight(s::moving_variance)[c] + Call::layer.epsilon);
+        float const deviation = std::sqrt(call.weight(s::moving_variance)[c] + Call::layer.options.epsilon);
         planes::normalize(call.output_gradient(), used, c, 0.0F, s::gamma_at(call, c) / deviation, 0.0F,
                           call.input_gradient(0));
       }
@@ -214,7 +214,7 @@ struct operation<layers::batch_normalization> {
       float* const zeros = call.memory.workspace;
       float* const reciprocal = zeros + 2 * s::array;
       std::fill_n(zeros, s::array, 0.0F);
-      kernels::reciprocal_deviation<arch>(call.weight(s::moving_variance), Call::layer.epsilon, reciprocal,
+      kernels::reciprocal_deviation<arch>(call.weight(s::moving_variance), Call::layer.options.epsilon, reciprocal,
                                           s::channels);
       kernels::batch_normalize<s::channels, arch>(call.output_gradient(), used, zeros, reciprocal, s::gamma_of(call),
                                                   nullptr, zeros + 4 * s::array, call.input_gradient(0), call.share());
@@ -235,7 +235,7 @@ struct operation<layers::batch_normalization> {
         variance = found.variance;
         s::move_statistics(call, &mean, &variance, c, 1);
       }
-      float const reciprocal = 1.0F / std::sqrt(variance + Call::layer.epsilon);
+      float const reciprocal = 1.0F / std::sqrt(variance + Call::layer.options.epsilon);
       if constexpr (s::uses_batch) {
         call.saved()[c] = mean;
         call.saved()[s::array + c] = reciprocal;
@@ -256,8 +256,8 @@ struct operation<layers::batch_normalization> {
     for (int c = static_cast<int>(first); c < last; ++c) {
       float const mean = call.saved()[c], reciprocal = call.saved()[s::array + c];
       auto const sums = planes::gradient_sums(call.input(0), call.output_gradient(), used, c, mean);
-      if constexpr (Call::layer.center) write(call.parameter_gradient(s::beta)[c], sums.of_gradient);
-      if constexpr (Call::layer.scale)
+      if constexpr (Call::layer.options.center) write(call.parameter_gradient(s::beta)[c], sums.of_gradient);
+      if constexpr (Call::layer.options.scale)
         write(call.parameter_gradient(s::gamma)[c], sums.of_gradient_deviation * reciprocal);
       if constexpr (Call::wants_input_gradient(0))
         planes::template gradient<Call::adds_input_gradient(0)>(

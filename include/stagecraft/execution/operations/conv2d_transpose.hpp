@@ -28,7 +28,7 @@ struct operation<layers::conv2d_transpose> {
     static constexpr int filters = Call::layer.filters;
     static constexpr int rows = Call::batch * out[0] * out[1];
     using arch = typename Call::architecture;
-    using epilogue = detail::activation_epilogue<rows, filters, Call::layer.activation, Call::layer.use_bias, arch>;
+    using epilogue = detail::activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
   };
 
   template <class Call>
@@ -43,7 +43,7 @@ struct operation<layers::conv2d_transpose> {
   static void forward(Call const& call) {
     using s = shapes<Call>;
     using arch = typename s::arch;
-    float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
+    float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = detail::keeps_sums<Call> ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
       kernels::convolution_input_gradient<Call::batch, s::back, false, arch>(
@@ -65,7 +65,7 @@ struct operation<layers::conv2d_transpose> {
       if constexpr (Call::layer.trainable)
         kernels::convolution_filter_gradient<Call::batch, s::back, Call::adds_parameter_gradient, arch>(
             dy, part.input(0), workspace, part.parameter_gradient(0), part.share());
-      if constexpr (Call::layer.use_bias && Call::layer.trainable)
+      if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::filters, Call::adds_parameter_gradient, arch>(dy, part.parameter_gradient(1),
                                                                                          part.share());
     });

@@ -26,11 +26,11 @@ struct convolution_operation {
     using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr auto convolution = convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in),
-                                                       in.back(), Call::layer.filters, Call::layer.groups);
+                                                       in.back(), Call::layer.filters, Call::layer.options.groups);
     static constexpr int batch = Call::batch * in.size(0, in.rank() - layer_type::axes);
     static constexpr int rows = batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
-    using epilogue = activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.use_bias, arch>;
+    using epilogue = activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
   };
 
   template <class Call>
@@ -44,7 +44,7 @@ struct convolution_operation {
   template <class Call>
   static void forward(Call const& call) {
     using s = shapes<Call>;
-    float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
+    float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
       kernels::convolution<s::batch, s::convolution, typename s::arch>(
@@ -66,7 +66,7 @@ struct convolution_operation {
       if constexpr (Call::layer.trainable)
         kernels::convolution_filter_gradient<s::batch, s::convolution, Call::adds_parameter_gradient, arch>(
             part.input(0), dy, workspace, part.parameter_gradient(0), part.share());
-      if constexpr (Call::layer.use_bias && Call::layer.trainable)
+      if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::convolution.filters, Call::adds_parameter_gradient, arch>(
             dy, part.parameter_gradient(1), part.share());
     });

@@ -20,7 +20,7 @@ struct operation<layers::dense> {
     static constexpr int inputs = Call::input_shape(0).back();
     static constexpr int units = Call::layer.units;
     static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
-    using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.use_bias,
+    using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
                                                  typename Call::architecture>;
   };
 
@@ -33,7 +33,7 @@ struct operation<layers::dense> {
   template <class Call>
   static void forward(Call const& call) {
     using s = shapes<Call>;
-    float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
+    float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = Call::has_saved ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
       kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
@@ -66,7 +66,7 @@ struct operation<layers::dense> {
           kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
               part.input(0), dy, part.parameter_gradient(0), part.share());
       }
-      if constexpr (Call::layer.use_bias && Call::layer.trainable)
+      if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(dy, part.parameter_gradient(1),
                                                                                        part.share());
     });

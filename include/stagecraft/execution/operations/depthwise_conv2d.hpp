@@ -21,11 +21,11 @@ struct operation<layers::depthwise_conv2d> {
   struct shapes {
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr auto convolution =
-        detail::convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.depth_multiplier, in[2]);
+        detail::convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2]);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
     using epilogue =
-        detail::activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.use_bias, arch>;
+        detail::activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
   };
 
   template <class Call>
@@ -39,7 +39,7 @@ struct operation<layers::depthwise_conv2d> {
   template <class Call>
   static void forward(Call const& call) {
     using s = shapes<Call>;
-    float const* const bias = Call::layer.use_bias ? call.weight(1) : nullptr;
+    float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = detail::keeps_sums<Call> ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
       kernels::depthwise_convolution<Call::batch, s::convolution, typename s::arch>(
@@ -62,7 +62,7 @@ struct operation<layers::depthwise_conv2d> {
         kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, Call::adds_parameter_gradient,
                                                        arch>(part.input(0), dy, workspace, part.parameter_gradient(0),
                                                              part.share());
-      if constexpr (Call::layer.use_bias && Call::layer.trainable)
+      if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::convolution.filters, Call::adds_parameter_gradient, arch>(
             dy, part.parameter_gradient(1), part.share());
     });

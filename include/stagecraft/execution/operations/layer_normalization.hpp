@@ -21,8 +21,8 @@ struct operation<layers::layer_normalization> {
     static constexpr auto const& layer = Call::layer;
     static constexpr int columns = layer.normalized_shape(Call::input_shape(0)).size();
     static constexpr int rows = Call::batch * (Call::size / columns);
-    static constexpr int gamma = 0, beta = layer.scale ? 1 : 0;
-    static constexpr bool trains_weights = (layer.scale || layer.center) && layer.trainable;
+    static constexpr int gamma = 0, beta = layer.options.scale ? 1 : 0;
+    static constexpr bool trains_weights = (layer.options.scale || layer.options.center) && layer.trainable;
 
     // In `saved`: mean and reciprocal deviation of each row, then the sums of the rows' items.
     static constexpr int row_floats = (rows + 15) / 16 * 16;
@@ -30,8 +30,8 @@ struct operation<layers::layer_normalization> {
     static constexpr int array = items::layout::channel_floats;
     static_assert(!Call::plan::trains || Call::planned.needs.saved >= 2LL * row_floats + items::partial_floats);
 
-    static float const* gamma_of(Call const& call) { return layer.scale ? call.weight(gamma) : nullptr; }
-    static float const* beta_of(Call const& call) { return layer.center ? call.weight(beta) : nullptr; }
+    static float const* gamma_of(Call const& call) { return layer.options.scale ? call.weight(gamma) : nullptr; }
+    static float const* beta_of(Call const& call) { return layer.options.center ? call.weight(beta) : nullptr; }
   };
 
   template <class Call>
@@ -46,7 +46,7 @@ struct operation<layers::layer_normalization> {
     float* const mean = Call::plan::trains ? call.saved() : nullptr;
     call.divide([&](Call const& part) {
       kernels::layer_normalize<s::columns, typename s::arch>(
-          part.input(0), s::rows, Call::layer.epsilon, s::gamma_of(part), s::beta_of(part), part.output(), mean,
+          part.input(0), s::rows, Call::layer.options.epsilon, s::gamma_of(part), s::beta_of(part), part.output(), mean,
           Call::plan::trains ? mean + s::row_floats : nullptr, part.share());
     });
   }
@@ -79,9 +79,9 @@ struct operation<layers::layer_normalization> {
     float* const sums = call.memory.workspace;
     constexpr bool add = Call::adds_parameter_gradient;
     kernels::add_item_sums<s::rows, s::columns, arch>(partial, s::rows, sums);
-    if constexpr (Call::layer.center)
+    if constexpr (Call::layer.options.center)
       kernels::scaled_add<add, arch>(1.0F, sums, call.parameter_gradient(s::beta), s::columns);
-    if constexpr (Call::layer.scale)
+    if constexpr (Call::layer.options.scale)
       kernels::scaled_add<add, arch>(1.0F, sums + s::array, call.parameter_gradient(s::gamma), s::columns);
   }
 };

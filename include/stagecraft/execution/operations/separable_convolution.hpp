@@ -26,13 +26,13 @@ struct separable_convolution_operation {
   struct shapes {
     using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
     static constexpr shape const& in = Call::input_shape(0);
-    static constexpr int between = in.back() * Call::layer.depth_multiplier;  // channels between the steps
+    static constexpr int between = in.back() * Call::layer.options.depth_multiplier;  // channels between the steps
     static constexpr int filters = Call::layer.filters;
     static constexpr auto convolution =
         convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back());
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
-    using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.use_bias, arch>;
+    using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
 
     /// What the first step gives; sums + bias stand before it, if they are kept.
     static float* depthwise_output(Call const& call) {
@@ -59,7 +59,7 @@ struct separable_convolution_operation {
       kernels::depthwise_convolution<Call::batch, s::convolution, arch>(
           part.input(0), part.weight(0), part.memory.workspace, between, {}, part.share());
     });
-    float const* const bias = Call::layer.use_bias ? call.weight(2) : nullptr;
+    float const* const bias = Call::layer.options.use_bias ? call.weight(2) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [&](Call const& part, float* y, auto const& epilogue) {
       kernels::matmul<s::rows, s::between, s::filters, arch>(between, part.weight(1), y, epilogue, part.share());
@@ -78,7 +78,7 @@ struct separable_convolution_operation {
       if constexpr (Call::layer.trainable)
         kernels::matmul_weight_gradient<s::rows, s::between, s::filters, adds, arch>(
             between, dy, part.parameter_gradient(1), part.share());
-      if constexpr (Call::layer.use_bias && Call::layer.trainable)
+      if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
         kernels::bias_gradient<s::rows, s::filters, adds, arch>(dy, part.parameter_gradient(2), part.share());
     });
     // Its gradient takes the place of the first step's output.

@@ -23,7 +23,7 @@ struct convolution_lowering {
     shape const in = Call::input_shape();
     return layer_convolution(Call::layer, Call::type, Call::batch * in.size(0, in.rank() - layer_type::axes),
                              layer_type::height_of(in), layer_type::width_of(in), in.back(), Call::layer.filters,
-                             Call::layer.groups);
+                             Call::layer.options.groups);
   }
   template <class Call>
   static constexpr convolution_shape convolution = convolution_of_call<Call>();

@@ -17,7 +17,7 @@ struct lowering<layers::depthwise_conv2d> {
   static constexpr convolution_shape convolution_of_call() {
     shape const in = Call::input_shape();
     return detail::layer_convolution(Call::layer, Call::type, Call::batch, in[0], in[1], in[2],
-                                     in[2] * Call::layer.depth_multiplier, in[2]);
+                                     in[2] * Call::layer.options.depth_multiplier, in[2]);
   }
   template <class Call>
   static constexpr convolution_shape convolution = convolution_of_call<Call>();

@@ -54,19 +54,19 @@ struct lowering<layers::batch_normalization> {
       append_sums<s>(step, reduce_function::sum, {x}, mean, s::per_value, Call::batch);
       append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
       append_sums<s>(step, reduce_function::sum_of_squares, {deviations}, variance, s::per_value, Call::batch);
-      append_map(step, map_function::rsqrt, reciprocal, {{variance}}, {Call::layer.epsilon});
-      append_move_statistic(step, Call::stored_weight(step, s::moving_mean), mean, Call::layer.momentum);
-      append_move_statistic(step, Call::stored_weight(step, s::moving_mean + 1), variance, Call::layer.momentum,
+      append_map(step, map_function::rsqrt, reciprocal, {{variance}}, {Call::layer.options.epsilon});
+      append_move_statistic(step, Call::stored_weight(step, s::moving_mean), mean, Call::layer.options.momentum);
+      append_move_statistic(step, Call::stored_weight(step, s::moving_mean + 1), variance, Call::layer.options.momentum,
                             Call::layer.moves_unbiased_variance(Call::input_shape()), s::values_per_sample);
     } else {
       mean = Call::stored_weight(step, s::moving_mean);
       reciprocal = s::numbers(step);
       append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
       append_map(step, map_function::rsqrt, reciprocal, {{Call::stored_weight(step, s::moving_mean + 1)}},
-                 {Call::layer.epsilon});
+                 {Call::layer.options.epsilon});
     }
     auto const scale = s::of_channel(append_scale<Call>(step, reciprocal));
-    if constexpr (Call::layer.center)
+    if constexpr (Call::layer.options.center)
       append_map(step, map_function::multiply_add, y,
                  {{deviations}, scale, s::of_channel(Call::stored_weight(step, s::beta))});
     else
@@ -84,15 +84,15 @@ struct lowering<layers::batch_normalization> {
     int const deviations = step.temporary(s::elements, Call::type);
     append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
     int of_gradient = -1;
-    if constexpr (Call::layer.center)
+    if constexpr (Call::layer.options.center)
       of_gradient = detail::float32_gradient<Call>(step, s::beta);
     else
       of_gradient = s::numbers(step);
     int const of_product = s::numbers(step);
     append_sums<s>(step, reduce_function::sum, {dy}, of_gradient);
     append_sums<s>(step, reduce_function::sum_of_products, {dy, deviations}, of_product);
-    if constexpr (Call::layer.center) detail::append_gradient_of_float32<Call>(step, s::beta, of_gradient);
-    if constexpr (Call::layer.scale)
+    if constexpr (Call::layer.options.center) detail::append_gradient_of_float32<Call>(step, s::beta, of_gradient);
+    if constexpr (Call::layer.options.scale)
       append_map(step, map_function::multiply, Call::weight_gradient(step, s::gamma), {{of_product}, {reciprocal}});
     if constexpr (Call::wants_input_gradient(0)) {
       int const dx = Call::input_gradient(step), mean_gradient = s::numbers(step), slope = s::numbers(step);
@@ -113,7 +113,7 @@ struct lowering<layers::batch_normalization> {
     if (!Call::wants_input_gradient(0)) return;
     int const dx = Call::input_gradient(step), reciprocal = s::numbers(step);
     append_map(step, map_function::rsqrt, reciprocal, {{Call::stored_weight(step, s::moving_mean + 1)}},
-               {Call::layer.epsilon});
+               {Call::layer.options.epsilon});
     append_map(step, map_function::multiply, dx,
                {{Call::output_gradient(step)}, s::of_channel(append_scale<Call>(step, reciprocal))});
     append_clear_filling(step, dx, Call::input_shape().size());
@@ -129,8 +129,8 @@ struct lowering<layers::batch_normalization> {
     static constexpr std::int64_t rows = elements / (channels * inner);
     static constexpr std::int64_t values_per_sample = Call::input_shape().size() / channels;
     static constexpr float per_value = 1.0F / static_cast<float>(rows * inner);
-    static constexpr int gamma = 0, beta = Call::layer.scale ? 1 : 0;
-    static constexpr int moving_mean = beta + (Call::layer.center ? 1 : 0);
+    static constexpr int gamma = 0, beta = Call::layer.options.scale ? 1 : 0;
+    static constexpr int moving_mean = beta + (Call::layer.options.center ? 1 : 0);
 
     /// One for each channel, of this step alone.
     static constexpr int numbers(lowered_step& step) { return step.temporary(channels, dtype::float32); }
@@ -150,7 +150,7 @@ struct lowering<layers::batch_normalization> {
   /// What deviations are multiplied with.
   template <class Call>
   static constexpr int append_scale(lowered_step& step, int reciprocal) {
-    if (!Call::layer.scale) return reciprocal;
+    if (!Call::layer.options.scale) return reciprocal;
     int const scale = shapes<Call>::numbers(step);
     append_map(step, map_function::multiply, scale, {{reciprocal}, {Call::stored_weight(step, shapes<Call>::gamma)}});
     return scale;
@@ -169,15 +169,15 @@ struct lowering<layers::layer_normalization> {
     append_reduce(step, reduce_function::mean, {x}, mean, s::rows, s::columns, 1);
     append_map(step, map_function::subtract, deviations, {{x}, s::of_row(mean)});
     append_reduce(step, reduce_function::sum_of_squares, {deviations}, variance, s::rows, s::columns, 1, s::per_column);
-    append_map(step, map_function::rsqrt, reciprocal, {{variance}}, {Call::layer.epsilon});
-    bool const changes = Call::layer.scale || Call::layer.center;
+    append_map(step, map_function::rsqrt, reciprocal, {{variance}}, {Call::layer.options.epsilon});
+    bool const changes = Call::layer.options.scale || Call::layer.options.center;
     int const normalised = changes ? deviations : y;
     append_map(step, map_function::multiply, normalised, {{deviations}, s::of_row(reciprocal)});
-    if constexpr (Call::layer.scale && Call::layer.center)
+    if constexpr (Call::layer.options.scale && Call::layer.options.center)
       append_map(step, map_function::multiply_add, y,
                  {{normalised}, s::of_weight(step, s::gamma), s::of_weight(step, s::beta)});
     else if (changes)
-      append_map(step, Call::layer.scale ? map_function::multiply : map_function::add, y,
+      append_map(step, Call::layer.options.scale ? map_function::multiply : map_function::add, y,
                  {{normalised}, s::of_weight(step, 0)});
   }
 
@@ -190,14 +190,14 @@ struct lowering<layers::layer_normalization> {
     int const normalised = step.temporary(s::elements, Call::type);
     append_map(step, map_function::subtract, normalised, {{x}, s::of_row(mean)});
     append_map(step, map_function::multiply, normalised, {{normalised}, s::of_row(reciprocal)});
-    if constexpr (Call::layer.scale && Call::layer.trainable)
+    if constexpr (Call::layer.options.scale && Call::layer.trainable)
       append_reduce(step, reduce_function::sum_of_products, {dy, normalised}, Call::weight_gradient(step, s::gamma), 1,
                     s::rows, s::columns);
-    if constexpr (Call::layer.center && Call::layer.trainable)
+    if constexpr (Call::layer.options.center && Call::layer.trainable)
       append_reduce(step, reduce_function::sum, {dy}, Call::weight_gradient(step, s::beta), 1, s::rows, s::columns);
     if constexpr (Call::wants_input_gradient(0)) {
       int gradient = dy;
-      if constexpr (Call::layer.scale) {
+      if constexpr (Call::layer.options.scale) {
         gradient = step.temporary(s::elements, Call::type);
         append_map(step, map_function::multiply, gradient, {{dy}, s::of_weight(step, s::gamma)});
       }
@@ -218,7 +218,7 @@ struct lowering<layers::layer_normalization> {
     static constexpr std::int64_t elements = Call::input_elements();
     static constexpr std::int64_t rows = elements / columns;
     static constexpr float per_column = 1.0F / static_cast<float>(columns);
-    static constexpr int gamma = 0, beta = Call::layer.scale ? 1 : 0;
+    static constexpr int gamma = 0, beta = Call::layer.options.scale ? 1 : 0;
 
     /// One for each row, of this step alone.
     static constexpr int numbers(lowered_step& step) { return step.temporary(rows, dtype::float32); }

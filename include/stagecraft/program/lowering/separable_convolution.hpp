@@ -23,14 +23,14 @@ struct separable_convolution_lowering {
     using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
     shape const in = Call::input_shape();
     return layer_convolution(Call::layer, Call::type, Call::batch, layer_type::height_of(in), layer_type::width_of(in),
-                             in.back(), in.back() * Call::layer.depth_multiplier, in.back());
+                             in.back(), in.back() * Call::layer.options.depth_multiplier, in.back());
   }
   template <class Call>
   static constexpr convolution_shape convolution = convolution_of_call<Call>();
   template <class Call>
   static constexpr convolution_shape product =
       convolution_shape::matmul(Call::type, Call::output_elements() / Call::layer.filters,
-                                Call::input_shape().back() * Call::layer.depth_multiplier, Call::layer.filters);
+                                Call::input_shape().back() * Call::layer.options.depth_multiplier, Call::layer.filters);
 
   /// What the first step gives, behind sums + bias if these are kept.
   template <class Call>

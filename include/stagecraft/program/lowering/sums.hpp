@@ -22,7 +22,7 @@ constexpr int lowered_sums(lowered_step& step) {
 /// output = activation(sums + bias); the bias, if there is one, is weight number `bias`.
 template <class Call>
 constexpr void append_bias_and_activation(lowered_step& step, int sums, int bias) {
-  if (Call::layer.use_bias)
+  if (Call::layer.options.use_bias)
     append_map(step, map_function::add, sums,
                {{sums}, {append_weight<Call>(step, bias), 1, Call::output_shape().back()}});
   append_activation<Call>(step, Call::layer.activation, sums);
@@ -31,7 +31,7 @@ constexpr void append_bias_and_activation(lowered_step& step, int sums, int bias
 /// The gradient of the bias, from that of the sums.
 template <class Call>
 constexpr void append_bias_gradient(lowered_step& step, int gradient, int bias) {
-  if (!Call::layer.use_bias || !Call::parameter_info(bias).trainable) return;
+  if (!Call::layer.options.use_bias || !Call::parameter_info(bias).trainable) return;
   std::int64_t const channels = Call::output_shape().back();
   append_reduce(step, reduce_function::sum, {gradient}, Call::weight_gradient(step, bias), 1,
                 Call::output_elements() / channels, channels);
