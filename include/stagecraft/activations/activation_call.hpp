@@ -12,7 +12,7 @@ namespace stagecraft {
 namespace detail {
 
 constexpr int activation_kinds = static_cast<int>(activation_kind::hard_sigmoid) + 1;
-constexpr float selu_scale = 1.0507009873554805F, selu_alpha = 1.6732632423543772F;
+constexpr float selu_slope = 1.0507009873554805F, selu_depth = 1.6732632423543772F;
 
 /// Keras's names, and one for each of the two forms of gelu.
 constexpr std::string_view composite_name(activation const& f) {
@@ -60,7 +60,7 @@ constexpr operations::tensor activation_value(activation const& f, operations::t
     case activation_kind::gelu: return x * gelu_gate(x);
     case activation_kind::gelu_tanh: return x * gelu_tanh_gate(x);
     case activation_kind::swish: return x * operations::sigmoid(x);
-    case activation_kind::selu: return where(x < 0.0F, (exp(x) - 1.0F) * (selu_scale * selu_alpha), x * selu_scale);
+    case activation_kind::selu: return where(x < 0.0F, (exp(x) - 1.0F) * (selu_slope * selu_depth), x * selu_slope);
     case activation_kind::elu: return where(x < 0.0F, (exp(x) - 1.0F) * f.alpha, x);
     case activation_kind::exponential: return exp(x);
     case activation_kind::softplus: return operations::softplus(x);
@@ -86,7 +86,7 @@ constexpr operations::tensor activation_gradient(activation const& f, operations
       auto const gate = operations::sigmoid(known);
       return dy * (known * gate * (1.0F - gate) + gate);
     }
-    case activation_kind::selu: return dy * where(known < 0.0F, known + selu_scale * selu_alpha, selu_scale);
+    case activation_kind::selu: return dy * where(known < 0.0F, known + selu_slope * selu_depth, selu_slope);
     case activation_kind::elu:
       return dy * where(known > 0.0F, 1.0F, f.gradient_needs_input() ? exp(known) * f.alpha : known + f.alpha);
     case activation_kind::exponential: return dy * known;
