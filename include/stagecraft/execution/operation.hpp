@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/execution/host_call.hpp>
+#include <stagecraft/execution/traced/elementwise_layer.hpp>
 #include <stagecraft/execution/traced/traced_layer.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <cstring>
@@ -142,16 +143,40 @@ struct operation<L> {
 
   template <class Call>
   static constexpr long long workspace() {
-    return detail::traced_layer<Call>::workspace();
+    if constexpr (Call::planned.needs.view)
+      return 0;
+    else if constexpr (is_elementwise<Call>)
+      return 0;
+    else
+      return detail::traced_layer<Call>::workspace();
   }
   template <class Call>
-  static void forward(Call const& call) {
-    detail::traced_layer<Call>::forward(call);
+  static void forward([[maybe_unused]] Call const& call) {
+    if constexpr (Call::planned.needs.view) {
+    } else if constexpr (is_elementwise<Call>) {
+      call.divide([](Call const& part) { detail::elementwise_layer<Call>::forward(part); });
+    } else {
+      detail::traced_layer<Call>::forward(call);
+    }
   }
   template <class Call>
-  static void backward(Call const& call) {
-    detail::traced_layer<Call>::backward(call);
+  static void backward([[maybe_unused]] Call const& call) {
+    if constexpr (Call::planned.needs.view) {
+    } else if constexpr (is_elementwise<Call>) {
+      call.divide([](Call const& part) { detail::elementwise_layer<Call>::backward(part); });
+    } else {
+      detail::traced_layer<Call>::backward(call);
+    }
   }
+  template <int Input, class Call>
+  [[nodiscard]] static auto epilogue(Call const& call, float* /*workspace*/) {
+    return detail::elementwise_layer<Call>::template epilogue<Input>(call);
+  }
+
+ private:
+  template <class Call>
+  static constexpr bool is_elementwise =
+      detail::elementwise_call_of<Call>::facts.holds || detail::elementwise_call_of<Call>::facts.function != linear;
 };
 
 namespace detail {

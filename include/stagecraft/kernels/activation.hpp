@@ -159,6 +159,17 @@ struct activation_function {
   }
 };
 
+/// The activation of sums, behind their bias. For y of the same shape it is the step of a layer, too.
+template <activation Act, class Arch = default_architecture>
+struct activation_epilogue {
+  [[nodiscard]] batch<Arch> operator()(batch<Arch> const& sum) const {
+    return activation_function<Act, Arch>::forward(sum);
+  }
+  [[nodiscard]] batch<Arch> operator()(batch<Arch> const& sum, int /*column*/, std::int64_t /*element*/) const {
+    return (*this)(sum);
+  }
+};
+
 /// An epilogue that makes the gradient of f(x) the gradient of x: y holds f(x), for activations whose gradient needs
 /// nothing else. Up to a register behind the end of y may be read.
 template <activation Act, class Arch = default_architecture>

@@ -28,6 +28,12 @@ template <class Arch>
     return _mm512_mask_loadu_ps(first, static_cast<__mmask16>((1U << count) - 1U), p);
   else
 #endif
+#if defined(__AVX2__)
+      if constexpr (has_avx2<Arch>) {
+    auto const mask = _mm256_loadu_si256(reinterpret_cast<__m256i const*>(first_lanes + 16 - count));
+    return _mm256_blendv_ps(first, _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask));
+  } else
+#endif
   {
     alignas(64) float values[lanes<Arch>];
     first.store_aligned(values);

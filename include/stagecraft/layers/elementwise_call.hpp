@@ -7,6 +7,8 @@
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/operations/elementwise.hpp>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 
 namespace stagecraft::detail {
 
@@ -24,11 +26,16 @@ template <int Inputs>
 struct elementwise_facts {
   bool holds = false;            ///< whether it is one
   bool repeats = false;          ///< whether an input is repeated along axes
-  activation function = linear;  ///< the activation that is all of it, if it is one
+  bool draws = false;            ///< whether a uniform random number is drawn for each place
+  std::uint64_t seed = 0;        ///< of it; 0: the program's
+  activation function = linear;  ///< the activation that is all of it, if it is one: softmax, too, which `holds` not
+  int axis = -1;                 ///< of softmax
   std::array<operations::extents, Inputs> aligned{};
   /// For the gradient of each input: which inputs it reads, a bit for each, and whether it reads the result.
   std::array<unsigned, Inputs> gradient_reads{};
   std::array<bool, Inputs> gradient_reads_output{};
+  std::size_t value_steps = 0;  ///< of the formulas
+  std::array<std::size_t, Inputs> gradient_steps{};
 };
 
 /// A call of a layer on a batch of inputs of these shapes (see `anonymous`). Softmax, for example, is not elementwise.
@@ -40,24 +47,41 @@ template <auto Layer, int Batch, bool Trains, shape... Inputs>
 class elementwise_call {
   static constexpr int count = sizeof...(Inputs);
 
-  static constexpr operations::elementwise analyse() {
+  static constexpr operations::trace trace_it() {
     shape const shapes[]{Inputs...};
     auto traced = trace_layer(Layer, shapes, Batch, Trains);
     if (traced.outputs.empty()) traced.list.problem.report(1001, "");
-    return operations::elementwise(traced);
+    return traced;
+  }
+  static constexpr operations::elementwise analyse() { return operations::elementwise(trace_it()); }
+  static constexpr void find_softmax(operations::trace const& of, elementwise_facts<count>& result) {
+    if (of.list.problem.failed() || of.outputs[0] != of.list.size() - 1) return;
+    auto const* group = of.list.node_of(of.outputs[0]).what.if_is<operations::composite>();
+    if (group == nullptr || group->name != "softmax" || group->first != of.inputs[0] + 1) return;
+    result.function = softmax;
+    result.axis = static_cast<int>(group->numbers[0]) - 1;
   }
   static constexpr elementwise_facts<count> find_facts() {
     elementwise_facts<count> result;
     if constexpr (HasCall<std::remove_cvref_t<decltype(Layer)>>) {
-      auto const found = analyse();
+      auto const traced = trace_it();
+      operations::elementwise const found(traced);
       result.holds = found.holds;
-      if (!found.holds) return result;
+      if (!found.holds) {
+        find_softmax(traced, result);
+        return result;
+      }
+      result.value_steps = found.value().steps.size();
       result.repeats = found.repeats;
+      result.draws = found.draws;
+      result.seed = found.seed;
       if (auto const* group = found.group(); group != nullptr) result.function = activation_of(*group);
       for (int i = 0; i < count; ++i) {
         auto const index = static_cast<std::size_t>(i);
         result.aligned[index] = found.aligned[index];
-        for (auto const& step : found.gradient(i).steps) {
+        auto const gradient = found.gradient(i);
+        result.gradient_steps[index] = gradient.steps.size();
+        for (auto const& step : gradient.steps) {
           if (step.from != operations::formula_source::place) continue;
           if (step.index < count) result.gradient_reads[index] |= 1U << step.index;
           if (step.index == count) result.gradient_reads_output[index] = true;
@@ -70,21 +94,20 @@ class elementwise_call {
  public:
   static constexpr elementwise_facts<count> facts = find_facts();
 
-  struct make_value {
-    constexpr operations::formula operator()() const { return analyse().value(); }
-  };
+  static constexpr auto make_value() { return operations::frozen_formula<facts.value_steps, 1>(analyse().value()); }
   template <int Input>
-  struct make_gradient {
-    constexpr operations::formula operator()() const { return analyse().gradient(Input); }
-  };
+  static constexpr auto make_gradient() {
+    return operations::frozen_formula<facts.gradient_steps[Input], 1>(analyse().gradient(Input));
+  }
 };
 
-/// The result of an elementwise call as an operations::frozen_formula: number i at each place is input i.
+/// The result of an elementwise call as an operations::frozen_formula: number i at each place is input i; then comes
+/// what is drawn.
 template <class Call>
-inline constexpr auto const& formula_of_layer = operations::formula_of<typename Call::make_value>;
+inline constexpr auto formula_of_layer = Call::make_value();
 /// The gradient of an input at each place of the result: of one that is repeated, what is to be summed. Number i at
-/// each place is input i; then come the result and its gradient.
+/// each place is input i; then come the result, its gradient, and what is drawn.
 template <class Call, int Input>
-inline constexpr auto const& gradient_of_layer = operations::formula_of<typename Call::template make_gradient<Input>>;
+inline constexpr auto gradient_of_layer = Call::template make_gradient<Input>();
 
 }  // namespace stagecraft::detail

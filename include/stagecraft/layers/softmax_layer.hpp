@@ -17,7 +17,6 @@ struct softmax_layer : layer<softmax_layer> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Softmax";
   static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}";
-  static constexpr bool backward_uses_input = false;
 
   int axis = -1;
 
@@ -33,14 +32,13 @@ struct softmax_layer : layer<softmax_layer> {
   /// The axis among those of a shape, which has no batch.
   [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (shape_axis(in[0]) < 0 || shape_axis(in[0]) >= in[0].rank())
-      return in.error(1061, "works along axis ", axis, ", which is not an axis of an input of shape ", in[0],
-                      "; axis 0 is the batch, the last is ", in[0].rank());
-    return in[0];
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    if (shape_axis(in) >= 0 && shape_axis(in) < in.rank()) return ops.softmax(x, shape_axis(in) + 1);
+    ops.error(1061, "works along axis ", axis, ", which is not an axis of an input of shape ", in,
+              "; axis 0 is the batch, the last is ", in.rank());
+    return x;
   }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 5LL * in[0].size(); }
 };
 
 }  // namespace stagecraft::layers

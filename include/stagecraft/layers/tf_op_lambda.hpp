@@ -33,17 +33,31 @@ struct tf_op_lambda : layer<tf_op_lambda<Operator>> {
   float number = 0;
   int number_place = no_number;  ///< which operand the number is
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (in.size() == 1) return in[0];
-    detail::broadcast_shape const merged(in[0], in[1]);
-    if (!merged.fits || in[0].rank() != in[1].rank())
-      return in.error(1064, "is an operator between tensors of shapes ", in[0], " and ", in[1],
-                      ", which do not fit; axes are equal or one of them is 1, ",
-                      "and only layers such as add{} and multiply{} take tensors of different ranks");
-    return merged.result;
+  static constexpr int least_inputs = 1, most_inputs = 2;
+
+  constexpr auto call(auto& ops, tensor_list in) const {
+    if (in.size() == 1) {
+      if constexpr (Operator == tensor_operator::negative) return -in[0];
+      auto const other = operations::number(ops.list(), number);
+      return number_place == 0 ? apply(other, in[0]) : apply(in[0], other);
+    }
+    shape const a = detail::sample_shape(in[0]), b = detail::sample_shape(in[1]);
+    if (detail::broadcast_shape(a, b).fits && a.rank() == b.rank()) return apply(in[0], in[1]);
+    ops.error(1064, "is an operator between tensors of shapes ", a, " and ", b,
+              ", which do not fit; axes are equal or one of them is 1, ",
+              "and only layers such as add{} and multiply{} take tensors of different ranks");
+    return in[0];
   }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return in.size() == 1 ? in[0].size() : detail::broadcast_shape(in[0], in[1]).result.size();
+
+ private:
+  static constexpr operations::tensor apply(operations::tensor a, operations::tensor b) {
+    switch (Operator) {
+      case tensor_operator::add: return a + b;
+      case tensor_operator::subtract: return a - b;
+      case tensor_operator::multiply: return a * b;
+      case tensor_operator::divide: return a / b;
+      default: return -a;
+    }
   }
 };
 

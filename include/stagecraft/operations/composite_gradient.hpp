@@ -35,4 +35,10 @@ class composite_gradient {
   std::vector<tensor> given_;
 };
 
+/// y (dy - sum(y dy)) along its axis.
+constexpr void softmax_rule(composite_gradient& of) {
+  tensor const y = of.result(), dy = of.gradient();
+  of.give(0, y * (dy - of.ops().sum(y * dy, static_cast<int>(of.what().numbers[0]))));
+}
+
 }  // namespace stagecraft::operations

@@ -4,18 +4,21 @@
 
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/formula.hpp>
+#include <cstdint>
 #include <vector>
 
 namespace stagecraft::operations {
 
 /// Looks whether a trace is such a computation, and gives the formulas of its result and its gradients.
 ///
-/// Inputs have as many elements as the result, or fewer, and then they are repeated as `map` repeats its operands. What
-/// has weights, random numbers, sums or elements that change places is none.
+/// Inputs have as many elements as the result, or fewer, and then they are repeated as `map` repeats its operands. One
+/// uniform random number may be drawn for each place. What has weights, sums or elements that change places is none.
 class elementwise {
  public:
   bool holds = false;            ///< whether it is one; else nothing else here has a meaning
   bool repeats = false;          ///< whether an input is repeated
+  bool draws = false;            ///< whether a number is drawn for each place
+  std::uint64_t seed = 0;        ///< of it
   std::vector<extents> aligned;  ///< of each input: its axes as those of the result, 1 where it is repeated
 
   constexpr explicit elementwise(trace const& of) : inputs_(static_cast<int>(of.inputs.size())) {
@@ -25,18 +28,19 @@ class elementwise {
     if (holds) copy(of);
   }
 
-  /// The result. Number i at each place is input i.
+  /// The result. Number i at each place is input i; then comes what is drawn.
   [[nodiscard]] constexpr formula value() const { return {numbers_, {result_}}; }
   /// The gradient of an input, at each place of the result: of one that is repeated, what is to be summed. Number i at
-  /// each place is input i; then come the result and its gradient.
+  /// each place is input i; then come the result, its gradient, and what is drawn.
   [[nodiscard]] constexpr formula gradient(int input_index) const {
     operation_list list = numbers_;
+    if (draws) list.node_of(inputs_).what = input{inputs_ + 2};
     std::vector<parameter> weights;
     tracer ops(list, weights);
-    tensor const seed = ops.append(input{inputs_ + 1}, {});
+    tensor const of_result = ops.append(input{inputs_ + 1}, {});
     int const count = list.size();
     differentiation gradients(ops);
-    gradients.add(result_, seed);
+    gradients.add(result_, of_result);
     gradients.run(0, count);
     int const id = gradients.has(input_index) ? gradients.of(input_index).id : number(list, 0).id;
     return {list, {id}, {result_, inputs_}};
@@ -44,7 +48,7 @@ class elementwise {
   /// The composite that is all of it, or null.
   [[nodiscard]] constexpr composite const* group() const {
     auto const* what = numbers_.node_of(result_).what.if_is<composite>();
-    return what != nullptr && what->first == inputs_ && is_last(result_) ? what : nullptr;
+    return what != nullptr && what->first == inputs_ && !draws && is_last(result_) ? what : nullptr;
   }
 
  private:
@@ -74,6 +78,10 @@ class elementwise {
         if (here.shape.size() != result.size() &&
             (!source.what.is<input>() || !has_same_axes(source.shape, here.shape)))
           return;
+      } else if (auto const* drawn = here.what.if_is<random>()) {
+        if (draws || drawn->distribution != random_distribution::uniform || here.shape.size() != result.size()) return;
+        draws = true;
+        seed = drawn->seed;
       } else if (!here.what.is<constant>() && !here.what.is<input>() && !here.what.is<composite>()) {
         return;
       }
@@ -81,7 +89,7 @@ class elementwise {
     for (int i = 0; i < inputs_; ++i) {
       bool const is_whole = of.list.node_of(of.inputs[at(i)]).shape.size() == result.size();
       if (is_whole) aligned[at(i)] = result;
-      if (aligned[at(i)].rank == 0) return;
+      if (aligned[at(i)].rank == 0 || aligned[at(i)][0] != result[0]) return;  // unread, or the batch moves
       repeats = repeats || !is_whole;
     }
     holds = true;
@@ -111,14 +119,20 @@ class elementwise {
     }
   }
 
-  /// The same operations on numbers. Inputs come first.
+  /// The same operations on numbers. Inputs come first, then what is drawn.
   constexpr void copy(trace const& of) {
     std::vector<int> copies(of.list.nodes.size(), -1), begins(of.list.nodes.size(), 0);
     for (int i = 0; i < inputs_; ++i) copies[at(of.inputs[at(i)])] = numbers_.append(input{i}, {});
+    int const drawn = draws ? numbers_.append(input{inputs_}, {}) : -1;
+    if (draws) numbers_.node_of(drawn).has_gradient = false;
     for (int id = 0; id < of.list.size(); ++id) {
       begins[at(id)] = numbers_.size();
       node const& here = of.list.node_of(id);
       if (live_[at(id)] == 0 || here.what.is<input>()) continue;
+      if (here.what.is<random>()) {
+        copies[at(id)] = drawn;
+        continue;
+      }
       if (here.what.is<reshape>() || here.what.is<broadcast>()) {
         copies[at(id)] = copies[at(of.list.operand(id, 0))];
         continue;

@@ -117,14 +117,8 @@ class formula {
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   /// What computes a number: groups and what is only handed on are that of their first operand.
   static constexpr int source_of(operation_list const& list, int id) {
-    while (id >= 0) {
-      auto const& what = list.node_of(id).what;
-      auto const* elementwise = what.if_is<map>();
-      if (!what.is<composite>() && !what.is<reshape>() && !what.is<broadcast>() &&
-          !(elementwise != nullptr && elementwise->apply == function::identity))
-        break;
+    while (id >= 0 && (is_alias(list.node_of(id).what) || list.node_of(id).what.is<broadcast>()))
       id = list.operand(id, 0);
-    }
     return id;
   }
   static constexpr int operand(operation_list const& list, int id, int index) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/operations/extents.hpp>
+#include <cstdint>
 
 namespace stagecraft::operations {
 
@@ -35,6 +36,7 @@ enum class random_distribution : unsigned char {
 /// Numbers that are drawn anew in each step, from the stream of the call.
 struct random {
   random_distribution distribution = random_distribution::uniform;
+  std::uint64_t seed = 0;  ///< 0: that of the program
 };
 
 }  // namespace stagecraft::operations

@@ -30,7 +30,7 @@ enum class function : unsigned char {
   multiply,
   divide,
   power,
-  maximum,
+  maximum,  ///< NaN if one is NaN; so is the minimum
   minimum,
   less,
   less_equal,

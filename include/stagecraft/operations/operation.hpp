@@ -20,7 +20,8 @@
   EACH(weight)                                                                                                \
   EACH(constant)                                                                                              \
   EACH(iota)                                                                                                  \
-  EACH(random) EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient)        \
+  EACH(random)                                                                                                \
+  EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient)                     \
       EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast)    \
           EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
               EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)
@@ -97,6 +98,13 @@ class operation {
 };
 
 #undef STAGECRAFT_OPERATIONS
+
+/// Whether the result is the first operand's memory: the same elements in the same order.
+[[nodiscard]] constexpr bool is_alias(operation const& what) {
+  auto const* elementwise = what.if_is<map>();
+  return what.is<reshape>() || what.is<composite>() ||
+         (elementwise != nullptr && elementwise->apply == function::identity);
+}
 
 /// An operation at its place in a list. It reads only what stands before it.
 struct node {

@@ -124,9 +124,7 @@ class step_segments {
     return end + 1;
   }
   [[nodiscard]] static constexpr bool is_alias(operation const& what) {
-    auto const* elementwise = what.if_is<map>();
-    return what.is<reshape>() || what.is<composite>() || what.is<last>() ||
-           (elementwise != nullptr && elementwise->apply == function::identity);
+    return operations::is_alias(what) || what.is<last>();
   }
   [[nodiscard]] constexpr bool has_no_work(int position) const {
     auto const& what = node_at(position).what;

@@ -17,11 +17,13 @@ class steps {
     int weight, copy;
   };
   std::vector<old_weight> old_weights;
+  bool backward_reads_output = false;  ///< the value of the call's output, which is not kept once more
 
   /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
   constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
     auto const count = traced.list.nodes.size();
     std::vector<char> live(count, 0);
+    find_output();
     if (trains) {
       for (int const id : traced.gradients)
         if (id >= 0) need(id, live, true);
@@ -39,6 +41,10 @@ class steps {
       if (live[at(id)] == computed) forward.push_back(id);
   }
 
+  /// Whether the value of an operation of the forward step is the call's output.
+  [[nodiscard]] constexpr bool is_output(int id) const {
+    return id < traced_->forward_count && is_output_[at(id)] != 0;
+  }
   /// Whether the backward step reads an input of the call.
   [[nodiscard]] constexpr bool backward_reads(int input_id) const {
     for (int const id : backward)
@@ -51,6 +57,17 @@ class steps {
   static constexpr char computed = 1, read = 2;
 
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  /// What has the output's elements in the same order, if something computes them.
+  constexpr void find_output() {
+    is_output_.assign(at(traced_->forward_count), 0);
+    int source = traced_->outputs[0];
+    while (is_alias(traced_->list.node_of(source).what)) source = traced_->list.operand(source, 0);
+    auto const& what = traced_->list.node_of(source).what;
+    if (what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<last>()) return;
+    is_output_[at(source)] = 1;
+    for (int id = source + 1; id < traced_->forward_count; ++id)
+      if (is_alias(traced_->list.node_of(id).what)) is_output_[at(id)] = is_output_[at(traced_->list.operand(id, 0))];
+  }
   /// Whether a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
@@ -74,6 +91,11 @@ class steps {
       open.pop_back();
       if (live[at(next)]) continue;
       live[at(next)] = computed;
+      if (is_backward && is_output(next)) {
+        live[at(next)] = read;
+        backward_reads_output = true;
+        continue;
+      }
       if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
         live[at(next)] = read;
         kept.push_back(next);
@@ -110,6 +132,7 @@ class steps {
   }
 
   trace const* traced_;
+  std::vector<char> is_output_;
 };
 
 }  // namespace stagecraft::operations

@@ -16,6 +16,8 @@ struct matmul_options {
   bool transpose_b = false;  ///< whether those of b do
 };
 
+constexpr void softmax_rule(composite_gradient&);
+
 /// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
 template <std::size_t States>
 struct scanned {
@@ -66,10 +68,14 @@ class tracer {
   constexpr tensor iota(extents const& shape, int axis = -1) {
     return append(operations::iota{shape.from_front(axis)}, shape);
   }
-  /// Numbers from [0, 1), drawn anew in each step.
-  constexpr tensor uniform(extents const& shape) { return drawn(random_distribution::uniform, shape); }
+  /// Numbers from [0, 1), drawn anew in each step; from `seed`, unless it is 0, in place of the program's.
+  constexpr tensor uniform(extents const& shape, std::uint64_t seed = 0) {
+    return drawn({random_distribution::uniform, seed}, shape);
+  }
   /// Numbers of mean 0 and standard deviation 1, drawn anew in each step.
-  constexpr tensor normal(extents const& shape) { return drawn(random_distribution::normal, shape); }
+  constexpr tensor normal(extents const& shape, std::uint64_t seed = 0) {
+    return drawn({random_distribution::normal, seed}, shape);
+  }
 
   // Movement.
 
@@ -211,10 +217,13 @@ class tracer {
   }
   /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
   constexpr tensor softmax(tensor x, int axis = -1) {
-    return composite("softmax", {x}, [&] {
+    if (!x.shape().has(axis)) return failed(x, "has no axis ", axis);
+    auto const along = static_cast<float>(x.shape().from_front(axis));
+    auto const inside = [&] {
       tensor const e = exp(x - stop_gradient(max(x, axis)));
       return e / sum(e, axis);
-    });
+    };
+    return composite("softmax", {x}, inside, softmax_rule, {along});
   }
 
   // Weights that change.
@@ -306,9 +315,9 @@ class tracer {
 
  private:
   /// The gradient of a loop runs its step again: it would draw others.
-  constexpr tensor drawn(random_distribution from, extents const& shape) {
+  constexpr tensor drawn(random const& from, extents const& shape) {
     if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");
-    return append(random{from}, shape);
+    return append(from, shape);
   }
   constexpr tensor reduced(tensor x, reduction by, axis_list const& axes) {
     reduce what{by};
@@ -333,3 +342,5 @@ class tracer {
 };
 
 }  // namespace stagecraft::operations
+
+#include <stagecraft/operations/composite_gradient.hpp>

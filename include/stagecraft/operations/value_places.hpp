@@ -51,6 +51,9 @@ class value_places {
     place_leaves(traced);
     if (!is_forward)
       for (auto const& [weight, copy] : carried_out.old_weights) places[at(weight)] = places[at(copy)];
+    if (!is_forward && carried_out.backward_reads_output)
+      for (int id = 0; id < traced.forward_count; ++id)
+        if (carried_out.is_output(id)) places[at(id)] = {storage::output, 0, 0};
     if (is_forward) {
       auto& output = places[at(root(traced.outputs[0]))];
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
@@ -77,13 +80,10 @@ class value_places {
   [[nodiscard]] constexpr int root(int id) const {
     while (true) {
       auto const& what = list_->node_of(id).what;
-      auto const* elementwise = what.if_is<map>();
-      bool const is_same = what.is<reshape>() || what.is<composite>() ||
-                           (elementwise != nullptr && elementwise->apply == function::identity);
-      if (places[at(id)].in == storage::kept) return id;
+      if (places[at(id)].in == storage::kept || places[at(id)].in == storage::output) return id;
       if (what.is<last>())
         id = next_of(list_->operand(id, 1));
-      else if (is_same)
+      else if (is_alias(what))
         id = list_->operand(id, 0);
       else
         return id;

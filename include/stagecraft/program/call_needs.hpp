@@ -5,6 +5,7 @@
 
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/layers.hpp>
+#include <stagecraft/operations/elementwise.hpp>
 #include <stagecraft/operations/traced_plan.hpp>
 
 namespace stagecraft {
@@ -48,14 +49,31 @@ template <Layer L>
   requires detail::HasCall<L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   bool const trains = mode == execution_mode::training;
-  if (!trains) return {.input = false, .output = false};
   std::vector<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
   auto traced = detail::trace_layer(layer, shapes, batch, trains);
+  operations::elementwise const formulas(traced);
+  auto const is_epilogue = formulas.holds && !formulas.repeats ? epilogue_kind::elements : epilogue_kind::none;
+  auto const* group = formulas.holds ? formulas.group() : nullptr;
+  bool const is_activation = group != nullptr && detail::activation_of(*group) != linear;
+  auto const takes_epilogue = is_activation ? epilogue_kind::none : is_epilogue;
   operations::traced_plan const plan(std::move(traced), trains);
+  if (!trains)
+    return {.input = false,
+            .output = false,
+            .view = plan.is_view,
+            .is_epilogue = is_epilogue,
+            .takes_epilogue = takes_epilogue};
   unsigned updated = 0;
   for (auto const& [weight, value] : plan.updates) updated |= 1U << weight;
-  return {.input = plan.backward_reads_input, .output = false, .saved = plan.kept_floats, .updated_weights = updated};
+  return {.input = plan.backward_reads_input,
+          .output = plan.backward_reads_output,
+          .view = plan.is_view,
+          .saved = plan.kept_floats,
+          .adds_exactly = plan.adds_exactly && !plan.is_view,
+          .updated_weights = updated,
+          .is_epilogue = is_epilogue,
+          .takes_epilogue = takes_epilogue};
 }
 
 /// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and
@@ -140,18 +158,6 @@ constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer
   return needs;
 }
 
-constexpr call_needs needs_of(layers::activation const& layer, layer_inputs const&, int, execution_mode) {
-  bool const needs_input = layer.function.gradient_needs_input();
-  return {.input = needs_input, .output = !needs_input, .view = layer.function == linear};
-}
-
-constexpr call_needs needs_of(layers::dropout const& layer, layer_inputs const&, int, execution_mode mode) {
-  return {.input = false,
-          .output = false,
-          .view = mode == execution_mode::inference || layer.rate == 0.0F,
-          .is_epilogue = epilogue_kind::elements};
-}
-
 namespace detail {
 
 /// Floats for two numbers per channel of each item of kernels::channel_items, and for two more per channel.
@@ -186,28 +192,6 @@ constexpr call_needs needs_of(layers::spatial_dropout1d const& layer, layer_inpu
 }
 constexpr call_needs needs_of(layers::spatial_dropout2d const& layer, layer_inputs const&, int, execution_mode mode) {
   return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
-}
-
-namespace detail {
-
-constexpr call_needs needs_of_activation(activation function) {
-  bool const needs_input = function.gradient_needs_input();
-  return {.input = needs_input, .output = !needs_input};
-}
-
-}  // namespace detail
-
-constexpr call_needs needs_of(layers::re_lu const& layer, layer_inputs const&, int, execution_mode) {
-  return detail::needs_of_activation(layer.function());
-}
-constexpr call_needs needs_of(layers::leaky_re_lu const& layer, layer_inputs const&, int, execution_mode) {
-  return detail::needs_of_activation(layer.function());
-}
-constexpr call_needs needs_of(layers::elu_layer const& layer, layer_inputs const&, int, execution_mode) {
-  return detail::needs_of_activation(layer.function());
-}
-constexpr call_needs needs_of(layers::thresholded_re_lu const& layer, layer_inputs const&, int, execution_mode) {
-  return detail::needs_of_activation(layer.function());
 }
 
 namespace detail {
@@ -250,34 +234,10 @@ constexpr bool has_one_shape(layer_inputs const& in) {
 
 }  // namespace detail
 
-constexpr call_needs needs_of(layers::add const&, layer_inputs const& in, int, execution_mode) {
-  return {.input = false, .output = false, .adds_exactly = detail::has_one_shape(in)};
-}
-constexpr call_needs needs_of(layers::subtract const&, layer_inputs const& in, int, execution_mode) {
-  return {.input = false, .output = false, .adds_exactly = detail::has_one_shape(in)};
-}
 constexpr call_needs needs_of(layers::slicing_op_lambda const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false, .adds_exactly = true};
-}
-/// A sum's gradient needs no operand, and neither does that of a tensor times or divided by a number.
-template <tensor_operator Operator>
-constexpr call_needs needs_of(layers::tf_op_lambda<Operator> const& layer, layer_inputs const& in, int,
-                              execution_mode) {
-  constexpr bool is_sum = Operator == tensor_operator::add || Operator == tensor_operator::subtract;
-  bool const is_scaled = Operator == tensor_operator::multiply ? in.size() == 1 : layer.number_place == 1;
-  return {.input = !is_sum && !is_scaled, .output = false, .adds_exactly = is_sum && detail::has_one_shape(in)};
-}
-constexpr call_needs needs_of(layers::average const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
 }
 constexpr call_needs needs_of(layers::concatenate const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false, .adds_exactly = true};
 }
-constexpr call_needs needs_of(layers::multiply const&, layer_inputs const&, int, execution_mode) {
-  return {.output = false};
-}
-constexpr call_needs needs_of(layers::maximum const&, layer_inputs const&, int, execution_mode) {
-  return {.output = false};
-}
-
 }  // namespace stagecraft

@@ -2,10 +2,7 @@
 // The lowered steps of activations, merging layers and dropout give what the host's kernels give.
 #include "run_on_tiles.hpp"
 
-#include <stagecraft/execution/operations/activation.hpp>
-#include <stagecraft/execution/operations/activation_layers.hpp>
-#include <stagecraft/execution/operations/dropout.hpp>
-#include <stagecraft/execution/operations/merge.hpp>
+#include <stagecraft/execution/operations/prelu.hpp>
 #include <stagecraft/execution/operations/spatial_dropout.hpp>
 #include <stagecraft/execution/tiles/codelets/map.hpp>
 #include <stagecraft/execution/tiles/codelets/rearrange.hpp>
@@ -87,6 +84,9 @@ struct array_call : Lowered {
   using array = std::vector<float>;
   static constexpr int size = Lowered::output_shape().size();
   static constexpr bool adds_parameter_gradient = false;
+  struct plan {
+    static constexpr bool trains = Lowered::trains;
+  };
 
   struct {
     std::uint64_t seed = 11, step = 3;
@@ -124,6 +124,10 @@ struct array_call : Lowered {
   [[nodiscard]] float* output_gradient() const { return result_gradients.data(); }
   [[nodiscard]] static sc::kernels::share share() { return {}; }
   [[nodiscard]] static sc::kernels::share::range elements(long long count) { return {0, count}; }
+  template <class Work>
+  void divide(Work const& work) const {
+    work(*this);
+  }
 
   /// A tensor of the step; none if it is a temporary one.
   [[nodiscard]] array tensor(sc::tile_tensor const& which) const {

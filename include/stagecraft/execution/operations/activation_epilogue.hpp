@@ -28,13 +28,6 @@ struct activation_epilogue {
   static constexpr bool in_registers = Act.kind != activation_kind::softmax;
   static constexpr long long floats = static_cast<long long>(Rows) * Columns;
 
-  struct apply {
-    template <class Batch>
-    [[nodiscard]] Batch operator()(Batch const& sum) const {
-      return kernels::activation_function<Act, Arch>::forward(sum);
-    }
-  };
-
   /// `product(call, y, epilogue)` writes the share of a call of the sums, each through the epilogue, in which those of
   /// other calls come last. While training, sums + bias are kept in `before` if the activation's gradient needs them.
   /// `bias` is read if UseBias.
@@ -49,7 +42,10 @@ struct activation_epilogue {
       call.divide([&](Call const& part) { kernels::softmax<Rows, Columns, Arch>(y, y, part.share()); });
     } else if constexpr (!Call::plan::trains || !Act.gradient_needs_input()) {
       call.divide([&](Call const& part) {
-        product(part, y, kernels::join_epilogues(kernels::epilogue_then{with_bias(bias), apply{}}, epilogues_of(part)));
+        product(
+            part, y,
+            kernels::join_epilogues(kernels::epilogue_then{with_bias(bias), kernels::activation_epilogue<Act, Arch>{}},
+                                    epilogues_of(part)));
       });
     } else {
       call.divide([&](Call const& part) { product(part, before, with_bias(bias)); });

@@ -2,8 +2,6 @@
 // The steps of all layers on the host. Level 5.
 #pragma once
 
-#include <stagecraft/execution/operations/activation.hpp>
-#include <stagecraft/execution/operations/activation_layers.hpp>
 #include <stagecraft/execution/operations/batch_normalization.hpp>
 #include <stagecraft/execution/operations/borders.hpp>
 #include <stagecraft/execution/operations/concatenate.hpp>
@@ -11,11 +9,10 @@
 #include <stagecraft/execution/operations/convolution.hpp>
 #include <stagecraft/execution/operations/dense.hpp>
 #include <stagecraft/execution/operations/depthwise_conv2d.hpp>
-#include <stagecraft/execution/operations/dropout.hpp>
 #include <stagecraft/execution/operations/global_pooling.hpp>
 #include <stagecraft/execution/operations/layer_normalization.hpp>
-#include <stagecraft/execution/operations/merge.hpp>
 #include <stagecraft/execution/operations/pooling.hpp>
+#include <stagecraft/execution/operations/prelu.hpp>
 #include <stagecraft/execution/operations/separable_convolution.hpp>
 #include <stagecraft/execution/operations/slicing_op_lambda.hpp>
 #include <stagecraft/execution/operations/spatial_dropout.hpp>

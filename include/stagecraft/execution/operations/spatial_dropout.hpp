@@ -2,7 +2,8 @@
 // The steps of spatial dropout on the host: no mask is stored, the backward step draws the same numbers again. Level 5.
 #pragma once
 
-#include <stagecraft/execution/operations/dropout.hpp>
+#include <stagecraft/execution/operation.hpp>
+#include <stagecraft/execution/random_key_of_call.hpp>
 #include <stagecraft/kernels/spatial_dropout.hpp>
 #include <stagecraft/layers/spatial_dropout1d.hpp>
 #include <stagecraft/layers/spatial_dropout2d.hpp>
@@ -36,7 +37,7 @@ struct spatial_dropout_operation {
     constexpr int channels = Call::input_shape(0).back();
     constexpr int positions = Call::input_shape(0).size() / channels;
     kernels::spatial_dropout<Call::batch, positions, channels, Accumulate, typename Call::architecture>(
-        x, y, Call::layer.rate, operation<layers::dropout>::key(call), call.share());
+        x, y, Call::layer.rate, random_key_of_call(call, Call::layer.seed), call.share());
   }
 };
 

@@ -180,7 +180,7 @@ class list_runner {
     for (std::int64_t i = 0; i < size(shape()); ++i) y()[i] = static_cast<float>(i / inner % length);
   }
   void step(operations::random const& what) {
-    kernels::random_key const key(seed_, stream_);
+    kernels::random_key const key(what.seed != 0 ? what.seed : seed_, stream_);
     auto const of_operation = static_cast<std::uint64_t>(id_ + 1) << 36U;
     auto const before = static_cast<std::uint64_t>(by_sample_ ? here().shape.size() / part_.of * part_.first : 0);
     auto const count = static_cast<std::uint64_t>(size(shape()));

@@ -2,6 +2,7 @@
 // The steps of a layer that is written as a `call`: its operations, for some samples after the other. Level 5.
 #pragma once
 
+#include <stagecraft/execution/random_key_of_call.hpp>
 #include <stagecraft/execution/sharing_team.hpp>
 #include <stagecraft/execution/traced/list_runner.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
@@ -185,7 +186,7 @@ class traced_layer {
     std::array<float*, plan.nodes.size()> memory;
     for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(static_cast<int>(id));
     runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
-               part.memory.seed, ~((part.memory.step << 16U) + static_cast<std::uint64_t>(Call::call)));
+               part.memory.seed, stream_of_call(part));
     run(one);
   }
 

@@ -62,6 +62,10 @@ class formula_function {
  private:
   static constexpr std::size_t steps = Formula.steps.size();
 
+  /// A literal is no NaN, which a maximum would have to look for.
+  static constexpr bool is_literal(int number) {
+    return Formula.steps[static_cast<std::size_t>(number)].from == operations::formula_source::constant;
+  }
   /// How many constants that are no literals stand before a step.
   static constexpr std::size_t place_of(std::size_t end) {
     std::size_t count = 0;
@@ -88,9 +92,33 @@ class formula_function {
       values[I] = constants_[place_of(I)];
     else if constexpr (step.from == operations::formula_source::place)
       values[I] = given[step.index];
+    else if constexpr (step.apply == operations::function::maximum && is_literal(step.operands[1]))
+      values[I] = at_least(values[step.operands[0]], values[step.operands[1]]);
+    else if constexpr (step.apply == operations::function::minimum && is_literal(step.operands[1]))
+      values[I] = at_most(values[step.operands[0]], values[step.operands[1]]);
+    else if constexpr (step.apply == operations::function::select && is_comparison(step.operands[0]))
+      values[I] = xsimd::select(compare<step.operands[0]>(values), values[step.operands[1]], values[step.operands[2]]);
     else
       values[I] = function_value<step.apply, Arch>(values[step.operands[0]], values[step.operands[1]],
                                                    values[step.operands[2]]);
+  }
+  /// A comparison that something chooses by needs no numbers.
+  static constexpr bool is_comparison(int number) {
+    auto const& step = Formula.steps[static_cast<std::size_t>(number)];
+    return step.from == operations::formula_source::function && !step.is_uniform &&
+           (step.apply == operations::function::less || step.apply == operations::function::less_equal ||
+            step.apply == operations::function::equal);
+  }
+  template <int Number>
+  [[nodiscard, gnu::always_inline]] static inline auto compare(value const* values) {
+    constexpr auto const& step = Formula.steps[static_cast<std::size_t>(Number)];
+    value const &a = values[step.operands[0]], &b = values[step.operands[1]];
+    if constexpr (step.apply == operations::function::less)
+      return a < b;
+    else if constexpr (step.apply == operations::function::less_equal)
+      return a <= b;
+    else
+      return a == b;
   }
 
   value constants_[place_of(steps) + 1]{};

@@ -79,9 +79,9 @@ template <operations::function F, class Arch>
   else if constexpr (F == power)
     return detail::each_lane<Arch>(a, b, [](float x, float y) { return std::pow(x, y); });
   else if constexpr (F == maximum)
-    return at_least(a, b);
+    return xsimd::select(xsimd::isnan(b), b, at_least(a, b));
   else if constexpr (F == minimum)
-    return at_most(a, b);
+    return xsimd::select(xsimd::isnan(b), b, at_most(a, b));
   else if constexpr (F == less)
     return detail::indicator<Arch>(a < b);
   else if constexpr (F == less_equal)
@@ -122,8 +122,8 @@ template <operations::function F, class Arch>
     case multiply: return a * b;
     case divide: return a / b;
     case power: return std::pow(a, b);
-    case maximum: return a < b ? b : a;
-    case minimum: return b < a ? b : a;
+    case maximum: return a < b || b != b ? b : a;
+    case minimum: return b < a || b != b ? b : a;
     case less: return a < b ? 1 : 0;
     case less_equal: return a <= b ? 1 : 0;
     case equal: return a == b ? 1 : 0;
