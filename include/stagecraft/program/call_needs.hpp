@@ -136,7 +136,6 @@ constexpr call_needs needs_of(layers::depthwise_conv2d const& layer, layer_input
                               execution_mode mode) {
   auto needs = detail::needs_of_kernel(layer, in, batch, mode);
   needs.applies_activation = false;
-  needs.takes_epilogue = epilogue_kind::none;
   return needs;
 }
 constexpr call_needs needs_of(layers::separable_conv1d const& layer, layer_inputs const& in, int batch,
