@@ -162,10 +162,11 @@ struct activation_function {
 /// The activation of sums, behind their bias. For y of the same shape it is the step of a layer, too.
 template <activation Act, class Arch = default_architecture>
 struct activation_epilogue {
-  [[nodiscard]] batch<Arch> operator()(batch<Arch> const& sum) const {
+  [[nodiscard, gnu::always_inline]] inline batch<Arch> operator()(batch<Arch> const& sum) const {
     return activation_function<Act, Arch>::forward(sum);
   }
-  [[nodiscard]] batch<Arch> operator()(batch<Arch> const& sum, int /*column*/, std::int64_t /*element*/) const {
+  [[nodiscard, gnu::always_inline]] inline batch<Arch> operator()(batch<Arch> const& sum, int /*column*/,
+                                                                  std::int64_t /*element*/) const {
     return (*this)(sum);
   }
 };
@@ -178,7 +179,8 @@ struct activation_gradient_epilogue {
   float const* y;
 
   template <class Batch>
-  [[nodiscard]] Batch operator()(Batch const& gradient, int /*column*/, std::int64_t element) const {
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& gradient, int /*column*/,
+                                                            std::int64_t element) const {
     return activation_function<Act, Arch>::gradient(Batch::load_unaligned(y + element), gradient);
   }
 };

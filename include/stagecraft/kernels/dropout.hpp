@@ -18,7 +18,8 @@ struct dropout_epilogue {
   random_key key;
 
   template <class Batch>
-  [[nodiscard]] Batch operator()(Batch const& sum, int /*column*/, std::int64_t element) const {
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
+                                                            std::int64_t element) const {
     using arch = typename Batch::arch_type;
     Batch const uniform = random_uniform_batch<arch>(key, static_cast<std::uint64_t>(element));
     return xsimd::select(uniform >= Batch(rate), sum * Batch(1.0F / (1.0F - rate)), Batch(0.0F));

@@ -16,7 +16,8 @@ namespace stagecraft::kernels {
 /// Leaves the sums as they are.
 struct no_epilogue {
   template <class Batch>
-  [[nodiscard]] Batch operator()(Batch const& sum, int /*column*/, std::int64_t /*element*/) const noexcept {
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
+                                                            std::int64_t /*element*/) const noexcept {
     return sum;
   }
 };
@@ -26,7 +27,8 @@ struct bias_epilogue {
   float const* bias;
 
   template <class Batch>
-  [[nodiscard]] Batch operator()(Batch const& sum, int column, std::int64_t /*element*/) const noexcept {
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
+                                                            std::int64_t /*element*/) const noexcept {
     return sum + Batch::load_unaligned(bias + column);
   }
 };
@@ -37,7 +39,8 @@ struct residual_epilogue {
   float const* residual;
 
   template <class Batch>
-  [[nodiscard]] Batch operator()(Batch const& sum, int /*column*/, std::int64_t element) const noexcept {
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
+                                                            std::int64_t element) const noexcept {
     return sum + Batch::load_unaligned(residual + element);
   }
 };
@@ -48,7 +51,8 @@ struct normalization_epilogue {
   float const *mean, *scale, *offset;
 
   template <class Batch>
-  [[nodiscard]] Batch operator()(Batch const& sum, int column, std::int64_t /*element*/) const {
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
+                                                            std::int64_t /*element*/) const {
     return fused_multiply_add(sum - Batch::load_unaligned(mean + column), Batch::load_unaligned(scale + column),
                               Batch::load_unaligned(offset + column));
   }
@@ -62,7 +66,7 @@ struct epilogue_then {
   Then then;
 
   template <class Batch>
-  [[nodiscard]] Batch operator()(Batch const& sum, int column, std::int64_t element) const {
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column, std::int64_t element) const {
     Batch const value = epilogue(sum, column, element);
     if constexpr (std::invocable<Then const&, Batch const&, int, std::int64_t>)
       return then(rounded(value), column, element);

@@ -265,7 +265,7 @@ class planner {
 // Once for all layers that are alike.
 template <auto Layer, int Batch, execution_mode Mode, shape... Inputs>
 inline constexpr call_needs needs_of_layer = [] {
-  shape const shapes[]{Inputs...};
+  shape const shapes[sizeof...(Inputs) + 1]{Inputs...};
   diagnostic problem;
   return needs_of(Layer, layer_inputs(shapes, sizeof...(Inputs), {}, problem), Batch, Mode);
 }();

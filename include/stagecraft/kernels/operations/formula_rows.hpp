@@ -41,7 +41,8 @@ class formula_epilogue {
   formula_epilogue(std::array<float const*, Places> const& given, drawn_numbers const& drawn)
       : given_(given), drawn_(drawn) {}
 
-  [[nodiscard]] value operator()(value const& result, int /*column*/, std::int64_t element) const {
+  [[nodiscard, gnu::always_inline]] inline value operator()(value const& result, int /*column*/,
+                                                            std::int64_t element) const {
     value numbers[Places + 1];
     [&]<std::size_t... Place>(std::index_sequence<Place...>)
         __attribute__((always_inline)) { (load<Place>(numbers, element), ...); }(std::make_index_sequence<Places>{});
