@@ -137,6 +137,7 @@ template <class Arch>
 
 /// Packs rows of a transposed a: `from` is the first term of the first of them, behind which a's rows have
 /// `rows_behind` floats.
+template <class Arch>
 [[nodiscard]] inline product_left pack_product_left(product_shape const& shape, float const* from, int rows, int depth,
                                                     int rows_behind, float* packed) {
   // That many floats are as quick to copy as those of a tile; the next term overwrites what is too much.
@@ -189,8 +190,8 @@ inline void product_of_panels(product_shape const& shape, float const* a, float*
       int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
       product_left left{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
       if (shape.transpose_a)
-        left = pack_product_left(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
-                                 shape.rows - row, left_rows);
+        left = pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
+                                       shape.rows - row, left_rows);
       float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
       for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
         auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
