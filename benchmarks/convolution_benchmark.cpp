@@ -55,9 +55,9 @@ void add(std::string const& product, std::string const& library, Body const& bod
       run();
       benchmark::ClobberMemory();
     }
-    count_operations(
-        state, 1.0 * Batch * Shape.flops(),
-        4.0 * (1.0 * Batch * (Shape.input_size() + Shape.output_size()) + 1.0 * Shape.steps() * Shape.filters));
+    count_operations(state, 1.0 * Batch * Shape.flops(),
+                     4.0 * (1.0 * Batch * Shape.input_size() + 1.0 * Shape.steps() * Shape.filters),
+                     4.0 * Batch * Shape.output_size());
   });
 }
 
@@ -154,7 +154,7 @@ constexpr convolution_shape depthwise{.height = 28,
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  add_fma_peak();
+  add_limits();
   add_forward<1, first>();
   add_forward<1, second>();
   add_forward<32, first>();

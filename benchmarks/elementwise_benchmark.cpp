@@ -16,6 +16,7 @@
 #include <unsupported/Eigen/SpecialFunctions>
 
 #include "aligned_floats.hpp"
+#include "machine_benchmark.hpp"
 #if defined(STAGECRAFT_BENCHMARK_ONEDNN)
 #include "elementwise_onednn.hpp"
 #endif
@@ -41,9 +42,15 @@ struct buffers {
   aligned_floats shift;
 };
 
-/// Runs what `prepare` returns for the buffers; `bytes` are what one run reads and writes.
+/// Bytes that one run reads, and those that it writes.
+struct traffic {
+  double read;
+  double written;
+};
+
+/// Runs what `prepare` returns for the buffers.
 template <class Prepare>
-void add(std::string const& name, std::size_t n, double bytes, Prepare const& prepare) {
+void add(std::string const& name, std::size_t n, traffic bytes, Prepare const& prepare) {
   benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
     buffers memory(n);
     auto body = prepare(memory);
@@ -51,7 +58,9 @@ void add(std::string const& name, std::size_t n, double bytes, Prepare const& pr
       body();
       benchmark::ClobberMemory();
     }
-    state.counters["bytes/s"] = benchmark::Counter(bytes, benchmark::Counter::kIsIterationInvariantRate);
+    state.counters["bytes/s"] =
+        benchmark::Counter(bytes.read + bytes.written, benchmark::Counter::kIsIterationInvariantRate);
+    stagecraft::benchmarks::count_bytes(state, bytes.read, bytes.written);
   });
 }
 
@@ -59,14 +68,15 @@ void add(std::string const& name, std::size_t n, double bytes, Prepare const& pr
 namespace onednn = stagecraft::benchmarks::onednn;
 
 template <class Make>
-void add_onednn(std::string const& name, std::size_t n, double bytes, Make const& make) {
+void add_onednn(std::string const& name, std::size_t n, traffic bytes, Make const& make) {
   add(name + "/onednn", n, bytes, [make](buffers& b) { return [runner = make(b)]() mutable { runner.run(); }; });
 }
 #endif
 
 template <sc::activation Act, class Eigen>
 void add_activation(std::string const& name, std::size_t n, Eigen const& eigen, [[maybe_unused]] int algorithm) {
-  double const bytes = 8.0 * static_cast<double>(n);
+  double const size_in_bytes = 4.0 * static_cast<double>(n);
+  traffic const bytes{size_in_bytes, size_in_bytes};
   auto const size = static_cast<std::int64_t>(n);
   add(name + "/stagecraft", n, bytes, [size](buffers& b) {
     return [size, x = b.x.data(), y = b.y.data()] { kernels::activation_forward<Act>(x, y, size); };
@@ -114,7 +124,8 @@ void add_activations(std::string const& size, std::size_t n) {
 template <int Rows, int Columns>
 void add_softmax(std::string const& size) {
   std::size_t const n = static_cast<std::size_t>(Rows) * Columns;
-  double const bytes = 8.0 * static_cast<double>(n);
+  double const size_in_bytes = 4.0 * static_cast<double>(n);
+  traffic const bytes{size_in_bytes, size_in_bytes};
   std::string const name = "softmax_" + std::to_string(Columns) + "/" + size;
   add(name + "/stagecraft", n, bytes,
       [](buffers& b) { return [x = b.x.data(), y = b.y.data()] { kernels::softmax<Rows, Columns>(x, y); }; });
@@ -140,7 +151,7 @@ void add_softmax(std::string const& size) {
 #endif
 
   std::string const gradient = "softmax_gradient_" + std::to_string(Columns) + "/" + size;
-  double const gradient_bytes = 12.0 * static_cast<double>(n);
+  traffic const gradient_bytes{2 * size_in_bytes, size_in_bytes};
   add(gradient + "/stagecraft", n, gradient_bytes, [](buffers& b) {
     return [y = b.x.data(), dy = b.y.data(), dx = b.z.data()] { kernels::softmax_gradient<Rows, Columns>(y, dy, dx); };
   });
@@ -153,7 +164,8 @@ void add_softmax(std::string const& size) {
 template <int Rows, int Columns>
 void add_layer_normalization(std::string const& size) {
   std::size_t const n = static_cast<std::size_t>(Rows) * Columns;
-  double const bytes = 8.0 * static_cast<double>(n);
+  double const size_in_bytes = 4.0 * static_cast<double>(n);
+  traffic const bytes{size_in_bytes, size_in_bytes};
   std::string const name = "layer_normalization_" + std::to_string(Columns) + "/" + size;
   add(name + "/stagecraft", n, bytes, [](buffers& b) {
     return [x = b.x.data(), y = b.y.data(), gamma = b.scale.data(), beta = b.shift.data()] {
@@ -181,7 +193,7 @@ void add_layer_normalization(std::string const& size) {
 }
 
 void add_sum(std::string const& size, std::size_t n) {
-  double const bytes = 4.0 * static_cast<double>(n);
+  traffic const bytes{4.0 * static_cast<double>(n), 0};
   auto const count = static_cast<std::int64_t>(n);
   add("sum/" + size + "/stagecraft", n, bytes,
       [count](buffers& b) { return [count, x = b.x.data()] { benchmark::DoNotOptimize(kernels::sum(x, count)); }; });
@@ -199,6 +211,7 @@ int main(int argc, char** argv) {
   Eigen::setNbThreads(1);
   benchmark::AddCustomContext("floats in a register", std::to_string(kernels::lanes<>));
 
+  stagecraft::benchmarks::add_limits();
   add_activations("16K", 1U << 14U);
   add_activations("1M", 1U << 20U);
   add_sum("16K", 1U << 14U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the benchmarks have in common: counters, the number of threads of a run, and the machine's limit, which every
+// What the benchmarks have in common: counters, the number of threads of a run, and the machine's limits, which every
 // program measures beside its own benchmarks.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "bandwidth.hpp"
 #include "fma_peak.hpp"
 
 namespace stagecraft::benchmarks {
@@ -25,10 +26,17 @@ inline void count_operations(benchmark::State& state, double operations) {
   state.counters["FLOP/s"] = benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-/// Operations, and how many of them there are for each byte of operands and results that an iteration must touch.
-inline void count_operations(benchmark::State& state, double operations, double bytes) {
+/// What an iteration must read and write at least.
+inline void count_bytes(benchmark::State& state, double read, double written) {
+  state.counters["bytes read"] = read;
+  state.counters["bytes written"] = written;
+}
+
+/// Operations, and the bytes of operands and results that an iteration must touch.
+inline void count_operations(benchmark::State& state, double operations, double read, double written) {
   count_operations(state, operations);
-  state.counters["FLOP/byte"] = operations / bytes;
+  count_bytes(state, read, written);
+  state.counters["FLOP/byte"] = operations / (read + written);
 }
 
 /// Multiply-adds of one core without any memory, as a benchmark `fma_peak`.
@@ -41,6 +49,12 @@ inline void add_fma_peak() {
     }
     count_operations(state, multiply_add_operations(steps));
   });
+}
+
+/// All that one core is limited by.
+inline void add_limits() {
+  add_fma_peak();
+  add_bandwidths();
 }
 
 }  // namespace stagecraft::benchmarks

@@ -20,17 +20,34 @@ def time_of(entry, real):
     return entry["real_time" if real else "cpu_time"] * SECONDS[entry["time_unit"]]
 
 
+def bandwidth_limit(counters, bandwidths, caches):
+    """The least seconds in which a benchmark's bytes can be read and written, and the cache that holds them; or None.
+
+    A written byte costs what it adds to a copy: a byte read and a byte written.
+    """
+    read, written = counters.get("bytes read", 0), counters.get("bytes written", 0)
+    level = next((name for name, size in caches if read + written <= size), "memory")
+    if not read + written or level not in bandwidths["read"] or level not in bandwidths["copy"]:
+        return None
+    seconds_to_read = 1 / bandwidths["read"][level]
+    seconds_to_write = max(2 / bandwidths["copy"][level] - seconds_to_read, 0)
+    return read * seconds_to_read + written * seconds_to_write, level
+
+
 class Measurements:
     """Benchmarks by group and by whose they are: {group: {whose: {counter: median}}}.
 
     The counter `time` is that of one iteration in seconds: of the processor, or of the clock where several threads
     work. `fma_peak` of a program becomes a counter of each of its benchmarks: the limit of all their threads together.
+    So do `of_limit`, the fraction of the machine's limit that is nearest, and `limit`, its name: "FMA", or the cache
+    that holds the benchmark's bytes. `bandwidths` are {"read" or "copy": {cache: bytes per second}}.
     """
 
     def __init__(self):
         self.groups = {}
         self.context = {}
         self.fma_peak = None
+        self.bandwidths = {"read": {}, "copy": {}}
 
     def read(self, path):
         """Adds the benchmarks of one file."""
@@ -52,8 +69,22 @@ class Measurements:
         peak = found.pop("fma_peak", {}).get("FLOP/s")
         if peak:
             self.fma_peak = max(peak, self.fma_peak or 0)
+        bandwidths = {"read": {}, "copy": {}}
+        for kind, where in [name.split("/") for name in found if name.startswith(("read/", "copy/"))]:
+            bandwidths[kind][where] = found.pop(f"{kind}/{where}")["bytes/s"]
+            self.bandwidths[kind][where] = max(bandwidths[kind][where], self.bandwidths[kind].get(where, 0))
+        caches = [(f"L{cache['level']}", cache["size"]) for cache in content.get("context", {}).get("caches", [])
+                  if cache["type"] != "Instruction"]
         for name, counters in found.items():
             group, _, whose = name.rpartition("/")
+            limits = []
             if peak:
                 counters["fma_peak"] = peak * (2 if group.endswith("/threads:2") else 1)
+                if "FLOP/s" in counters:
+                    limits.append((counters["FLOP/s"] / counters["fma_peak"], "FMA"))
+            memory = bandwidth_limit(counters, bandwidths, caches)
+            if memory:
+                limits.append((memory[0] / counters["time"], memory[1]))
+            if limits:
+                counters["of_limit"], counters["limit"] = max(limits)
             self.groups.setdefault(group, {})[whose] = counters

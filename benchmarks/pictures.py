@@ -151,10 +151,7 @@ def draw_ceilings(axes, measured, peak):
     """The peak, and the bandwidths that were measured."""
     drawing = axes.drawing
     knees = [axes.x_range[1]]
-    for where in ("L1", "L2", "memory"):
-        rate = measured.groups.get("read", {}).get(where, {}).get("bytes/s")
-        if not rate:
-            continue
+    for where, rate in measured.bandwidths["read"].items():
         rate /= 1e9
         begin = max(axes.x_range[0], axes.y_range[0] / rate)
         knee = peak / rate

@@ -64,6 +64,15 @@ WIDE = r"(32x32x32|64x64x64|128x128x128|256x256x256|512x512x512|(?:32|128)x784x2
 NARROW = r"((?:32|128)x128x10)"
 LIMITED_BY_MEMORY = r"(1x784x256|1x256x128|1024x1024x1024)"
 
+# Fractions of the machine's limit that a row, and a matrix product, should reach.
+LEAST_OF_LIMIT = 0.85
+LEAST_OF_PRODUCTS = 0.9
+
+
+def least_of_limit(section):
+    return LEAST_OF_PRODUCTS if section == PRODUCTS else LEAST_OF_LIMIT
+
+
 ROWS = [
     Row(TRAINING, r"mlp/rmsprop/batch:32/threads:1", f"{MLP}, RMSprop, batch 32, 1 thread", "samples/s", ">= 1.4"),
     Row(TRAINING, r"mlp/rmsprop/batch:128/threads:1", f"{MLP}, RMSprop, batch 128, 1 thread", "samples/s", ">= 1.2"),

@@ -26,8 +26,14 @@ TWO_THREADS = ("mlp_training_benchmark", "mlp_inference_benchmark", "cnn_benchma
 CHOICES = ("OPENBLAS_CORETYPE", "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "GOMP_CPU_AFFINITY", "OMP_PROC_BIND")
 
 
-def environment(threads):
+# What keeps peers that choose at run time to the registers that the programs are compiled for.
+OF_ARCHITECTURE = {"-march=x86-64-v3": {"DNNL_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Haswell"}}
+
+
+def environment(threads, flags):
     variables = {name: value for name, value in os.environ.items() if name not in CHOICES}
+    for flag in flags.split():
+        variables |= OF_ARCHITECTURE.get(flag, {})
     return variables | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
 
 
@@ -39,8 +45,8 @@ def run_program(program, threads, cores, output, given):
     begin = time.monotonic()
     pin = (lambda: os.sched_setaffinity(0, cores)) if hasattr(os, "sched_setaffinity") else None
     with open(output.with_suffix(".log"), "w", encoding="utf-8") as log:
-        run = subprocess.run(arguments, env=environment(threads), stdout=log, stderr=subprocess.STDOUT, check=False,
-                             preexec_fn=pin)
+        run = subprocess.run(arguments, env=environment(threads, given.flags), stdout=log, stderr=subprocess.STDOUT,
+                             check=False, preexec_fn=pin)
     print(f"{program.name}, {threads} thread(s): {time.monotonic() - begin:.0f} s", flush=True)
     if run.returncode != 0:
         print(output.with_suffix(".log").read_text(encoding="utf-8", errors="replace"))

@@ -5,8 +5,9 @@
 
 Figures are medians over the repetitions; a row's value is stagecraft's figure over that of the best peer in the same
 run, rounded to two decimals, and is held against the budget in that form. With --check, the exit code is 1 if a row
-misses its budget. table.json is an array of {row, value, unit, peer, budget, met}; budget and met are null for a row
-without one.
+misses its budget. table.json is an array of {row, value, unit, peer, budget, met, of_limit, limit}; budget and met are
+null for a row without one. The limit is the larger of operations over the peak of multiply-adds and bytes over the
+bandwidth of the cache that holds them, all measured in the same run; rows below LEAST_OF_LIMIT of it are printed.
 """
 import argparse
 import json
@@ -15,7 +16,7 @@ import re
 import sys
 
 from measurements import Measurements
-from rows import NAMES, OWN, ROWS, Row
+from rows import LEAST_OF_LIMIT, LEAST_OF_PRODUCTS, NAMES, OWN, ROWS, Row, least_of_limit
 
 LESS_IS_BETTER = {"time", "seconds", "MB", "allocations/step", "declarations", "expressions"}
 UNITS = {"time": "time", "seconds": "time", "MB": "memory"}
@@ -54,11 +55,10 @@ def evaluate(row, group, programs):
         unit = f"x the peer's {UNITS.get(row.counter, row.counter)}"
     value = round(value, 2)
     title = re.fullmatch(row.group, group).expand(row.title)
-    peak = own.get("fma_peak")
     return {"section": row.section, "group": group, "row": title, "value": value, "unit": unit, "peer": peer,
             "budget": row.budget or None, "met": meets(value, row.budget) if row.budget else None,
             "counter": row.counter, "figure": figure, "of_peer": of_peer,
-            "of_fma_peak": own["FLOP/s"] / peak if peak and "FLOP/s" in own and of_peer else None}
+            "of_limit": round(own["of_limit"], 2) if "of_limit" in own else None, "limit": own.get("limit")}
 
 
 def default_rows(groups):
@@ -101,13 +101,13 @@ def print_table(lines, out):
         if line["section"] != section:
             section = line["section"]
             print(f"\n{section}\n{'':{width + 2}}{'stagecraft':>12} {'peer':>12}  {'':18} {'ratio':>6} {'budget':>8}  "
-                  f"{'met':3}  of FMA peak", file=out)
-        peak = f"{line['of_fma_peak']:.0%}" if line["of_fma_peak"] else ""
+                  f"{'met':3}  of the limit", file=out)
+        limit = f"{line['of_limit']:.0%} {line['limit']}" if line["of_limit"] and line["of_peer"] else ""
         met = {True: "yes", False: "no", None: ""}[line["met"]]
         ratio = f"{line['value']:.2f}" if line["of_peer"] else ""
         counter = line["counter"]
         figures = f"{quantity(counter, line['figure']):>12} {quantity(counter, line['of_peer']):>12}"
-        verdict = f"{ratio:>6} {line['budget'] or '':>8}  {met:3}  {peak:>11}"
+        verdict = f"{ratio:>6} {line['budget'] or '':>8}  {met:3}  {limit:>12}"
         text = f"  {line['row']:{width}}{figures}  {line['peer'][:18]:18} {verdict}"
         print(text.rstrip(), file=out)
 
@@ -121,6 +121,23 @@ def print_context(measured, note, lines, out):
     print(f"{len(budgets) - len(missed)} of {len(budgets)} budgets are met", file=out)
     for line in missed:
         print(f"  missed: {line['section'].split(',')[0]}: {line['row']}: {line['value']:.2f}, budget {line['budget']}",
+              file=out)
+    print_limits(measured, lines, out)
+
+
+def print_limits(measured, lines, out):
+    """The caches' bandwidths, and the rows that stay too far below the machine's limit."""
+    read, copy = measured.bandwidths["read"], measured.bandwidths["copy"]
+    if read:
+        levels = ", ".join(f"{where} {read[where] / 1e9:.0f} and {copy[where] / 1e9:.0f}"
+                           for where in read if where in copy)
+        print(f"GB/s that one core reads and copies: {levels}", file=out)
+    limited = {line["group"]: line for line in lines if line["of_limit"]}
+    below = [line for line in limited.values() if line["of_limit"] < least_of_limit(line["section"])]
+    print(f"{len(limited) - len(below)} of {len(limited)} rows reach {LEAST_OF_LIMIT:.0%} of the machine's limit, "
+          f"or products {LEAST_OF_PRODUCTS:.0%}", file=out)
+    for line in below:
+        print(f"  below: {line['section'].split(',')[0]}: {line['row']}: {line['of_limit']:.0%} of {line['limit']}",
               file=out)
 
 
@@ -138,7 +155,7 @@ def main(arguments):
     print_table(lines, sys.stdout)
     print_context(measured, given.note, lines, sys.stdout)
     if given.output:
-        keys = ("row", "value", "unit", "peer", "budget", "met")
+        keys = ("row", "value", "unit", "peer", "budget", "met", "of_limit", "limit")
         table = [{**{key: line[key] for key in keys}, "row": f"{line['section'].split(',')[0]}: {line['row']}"}
                  for line in lines]
         given.output.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

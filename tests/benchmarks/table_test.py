@@ -26,7 +26,10 @@ def repetitions(name, **counters):
 
 
 def results(*benchmarks):
-    return {"context": {"date": "2000-01-01"}, "benchmarks": [entry for entries in benchmarks for entry in entries]}
+    caches = [{"type": "Data", "level": 1, "size": 49152}, {"type": "Instruction", "level": 1, "size": 1 << 20},
+              {"type": "Unified", "level": 2, "size": 1 << 20}]
+    return {"context": {"date": "2000-01-01", "caches": caches},
+            "benchmarks": [entry for entries in benchmarks for entry in entries]}
 
 
 TRAINING = "mlp/rmsprop/batch:32/threads:1"
@@ -52,7 +55,8 @@ CANNED = results(
     repetitions("forward/64x64x64/openblas", **{"FLOP/s": [60e9], "FLOP/byte": [10.7]}),
     repetitions("forward/64x64x64/onednn", **{"FLOP/s": [70e9], "FLOP/byte": [10.7]}),
     # 0.996 is printed, and held against the budget, as 1.00.
-    repetitions("relu/16K/stagecraft", **{"bytes/s": [99.6e9]}),
+    # Its bytes lie in the second cache: 100 ns to read and 150 ns to write, of a microsecond.
+    repetitions("relu/16K/stagecraft", **{"bytes/s": [99.6e9], "bytes read": [40e3], "bytes written": [40e3]}),
     repetitions("relu/16K/eigen", **{"bytes/s": [100e9]}),
     repetitions("something new/stagecraft", **{"bytes/s": [3e9]}),
     repetitions("something new/eigen", **{"bytes/s": [1e9]}),
@@ -60,7 +64,10 @@ CANNED = results(
     [{"name": f"compile/01_mnist/gcc/{whose}", "run_name": f"compile/01_mnist/gcc/{whose}", "run_type": "iteration",
       "repetition_index": 0, "seconds": seconds, "MB": 500.0}
      for whose, seconds in (("stagecraft", 6.0), ("eigen", 5.0))],
-    repetitions("read/L1", **{"bytes/s": [400e9]}),
+    repetitions("read/L1", **{"bytes/s": [800e9]}),
+    repetitions("copy/L1", **{"bytes/s": [800e9]}),
+    repetitions("read/L2", **{"bytes/s": [400e9]}),
+    repetitions("copy/L2", **{"bytes/s": [320e9]}),
 )
 
 
@@ -89,12 +96,13 @@ class Table(unittest.TestCase):
 
     def test_keys(self):
         for row in self.make()[2]:
-            self.assertEqual(set(row), {"row", "value", "unit", "peer", "budget", "met"})
+            self.assertEqual(set(row), {"row", "value", "unit", "peer", "budget", "met", "of_limit", "limit"})
 
     def test_median_over_the_best_peer(self):
         self.assertEqual(self.row("Training: ", "RMSprop, batch 32"),
                          {"row": "Training: MLP 784-256-128-10, RMSprop, batch 32, 1 thread", "value": 1.5,
-                          "unit": "x the peer's samples/s", "peer": "Eigen", "budget": ">= 1.4", "met": True})
+                          "unit": "x the peer's samples/s", "peer": "Eigen", "budget": ">= 1.4", "met": True,
+                          "of_limit": 0.5, "limit": "FMA"})
 
     def test_a_missed_budget_is_a_no(self):
         row = self.row("Inference: ", "batch 1,")
@@ -124,6 +132,16 @@ class Table(unittest.TestCase):
         self.assertEqual(self.row("matmul 64x64x64", "OpenBLAS")["value"], 1.33)
         self.assertEqual(self.row("matmul 64x64x64, all peers")["peer"], "oneDNN")
         self.assertIn("100 GFLOP/s", self.make()[1])
+
+    def test_fraction_of_the_limit(self):
+        row = self.row("relu, 16K floats")
+        self.assertEqual((row["of_limit"], row["limit"]), (0.25, "L2"))
+        self.assertEqual(self.row("something new")["of_limit"], None)
+        text = self.make()[1]
+        self.assertRegex(text, r"relu, 16K floats .* yes +25% L2\n")
+        self.assertIn("reads and copies: L1 800 and 800, L2 400 and 320", text)
+        self.assertIn("below: Elementwise: relu, 16K floats: 25% of L2", text)
+        self.assertIn("below: Matrix products: matmul 64x64x64, all peers: 80% of FMA", text)
 
     def test_rounding_comes_before_the_budget(self):
         row = self.row("relu, 16K floats")

@@ -26,7 +26,7 @@ struct row_registers {
 
   /// `visit<Lanes>(which, column)` for each register of a row; `which` tells four chains of sums apart.
   template <class Visit>
-  static void for_each(Visit const& visit) {
+  [[gnu::always_inline]] static inline void for_each(Visit const& visit) {
     constexpr int whole = (vectors - 1) / 4 * 4;
     for (int i = 0; i < whole; i += 4) {
 #pragma GCC unroll 4

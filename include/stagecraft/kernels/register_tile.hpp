@@ -162,6 +162,7 @@ template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int A
 inline void multiply_tile(float const* left, float const* right, int steps, Finish finish, OtherWork other = {}) {
   constexpr int width = lanes<Arch>;
   constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
+  constexpr int of_line = width < 16 ? 16 / width : 1;  // registers that a cache line fills
   batch<Arch> sum[sums][Rows][Vectors];
 #pragma GCC unroll 8
   for (int part = 0; part < sums; ++part)
@@ -177,7 +178,7 @@ inline void multiply_tile(float const* left, float const* right, int steps, Fini
       batch<Arch> row[Vectors];
       if constexpr (Ahead > 0)
 #pragma GCC unroll 4
-        for (int j = 0; j < Vectors; ++j) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
+        for (int j = 0; j < Vectors; j += of_line) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
 #pragma GCC unroll 4
       for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch>(right + part * RightStep + j * width);
 #pragma GCC unroll 16

@@ -6,6 +6,7 @@
 #include <stagecraft/kernels/simd.hpp>
 #include <stagecraft/kernels/transpose.hpp>
 #include <cstdint>
+#include <cstring>
 
 namespace stagecraft::kernels {
 
@@ -31,33 +32,40 @@ struct product_panel {
   std::int64_t stride = 0;  ///< from one row to the next
   int depth = 0;
   int columns = 0;
+  bool whole = false;  ///< whether all lanes of the last register can be read
 };
 
-/// Rows x Vectors registers of y. `adds`: to what is there.
-template <int Rows, int Vectors, class Arch>
+/// Rows x Vectors registers of y. `adds`: to what is there. `Whole`: as the panel says.
+template <int Rows, int Vectors, bool Whole, class Arch>
 inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
                          float* y, std::int64_t y_stride, bool adds) {
   using value = batch<Arch>;
   constexpr int width = lanes<Arch>;
-  int const rest = b.columns - (Vectors - 1) * width;
-  auto const load = [rest](float const* from, int vector) {
-    return vector + 1 < Vectors || rest >= width ? value::load_unaligned(from + vector * width)
-                                                 : load_first<Arch>(from + vector * width, rest);
-  };
+  constexpr int before = (Vectors - 1) * width;  // columns of whole registers
+  int const rest = b.columns - before < width ? b.columns - before : width;
   value sums[Rows][Vectors];
-  for (int r = 0; r < Rows; ++r)
-    for (int v = 0; v < Vectors; ++v) sums[r][v] = adds ? load(y + r * y_stride, v) : value(0.0F);
-  for (int k = 0; k < b.depth; ++k) {
-    value right[Vectors];
-    for (int v = 0; v < Vectors; ++v) right[v] = load(b.begin + k * b.stride, v);
+  if (adds) {
     for (int r = 0; r < Rows; ++r) {
-      value const left(a[r * row_step + k * inner_step]);
+      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = value::load_unaligned(y + r * y_stride + v * width);
+      sums[r][Vectors - 1] = load_first<Arch>(y + r * y_stride + before, rest);
+    }
+  } else {
+    for (int r = 0; r < Rows; ++r)
+      for (int v = 0; v < Vectors; ++v) sums[r][v] = value(0.0F);
+  }
+  float const* from = b.begin;
+  for (int k = 0; k < b.depth; ++k, from += b.stride, a += inner_step) {
+    value right[Vectors];
+    for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
+    right[Vectors - 1] = Whole ? value::load_unaligned(from + before) : load_first<Arch>(from + before, rest);
+    for (int r = 0; r < Rows; ++r) {
+      value const left(a[r * row_step]);
       for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
     }
   }
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(y + r * y_stride + v * width);
-    store_first<Arch>(sums[r][Vectors - 1], y + r * y_stride + (Vectors - 1) * width, rest < width ? rest : width);
+    store_first<Arch>(sums[r][Vectors - 1], y + r * y_stride + before, rest);
   }
 }
 
@@ -77,32 +85,42 @@ struct product_left {
   }
 };
 
-/// The first `rows` rows of y, along the columns of a panel.
-template <int Vectors, class Arch>
-inline void product_rows(product_panel const& b, product_left const& a, float* y, std::int64_t y_stride, int rows,
-                         bool adds) {
+/// The first `rows` rows of y, along the columns of a panel. Compiled once, as what packs panels is: inlined into each
+/// caller, GCC 12 keeps less of it in registers.
+template <int Vectors, bool Whole, class Arch>
+[[gnu::noinline]] void product_rows(product_panel const& b, product_left const& a, float* y, std::int64_t y_stride,
+                                    int rows, bool adds) {
   int row = 0;
-  auto const some = [&]<int Rows>() {
-    for (; row + Rows <= rows; row += Rows)
-      product_tile<Rows, Vectors, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride, adds);
+  auto const some = [&]<int Rows>(int end) {
+    for (; row + Rows <= end; row += Rows)
+      product_tile<Rows, Vectors, Whole, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride,
+                                               adds);
   };
-  some.template operator()<product_tile_rows>();
-  some.template operator()<2>();
-  some.template operator()<1>();
+  // A tile of two rows takes as long as one of four. (Those of packed rows begin where they have been packed.)
+  bool const ends_with_fours = a.depth == 0 && rows % product_tile_rows == 2 && rows > product_tile_rows;
+  some.template operator()<product_tile_rows>(ends_with_fours ? rows - 8 : rows);
+  some.template operator()<4>(rows);
+  some.template operator()<2>(rows);
+  some.template operator()<1>(rows);
 }
 
 /// Rows [first, first + to.depth) of b, along the columns from `column` on, behind one another.
 template <class Arch>
-inline void pack_product_panel(product_shape const& shape, float const* b, int first, int column,
-                               product_panel const& to, float* packed) {
+[[gnu::noinline]] void pack_product_panel(product_shape const& shape, float const* b, int first, int column,
+                                          product_panel const& to, float* packed) {
   constexpr int width = lanes<Arch>;
   if (!shape.transpose_b) {
-    for (int k = 0; k < to.depth; ++k)
-      for (int c = 0; c < to.columns; c += width) {
-        float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column + c;
-        int const count = to.columns - c < width ? to.columns - c : width;
-        load_first<Arch>(from, count).store_unaligned(packed + k * to.stride + c);
+    for (int k = 0; k < to.depth; ++k) {
+      float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column;
+      float* const row = packed + k * to.stride;
+      if (to.columns == 2 * width) {
+        batch<Arch>::load_unaligned(from).store_unaligned(row);
+        batch<Arch>::load_unaligned(from + width).store_unaligned(row + width);
+        continue;
       }
+      for (int c = 0; c < to.columns; c += width)
+        load_first<Arch>(from + c, to.columns - c < width ? to.columns - c : width).store_unaligned(row + c);
+    }
     return;
   }
   for (int c = 0; c < to.columns; c += width) {
@@ -117,25 +135,33 @@ inline void pack_product_panel(product_shape const& shape, float const* b, int f
   }
 }
 
-/// Packs rows of a transposed a: `from` is the first term of the first of them.
+/// Packs rows of a transposed a: `from` is the first term of the first of them, behind which a's rows have
+/// `rows_behind` floats.
+template <class Arch>
 [[nodiscard]] inline product_left pack_product_left(product_shape const& shape, float const* from, int rows, int depth,
-                                                    float* packed) {
-  for (int row = 0; row < rows; row += product_tile_rows) {
-    int const count = rows - row < product_tile_rows ? rows - row : product_tile_rows;
-    float* const to = packed + std::int64_t{row} * depth;
-    for (int k = 0; k < depth; ++k)
-      for (int r = 0; r < count; ++r)
-        to[k * product_tile_rows + r] = from[static_cast<std::int64_t>(k) * shape.rows + row + r];
+                                                    int rows_behind, float* packed) {
+  // That many floats are as quick to copy as those of a tile; the next term overwrites what is too much.
+  constexpr int copied = 8;
+  int const last = rows_behind < copied ? 0 : rows_behind - copied + 1;
+  int const quick = ((rows < last ? rows : last) + product_tile_rows - 1) / product_tile_rows * product_tile_rows;
+  std::int64_t const tile = std::int64_t{product_tile_rows} * depth;
+  for (int k = 0; k < depth; ++k, from += shape.rows) {
+    float* to = packed + k * product_tile_rows;
+    int row = 0;
+    if (k + 1 < depth)
+      for (; row < quick; row += product_tile_rows, to += tile) std::memcpy(to, from + row, copied * sizeof(float));
+    for (; row < rows; row += product_tile_rows, to += tile)
+      for (int r = 0; r < product_tile_rows && row + r < rows; ++r) to[r] = from[row + r];
   }
   return {packed, 1, product_tile_rows, depth};
 }
 
-/// A panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
+/// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
 template <class Arch>
 [[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
   constexpr int width = 2 * lanes<Arch>;
   int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
-  return {nullptr, width, depth, end - column < width ? end - column : width};
+  return {nullptr, width, depth, end - column < width ? end - column : width, true};
 }
 /// Where a panel begins in a packed b.
 template <class Arch>
@@ -151,41 +177,37 @@ template <class Arch>
   return std::int64_t{product_rows_at_once} * (shape.inner < product_depth ? shape.inner : product_depth);
 }
 
-/// y = a b, in blocks of terms: `begin(first, share)` comes before those from `first` on, and `fill(panel, first,
-/// column)` says where the elements of a panel are. `left_rows`: `packed_left_floats` floats.
-template <class Arch, class Begin, class Fill>
+/// y = a b, in blocks of terms: `fill(panel, first, column, row)` says where the elements of a panel are, for the rows
+/// of y from `row` on. `left_rows`: `packed_left_floats` floats.
+template <class Arch, class Fill>
 inline void product_of_panels(product_shape const& shape, float const* a, float* y, float* left_rows,
-                              share const& columns, Begin const& begin, Fill const& fill) {
+                              share const& columns, Fill const& fill) {
   constexpr int width = 2 * lanes<Arch>;
   auto const part = columns.of(shape.columns, width);
   for (int first = 0; first < shape.inner; first += product_depth) {
-    begin(first, part);
     int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
     for (int row = 0; row < shape.rows; row += product_rows_at_once) {
       int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
       product_left left{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
       if (shape.transpose_a)
-        left =
-            pack_product_left(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth, left_rows);
+        left = pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
+                                       shape.rows - row, left_rows);
       float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
       for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
         auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
-        fill(panel, first, column);
+        fill(panel, first, column, row);
+        auto const multiply = [&]<int Vectors>() {
+          if (panel.whole || panel.columns == Vectors * lanes<Arch>)
+            product_rows<Vectors, true, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
+          else
+            product_rows<Vectors, false, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
+        };
         if (panel.columns > lanes<Arch>)
-          product_rows<2, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
+          multiply.template operator()<2>();
         else
-          product_rows<1, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
+          multiply.template operator()<1>();
       }
     }
-  }
-}
-/// Packs the rows from `first` on of all columns of a share.
-template <class Arch>
-inline void pack_product_rows(product_shape const& shape, float const* b, int first, share::range const& part,
-                              float* packed) {
-  for (auto column = static_cast<int>(part.first); column < part.last; column += 2 * lanes<Arch>) {
-    auto const panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
-    pack_product_panel<Arch>(shape, b, first, column, panel, packed + std::int64_t{column} * panel.depth);
   }
 }
 
@@ -211,16 +233,20 @@ template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                     share const& columns = {}) {
   bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
+  // A panel is packed just before its first rows, and forgotten where they are all.
+  bool const keeps = shape.rows > detail::product_rows_at_once;
   float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats(shape));
   detail::product_of_panels<Arch>(
-      shape, a, y, left_rows, columns,
-      [&](int first, share::range const& part) {
-        if (packs) detail::pack_product_rows<Arch>(shape, b, first, part, workspace);
-      },
-      [&](detail::product_panel& panel, int first, int column) {
-        panel.begin = packs ? workspace + std::int64_t{column} * panel.depth
-                            : b + static_cast<std::int64_t>(first) * shape.columns + column;
-        if (!packs) panel.stride = shape.columns;
+      shape, a, y, left_rows, columns, [&](detail::product_panel& panel, int first, int column, int row) {
+        if (packs) {
+          float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+          if (row == 0) detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+          panel.begin = packed;
+        } else {
+          panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
+          panel.stride = shape.columns;
+          panel.whole = false;
+        }
       });
 }
 
@@ -228,16 +254,18 @@ inline void product(product_shape const& shape, float const* a, float const* b, 
 template <class Arch = default_architecture>
 inline void pack_product(product_shape const& shape, float const* b, float* packed) {
   for (int first = 0; first < shape.inner; first += detail::product_depth)
-    detail::pack_product_rows<Arch>(shape, b, first, {0, shape.columns},
-                                    packed + detail::place_of_panel<Arch>(shape, first, 0, 0));
+    for (int column = 0; column < shape.columns; column += 2 * lanes<Arch>) {
+      auto const panel = detail::panel_of<Arch>(shape, first, column, shape.columns);
+      detail::pack_product_panel<Arch>(shape, b, first, column, panel,
+                                       packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth));
+    }
 }
 /// y = a b for a packed b; the same bits. `workspace` holds `product_workspace` floats.
 template <class Arch = default_architecture>
 inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y,
                            float* workspace) {
   detail::product_of_panels<Arch>(
-      shape, a, y, workspace, {}, [](int, share::range const&) {},
-      [&](detail::product_panel& panel, int first, int column) {
+      shape, a, y, workspace, {}, [&](detail::product_panel& panel, int first, int column, int /*row*/) {
         panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
       });
 }
