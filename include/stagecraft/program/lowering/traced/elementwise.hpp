@@ -9,9 +9,10 @@
 
 namespace stagecraft::detail {
 
-/// How a map reads a tensor of extents `from` for a result of extents `to`. What is repeated in a way that maps do not
-/// know is written out first.
+/// How a map reads a tensor for a result of extents `to`. What is repeated in a way that maps do not know is written
+/// out first.
 constexpr map_operand operand_of_map(program_builder& program, int id, operations::extents const& to) {
+  while (program.is_repeated_by_maps(id)) id = program.operand(id, 0);
   operations::extents const& from = program.node_of(id).shape;
   int const tensor = program.tensor_of(id);
   if (from.size() == to.size()) return {tensor};

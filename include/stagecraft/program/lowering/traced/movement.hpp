@@ -94,6 +94,7 @@ constexpr void lower_traced(program_builder& program, operations::broadcast cons
     program.values[program.at(id)] = value;
     return;
   }
+  if (program.is_read_by_maps_only(id)) return;
   int const result = program.result(id);
   add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes_of_broadcast(from, to));
 }

@@ -114,6 +114,24 @@ class program_builder {
            (elementwise != nullptr && elementwise->apply == operations::function::identity);
   }
 
+  /// A broadcast that nothing but maps read, which repeat what they read themselves.
+  [[nodiscard]] constexpr bool is_repeated_by_maps(int id) const {
+    return node_of(id).what.is<operations::broadcast>() && value_of(id).tensor < 0 && !value_of(id).is_number;
+  }
+  /// Whether all that reads an operation's value in this step are maps.
+  [[nodiscard]] constexpr bool is_read_by_maps_only(int id) const {
+    if (is_kept(id) || targets[at(id)] >= 0 || id == plan.output) return false;
+    for (int const gradient : plan.gradients)
+      if (gradient == id) return false;
+    for (int const other : order()) {
+      auto const* elementwise = node_of(other).what.if_is<operations::map>();
+      if (elementwise != nullptr && elementwise->apply != operations::function::identity) continue;
+      for (int i = 0; i < node_of(other).operand_count; ++i)
+        if (operand(other, i) == id) return false;
+    }
+    return true;
+  }
+
   /// The value of an operation as a tensor of all its elements.
   constexpr int tensor_of(int id) {
     auto const& value = value_of(id);

@@ -13,6 +13,12 @@ namespace stagecraft::detail {
 
 /// Walks the operations of a step in their order.
 class traced_steps {
+  // Before its caller: Clang would instantiate it too late for constants.
+  template <class What>
+  constexpr void lower(What const& what) {
+    lower_traced(program, what, id_);
+  }
+
  public:
   program_builder program;
   std::vector<std::int64_t> copies;  ///< where those of each operation begin
@@ -52,10 +58,6 @@ class traced_steps {
   [[nodiscard]] constexpr std::int64_t elements(int id) const { return program.node_of(id).shape.size(); }
   constexpr void set(int tensor) { program.values[at(id_)].tensor = tensor; }
 
-  template <class What>
-  constexpr void lower(What const& what) {
-    lower_traced(program, what, id_);
-  }
   constexpr void lower(operations::input const& what) {
     set(what.index < inputs_ ? program.given(tensor_role::input, what.index, type(), elements(id_))
                              : program.given(tensor_role::output_gradient, 0, type(), elements(id_)));
