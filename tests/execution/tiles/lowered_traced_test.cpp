@@ -74,15 +74,15 @@ constexpr auto const& one_tile = tests::few_tiles<1>::target;
 constexpr std::int64_t of_trip =
     sc::vertices::binary_op{sc::vertices::binary_operation::add, sc::dtype::float32, 2, false}.cycles(one_tile) + 3;
 static_assert(cost_of_sum<3>.cost ==
-              sc::operation_cost{.compute_cycles = 6 * sc::vertices::fill{sc::dtype::float32, 1}.worker_cycles(one_tile) +
-                                                   3 * of_trip,
-                                 .exchange_cycles = 3 * 4,
-                                 .sync_cycles = 3 * 2 * 126,
-                                 .flops = 3 * 2,
-                                 .bytes_exchanged = 3 * 16,
-                                 .exchanges = 6,
-                                 .compute_sets = 1 + 3 * 4,
-                                 .temporary_bytes = cost_of_sum<3>.cost.temporary_bytes});
+              sc::operation_cost{
+                  .compute_cycles = 6 * sc::vertices::fill{sc::dtype::float32, 1}.worker_cycles(one_tile) + 3 * of_trip,
+                  .exchange_cycles = 3 * 4,
+                  .sync_cycles = 3 * 2 * 126,
+                  .flops = 3 * 2,
+                  .bytes_exchanged = 3 * 16,
+                  .exchanges = 6,
+                  .compute_sets = 1 + 3 * 4,
+                  .temporary_bytes = cost_of_sum<3>.cost.temporary_bytes});
 // A trip takes no vertices and no memory of its own.
 static_assert(cost_of_sum<3>.vertices == 5 && cost_of_sum<7>.vertices == 5);
 static_assert(cost_of_sum<7>.cost.compute_cycles - cost_of_sum<3>.cost.compute_cycles == 4 * of_trip);
@@ -91,12 +91,11 @@ static_assert(cost_of_sum<3>.temporary_bytes == cost_of_sum<7>.temporary_bytes);
 // An LSTM of 128 units uses all that an IPU has, and takes far less time than on one tile.
 struct whole_ipu {
   static constexpr sc::ipu_config config{};
-  static constexpr int devices = 1;
   static constexpr sc::ipu_target target = sc::ipu_targets::ipu2;
 };
-using large_call = sc::lowered_call<sc::sequential<input{8, 32}, lstm{128}, dense{2}>,
-                                    sc::training{.optimizer = sc::optimizers::sgd{}, .batch_size = 16}, inference,
-                                    whole_ipu, 0, 1>;
+using large_call =
+    sc::lowered_call<sc::sequential<input{8, 32}, lstm{128}, dense{2}>,
+                     sc::training{.optimizer = sc::optimizers::sgd{}, .batch_size = 16}, inference, whole_ipu, 0, 1>;
 constexpr std::int64_t cycles_on_tile_0 = [] {
   sc::lowered_step step;
   append_custom_forward<large_call>(step);

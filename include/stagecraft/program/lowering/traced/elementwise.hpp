@@ -11,7 +11,8 @@ namespace stagecraft::detail {
 
 /// How a map reads a tensor for a result of extents `to`. What is repeated in a way that maps do not know is written
 /// out first.
-constexpr map_operand operand_of_map(program_builder& program, int id, operations::extents const& to) {
+template <class Program>
+constexpr map_operand operand_of_map(Program& program, int id, operations::extents const& to) {
   while (program.is_repeated_by_maps(id)) id = program.operand(id, 0);
   operations::extents const& from = program.node_of(id).shape;
   int const tensor = program.tensor_of(id);
@@ -58,7 +59,8 @@ constexpr bool number_of_map(operations::function apply, float const* in, float&
   }
 }
 
-constexpr void lower_traced(program_builder& program, operations::map const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::map const& what, int id) {
   if (what.apply == operations::function::identity) {
     program.values[program.at(id)] = program.value_of(program.operand(id, 0));
     return;
@@ -99,7 +101,8 @@ constexpr void lower_traced(program_builder& program, operations::map const& wha
 }
 
 /// Axes that stand side by side are reduced at once, the innermost first.
-constexpr void lower_traced(program_builder& program, operations::reduce const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::reduce const& what, int id) {
   int const operand = program.operand(id, 0);
   operations::extents shape = program.node_of(operand).shape;
   int tensor = program.tensor_of(operand);
@@ -122,7 +125,8 @@ constexpr void lower_traced(program_builder& program, operations::reduce const& 
   }
 }
 
-constexpr void lower_traced(program_builder& program, operations::iota const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::iota const& what, int id) {
   auto const& shape = program.node_of(id).shape;
   int const result = program.result(id);
   program.add([&](lowered_step& step) {
@@ -131,7 +135,8 @@ constexpr void lower_traced(program_builder& program, operations::iota const& wh
 }
 
 /// As the host counts them: execution/traced/list_runner.hpp.
-constexpr void lower_traced(program_builder& program, operations::random const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::random const& what, int id) {
   int const result = program.result(id);
   bool const is_uniform = what.distribution == operations::random_distribution::uniform;
   program.add([&](lowered_step& step) {

@@ -22,6 +22,7 @@ struct traced_value {
 };
 
 /// Appends what operations of a plan become. One that has no counterpart on tiles sets `failed`.
+template <class Unused = void>
 class program_builder {
  public:
   using extents = operations::extents;
@@ -38,7 +39,7 @@ class program_builder {
       : plan(of),
         options(of_call),
         is_backward(backward),
-        types(value_types_of(plan, options)),
+        types(value_types<Unused>(plan, options).types),
         values(plan.nodes.size()),
         targets(plan.nodes.size(), -1) {
     tensors.reserve(128);
@@ -108,7 +109,7 @@ class program_builder {
   }
   /// Whether it has its operand's elements in their order, and no memory of its own.
   [[nodiscard]] constexpr bool is_same_as_operand(int id) const {
-    auto const& what = node_of(id).what;
+    operations::operation const& what = node_of(id).what;
     auto const* elementwise = what.if_is<operations::map>();
     return what.is<operations::reshape>() || what.is<operations::composite>() ||
            (elementwise != nullptr && elementwise->apply == operations::function::identity);
@@ -116,7 +117,8 @@ class program_builder {
 
   /// A broadcast that nothing but maps read, which repeat what they read themselves.
   [[nodiscard]] constexpr bool is_repeated_by_maps(int id) const {
-    return node_of(id).what.is<operations::broadcast>() && value_of(id).tensor < 0 && !value_of(id).is_number;
+    operations::operation const& what = node_of(id).what;
+    return what.is<operations::broadcast>() && value_of(id).tensor < 0 && !value_of(id).is_number;
   }
   /// Whether all that reads an operation's value in this step are maps.
   [[nodiscard]] constexpr bool is_read_by_maps_only(int id) const {
@@ -124,7 +126,8 @@ class program_builder {
     for (int const gradient : plan.gradients)
       if (gradient == id) return false;
     for (int const other : order()) {
-      auto const* elementwise = node_of(other).what.if_is<operations::map>();
+      operations::operation const& what = node_of(other).what;
+      auto const* elementwise = what.if_is<operations::map>();
       if (elementwise != nullptr && elementwise->apply != operations::function::identity) continue;
       for (int i = 0; i < node_of(other).operand_count; ++i)
         if (operand(other, i) == id) return false;

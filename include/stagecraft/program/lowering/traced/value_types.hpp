@@ -21,6 +21,7 @@ struct traced_options {
 /// Values have the type of the call. In half precision, these are float32: sums and maxima, as they are in
 /// normalizations; places along an axis; what is computed of such alone; and what is made of numbers that a half cannot
 /// hold, such as those that masks add.
+template <class = void>
 class value_types {
   struct traits {
     bool is_constant = false, is_weight = false, is_large = false;
@@ -102,10 +103,5 @@ class value_types {
   std::vector<traits> traits_;
   int id_ = 0;
 };
-
-[[nodiscard]] constexpr std::vector<dtype> value_types_of(operations::plan_view const& plan,
-                                                          traced_options const& options) {
-  return value_types(plan, options).types;
-}
 
 }  // namespace stagecraft::detail
