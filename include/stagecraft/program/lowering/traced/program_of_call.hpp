@@ -184,6 +184,17 @@ constexpr program_cost cost_of_program(tile_program_view const& program, ipu_tar
   return sum;
 }
 
+/// The cost of all its operations becomes that of the program, with the memory of its tensors.
+constexpr void set_cost(tile_program_view& program, ipu_target const& target, program_cost const& sum) {
+  program.cost = sum.cost;
+  for (auto const& each : program.tensors)
+    if (each.given < 0 && each.offset >= 0)
+      program.cost.temporary_bytes =
+          larger(program.cost.temporary_bytes, each.offset + bytes_on_tile(each.tensor, target));
+  program.repeated_compute_sets = sum.repeated_compute_sets;
+  program.repeated_exchanges = sum.repeated_exchanges;
+}
+
 /// Compilers limit how much one evaluation may do.
 inline constexpr std::size_t operations_priced_at_once = 24;
 
@@ -204,13 +215,7 @@ inline constexpr tile_program_view program_of_call = [] {
     static_cast<void>(((all += cost_of_part<Call, Backward, Part>), ...));
     return all;
   }(std::make_index_sequence<(count + operations_priced_at_once - 1) / operations_priced_at_once>{});
-  program.cost = sum.cost;
-  for (auto const& each : program.tensors)
-    if (each.given < 0 && each.offset >= 0)
-      program.cost.temporary_bytes =
-          larger(program.cost.temporary_bytes, each.offset + bytes_on_tile(each.tensor, Call::target));
-  program.repeated_compute_sets = sum.repeated_compute_sets;
-  program.repeated_exchanges = sum.repeated_exchanges;
+  set_cost(program, Call::target, sum);
   return program;
 }();
 
