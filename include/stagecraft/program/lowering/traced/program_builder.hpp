@@ -120,6 +120,26 @@ class program_builder {
     operations::operation const& what = node_of(id).what;
     return what.is<operations::broadcast>() && value_of(id).tensor < 0 && !value_of(id).is_number;
   }
+  /// The operation that reads this one's value, if there is only one, and no loop begins or ends between them; else -1.
+  [[nodiscard]] constexpr int only_reader_of(int id) const {
+    if (id == plan.output) return -1;
+    for (int const gradient : plan.gradients)
+      if (gradient == id) return -1;
+    int reader = -1;
+    bool is_behind = false, has_loop = false;
+    for (int const other : order()) {
+      is_behind = is_behind || other == id;
+      if (!is_behind) continue;
+      operations::operation const& what = node_of(other).what;
+      has_loop = has_loop || what.is<operations::loop>() || what.is<operations::loop_end>();
+      for (int i = 0; i < node_of(other).operand_count; ++i)
+        if (operand(other, i) == id) {
+          if (reader >= 0 || has_loop) return -1;
+          reader = other;
+        }
+    }
+    return reader;
+  }
   /// Whether all that reads an operation's value in this step are maps.
   [[nodiscard]] constexpr bool is_read_by_maps_only(int id) const {
     if (is_kept(id) || targets[at(id)] >= 0 || id == plan.output) return false;
