@@ -183,6 +183,18 @@ struct plan_view {
         kept_floats(of.kept_floats),
         forward_workspace(of.forward_workspace),
         backward_workspace(of.backward_workspace) {}
+  constexpr explicit plan_view(traced_plan const& of)
+      : nodes(of.traced.list.nodes),
+        operands(of.traced.list.operands),
+        forward(of.forward),
+        backward(of.backward),
+        forward_places(of.forward_places),
+        backward_places(of.backward_places),
+        gradients(of.traced.gradients),
+        output(of.traced.outputs[0]),
+        kept_floats(of.kept_floats),
+        forward_workspace(of.forward_workspace),
+        backward_workspace(of.backward_workspace) {}
 };
 
 namespace detail {

@@ -82,16 +82,19 @@ class call_on_tiles {
   template <class Host>
   void compare(stagecraft::lowered_step const& step, Host const& host) {
     auto const& target = few_tiles<Tiles>::target;
+    stagecraft::step_cost const foretold(step, target);
     std::vector<std::vector<float>> values;
     for (int i = 0; i < step.tensor_count; ++i) values.push_back(read(step.tensors[i]));
-    auto const result = run_on_tiles(step, target, values,
-                                     [this](auto& machine, auto const& operation) {
-                                       if (operation.kind == stagecraft::operation_kind::custom)
-                                         run_custom<on_host>(machine, operation, call_);
-                                       else
-                                         run_operation(machine, operation);
-                                     },
-                                     {.valid_samples = memory_.valid_samples});
+    auto const result = run_on_tiles(
+        step, target, values,
+        [this](auto& machine, auto const& operation) {
+          if (operation.kind == stagecraft::operation_kind::custom)
+            run_custom<on_host>(machine, operation, call_);
+          else
+            run_operation(machine, operation);
+        },
+        {.seed = memory_.seed, .step = memory_.step, .call = Index, .valid_samples = memory_.valid_samples},
+        foretold.temporary_bytes);
     host();
     for (int i = 0; i < step.tensor_count; ++i) {
       if (step.tensors[i].role == stagecraft::tensor_role::temporary) continue;
@@ -102,7 +105,6 @@ class call_on_tiles {
           FAIL_CHECK("tensor " << i << " with role " << static_cast<int>(step.tensors[i].role) << ", element " << k
                                << " is " << actual[k] << ", not " << expected[k]);
     }
-    stagecraft::step_cost const foretold(step, target);
     auto cost = foretold.cost;
     cost.temporary_bytes = 0;
     CHECK(result.counted == cost);

@@ -17,8 +17,8 @@ namespace stagecraft {
 
 /// Which step of the layer. Sizes of the operation: cycles of the worker, floating point operations.
 enum class custom_function : int {
-  forward,      ///< inputs, weights -> output, what is saved
-  backward,     ///< inputs, weights, output, what is saved, output gradient -> gradients of inputs and weights
+  forward,   ///< inputs, weights -> output, what is saved
+  backward,  ///< inputs, weights, output, what is saved, output gradient -> gradients of inputs and weights
   more_tensors = detail::named_tensors::only_names
 };
 

@@ -41,8 +41,8 @@ constexpr void append_rearrange(lowered_step& step, rearrange_function function,
 
 /// In a loop, a box may move: by `step` places with each trip of the loop that contains `outer` others.
 struct moving_box {
-  static constexpr int source = 4 * box_axes::count;     ///< the size that moves: where the box begins in the input...
-  static constexpr int axis_2_of_result = 4 * 2 + 1;     ///< ...or along axis 2 of the result
+  static constexpr int source = 4 * box_axes::count;  ///< the size that moves: where the box begins in the input...
+  static constexpr int axis_2_of_result = 4 * 2 + 1;  ///< ...or along axis 2 of the result
   static constexpr int first_size = 4 * box_axes::count + 2;  ///< where an operation keeps all this
 
   int size = source;

@@ -50,7 +50,9 @@ struct table_division {
     return smaller(columns - first_column(tile), columns_each);
   }
   /// Elements of a tile: its part of the table; its columns of all numbers.
-  [[nodiscard]] constexpr std::int64_t part_of_table(int tile) const noexcept { return rows_of(tile) * columns_of(tile); }
+  [[nodiscard]] constexpr std::int64_t part_of_table(int tile) const noexcept {
+    return rows_of(tile) * columns_of(tile);
+  }
   [[nodiscard]] constexpr std::int64_t found_of(int tile) const noexcept { return numbers * columns_of(tile); }
 
   /// What a tile does, which is filled with zeros first. The numbers are taken to name all rows alike often: then each
@@ -136,8 +138,7 @@ constexpr void append_table(lowered_step& step, table_function function, int in,
                             dtype index_type, std::int64_t rows, std::int64_t columns, std::int64_t count,
                             ipu_target const& target) {
   auto const division = detail::table_division::best({function, type, index_type, rows, columns, count}, target);
-  tile_operation& operation =
-      step.add(operation_kind::table, static_cast<int>(function), {in, numbers}, {result});
+  tile_operation& operation = step.add(operation_kind::table, static_cast<int>(function), {in, numbers}, {result});
   std::int64_t* size = operation.sizes;
   for (std::int64_t const number : {rows, columns, count, division.rows_each, division.columns_each}) *size++ = number;
 }

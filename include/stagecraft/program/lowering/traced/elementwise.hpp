@@ -9,9 +9,11 @@
 
 namespace stagecraft::detail {
 
-/// How a map reads a tensor of extents `from` for a result of extents `to`. What is repeated in a way that maps do not
-/// know is written out first.
-constexpr map_operand operand_of_map(program_builder& program, int id, operations::extents const& to) {
+/// How a map reads a tensor for a result of extents `to`. What is repeated in a way that maps do not know is written
+/// out first.
+template <class Program>
+constexpr map_operand operand_of_map(Program& program, int id, operations::extents const& to) {
+  while (program.is_repeated_by_maps(id)) id = program.operand(id, 0);
   operations::extents const& from = program.node_of(id).shape;
   int const tensor = program.tensor_of(id);
   if (from.size() == to.size()) return {tensor};
@@ -57,11 +59,8 @@ constexpr bool number_of_map(operations::function apply, float const* in, float&
   }
 }
 
-constexpr void lower_traced(program_builder& program, operations::map const& what, int id) {
-  if (what.apply == operations::function::identity) {
-    program.values[program.at(id)] = program.value_of(program.operand(id, 0));
-    return;
-  }
+template <class Program>
+constexpr void lower_map(Program& program, operations::map const& what, int id) {
   auto const& node = program.node_of(id);
   map_operand tensors[3];
   float numbers[3]{};
@@ -97,12 +96,48 @@ constexpr void lower_traced(program_builder& program, operations::map const& wha
   });
 }
 
+/// A product whose only reader is a sum of it is computed there: sums of squares and of products are reductions of
+/// their own.
+template <class Program>
+constexpr bool is_product_of_sum(Program& program, operations::map const& what, int id) {
+  if (what.apply != operations::function::multiply || program.is_kept(id) || program.targets[program.at(id)] >= 0)
+    return false;
+  std::int64_t const elements = program.node_of(id).shape.size();
+  int const first = program.operand(id, 0), second = program.operand(id, 1);
+  for (int const operand : {first, second})
+    if (program.value_of(operand).tensor < 0 || program.node_of(operand).shape.size() != elements) return false;
+  if (program.type_of(program.value_of(first).tensor) != program.type_of(program.value_of(second).tensor)) return false;
+  int const reader = program.only_reader_of(id);
+  if (reader < 0) return false;
+  operations::operation const& reads = program.node_of(reader).what;
+  auto const* sum = reads.if_is<operations::reduce>();
+  return sum != nullptr && sum->by == operations::reduction::sum && program.node_of(reader).shape.size() != elements;
+}
+
+template <class Program>
+constexpr void lower_traced(Program& program, operations::map const& what, int id) {
+  if (what.apply == operations::function::identity) {
+    program.values[program.at(id)] = program.value_of(program.operand(id, 0));
+    return;
+  }
+  if (is_product_of_sum(program, what, id)) return;
+  lower_map(program, what, id);
+}
+
 /// Axes that stand side by side are reduced at once, the innermost first.
-constexpr void lower_traced(program_builder& program, operations::reduce const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::reduce const& what, int id) {
   int const operand = program.operand(id, 0);
   operations::extents shape = program.node_of(operand).shape;
-  int tensor = program.tensor_of(operand);
-  auto const function = what.by == operations::reduction::max ? reduce_function::maximum : reduce_function::sum;
+  auto function = what.by == operations::reduction::max ? reduce_function::maximum : reduce_function::sum;
+  int tensor = -1, factor = -1;
+  if (auto const& value = program.value_of(operand); value.tensor >= 0 || value.is_number) {
+    tensor = program.tensor_of(operand);
+  } else {  // a product
+    tensor = program.value_of(program.operand(operand, 0)).tensor;
+    factor = program.value_of(program.operand(operand, 1)).tensor;
+    function = tensor == factor ? reduce_function::sum_of_squares : reduce_function::sum_of_products;
+  }
   auto const is_reduced = [&](int axis) { return what.has(axis) && shape[axis] > 1; };
   int axis = shape.rank - 1;
   while (axis >= 0 && !is_reduced(axis)) --axis;
@@ -116,12 +151,19 @@ constexpr void lower_traced(program_builder& program, operations::reduce const& 
     for (int i = first; i < last; ++i) shape[i] = 1;
     while (axis >= 0 && !is_reduced(axis)) --axis;
     int const result = axis < 0 ? program.result(id) : program.temporary(outer * inner, dtype::float32);
-    program.add([&](lowered_step& step) { append_reduce(step, function, {tensor}, result, outer, reduced, inner); });
+    program.add([&](lowered_step& step) {
+      if (function == reduce_function::sum_of_products)
+        append_reduce(step, function, {tensor, factor}, result, outer, reduced, inner);
+      else
+        append_reduce(step, function, {tensor}, result, outer, reduced, inner);
+    });
     tensor = result;
+    if (function != reduce_function::maximum) function = reduce_function::sum;
   }
 }
 
-constexpr void lower_traced(program_builder& program, operations::iota const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::iota const& what, int id) {
   auto const& shape = program.node_of(id).shape;
   int const result = program.result(id);
   program.add([&](lowered_step& step) {
@@ -130,7 +172,8 @@ constexpr void lower_traced(program_builder& program, operations::iota const& wh
 }
 
 /// As the host counts them: execution/traced/list_runner.hpp.
-constexpr void lower_traced(program_builder& program, operations::random const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::random const& what, int id) {
   int const result = program.result(id);
   bool const is_uniform = what.distribution == operations::random_distribution::uniform;
   program.add([&](lowered_step& step) {

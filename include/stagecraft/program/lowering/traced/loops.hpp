@@ -8,22 +8,20 @@
 namespace stagecraft::detail {
 
 /// The loops that are open at an operation.
+template <class Program>
 class traced_loops {
  public:
-  constexpr explicit traced_loops(program_builder& program) : program_(&program) {}
+  constexpr explicit traced_loops(Program& program) : program_(&program) {}
 
   /// States have their first values before the first trip. Weights and the like are converted once for all trips.
   constexpr void begin(operations::loop const& what, int id, std::size_t position) {
-    program_builder& program = *program_;
-    std::size_t end = position + 1;
-    auto const order = program.order();
-    while (!(program.node_of(order[end]).what.is<operations::loop_end>() && program.operand(order[end], 0) == id)) ++end;
-    for (std::size_t i = position + 1; i < end; ++i) {
-      int const inner = order[i];
-      auto const& node = program.node_of(inner);
-      if (node.what.is<operations::carry>() && program.operand(inner, 0) == id)
+    Program& program = *program_;
+    for (int const inner : program.order().subspan(position + 1)) {
+      operations::operation const& inside = program.node_of(inner).what;
+      if (inside.is<operations::loop_end>() && program.operand(inner, 0) == id) break;
+      if (inside.is<operations::carry>() && program.operand(inner, 0) == id)
         begin_state(inner);
-      else if (node.what.is<operations::product>())
+      else if (inside.is<operations::product>())
         for (int k = 0; k < 2; ++k)
           if (int const operand = program.operand(inner, k); operand < id && program.value_of(operand).tensor >= 0)
             static_cast<void>(program.tensor_of(operand, program.options.type));
@@ -35,7 +33,7 @@ class traced_loops {
 
   /// The element of an axis that belongs to the trip.
   constexpr void lower(operations::at const& what, int id) {
-    program_builder& program = *program_;
+    Program& program = *program_;
     int const operand = program.operand(id, 1);
     auto const& shape = program.node_of(operand).shape;
     if (program.value_of(operand).is_number) {
@@ -53,7 +51,7 @@ class traced_loops {
   }
   /// Trips lie behind each other while the loop runs.
   constexpr void lower(operations::stack const& what, int id) {
-    program_builder& program = *program_;
+    Program& program = *program_;
     auto const& shape = program.node_of(id).shape;
     std::int64_t const trips = shape[what.axis], each = shape.size() / trips;
     bool const is_in_order = elements_of_axes(shape, 0, what.axis) == 1;
@@ -63,9 +61,7 @@ class traced_loops {
     box.first = {0, 0, what.reversed ? trips - 1 : 0, 0};
     box.source_stride = {0, 0, 0, 1};
     int const source = program.tensor_of(program.operand(id, 1), program.type_of(store));
-    program.add([&](lowered_step& step) {
-      append_rearrange(step, rearrange_function::copy, source, store, box);
-    });
+    program.add([&](lowered_step& step) { append_rearrange(step, rearrange_function::copy, source, store, box); });
     move_last(id, moving_box::axis_2_of_result, what.reversed ? -1 : 1);
     if (!is_in_order) open_.back().stacks.push_back({id, store});
   }
@@ -73,7 +69,7 @@ class traced_loops {
 
   /// Every state has been read in the trip: now it may change. What is stacked gets its axes in order.
   constexpr void end() {
-    program_builder& program = *program_;
+    Program& program = *program_;
     auto const ended = open_.back();
     std::vector<int> from;
     for (int const id : ended.nexts) {
@@ -116,7 +112,7 @@ class traced_loops {
   };
 
   constexpr void begin_state(int id) {
-    program_builder& program = *program_;
+    Program& program = *program_;
     auto const& value = program.value_of(program.operand(id, 1));
     int const state = program.result(id);
     if (value.is_number)
@@ -131,7 +127,8 @@ class traced_loops {
     if (!program_->failed) moving_box{size, step, depth}.write(program_->operations.back());
   }
   constexpr void put_in_order(int id, int store) {
-    auto const& what = program_->node_of(id).what.as<operations::stack>();
+    operations::operation const& stacked = program_->node_of(id).what;
+    auto const& what = stacked.as<operations::stack>();
     auto const& shape = program_->node_of(id).shape;
     std::int64_t const each = shape.size() / shape[what.axis];
     merged_axes axes;
@@ -142,7 +139,7 @@ class traced_loops {
     add_rearrange(*program_, store, program_->result(id), axes);
   }
 
-  program_builder* program_;
+  Program* program_;
   std::vector<open_loop> open_;
 };
 

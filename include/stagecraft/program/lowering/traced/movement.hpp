@@ -44,7 +44,8 @@ class merged_axes {
 };
 
 /// `result` becomes elements of `source`, of the same type.
-constexpr void add_rearrange(program_builder& program, int source, int result, merged_axes const& axes,
+template <class Program>
+constexpr void add_rearrange(Program& program, int source, int result, merged_axes const& axes,
                              std::int64_t source_first = 0) {
   if (!axes.fit_a_box()) {
     program.failed = true;
@@ -52,9 +53,7 @@ constexpr void add_rearrange(program_builder& program, int source, int result, m
   }
   auto box = axes.box();
   box.source_first = source_first;
-  program.add([&](lowered_step& step) {
-    append_rearrange(step, rearrange_function::copy, source, result, box);
-  });
+  program.add([&](lowered_step& step) { append_rearrange(step, rearrange_function::copy, source, result, box); });
 }
 
 constexpr std::int64_t stride_of_axis(operations::extents const& shape, int axis) {
@@ -69,21 +68,25 @@ constexpr merged_axes axes_of_broadcast(operations::extents const& from, operati
   }
   return axes;
 }
-constexpr int broadcast_to(program_builder& program, int tensor, operations::extents const& from,
+template <class Program>
+constexpr int broadcast_to(Program& program, int tensor, operations::extents const& from,
                            operations::extents const& to) {
   int const result = program.temporary(to.size(), program.type_of(tensor));
   add_rearrange(program, tensor, result, axes_of_broadcast(from, to));
   return result;
 }
 
-constexpr void lower_traced(program_builder& program, operations::reshape const&, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::reshape const&, int id) {
   program.values[program.at(id)] = program.value_of(program.operand(id, 0));
 }
-constexpr void lower_traced(program_builder& program, operations::composite const&, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::composite const&, int id) {
   program.values[program.at(id)] = program.value_of(program.operand(id, 0));
 }
 
-constexpr void lower_traced(program_builder& program, operations::broadcast const&, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::broadcast const&, int id) {
   int const operand = program.operand(id, 0);
   auto const &from = program.node_of(operand).shape, &to = program.node_of(id).shape;
   auto const& value = program.value_of(operand);
@@ -94,12 +97,14 @@ constexpr void lower_traced(program_builder& program, operations::broadcast cons
     program.values[program.at(id)] = value;
     return;
   }
+  if (program.is_read_by_maps_only(id)) return;
   int const result = program.result(id);
   add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes_of_broadcast(from, to));
 }
 
 /// One whose result has its operand's elements in their order is a reshape.
-constexpr void lower_traced(program_builder& program, operations::transpose const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::transpose const& what, int id) {
   int const operand = program.operand(id, 0);
   auto const &from = program.node_of(operand).shape, &to = program.node_of(id).shape;
   merged_axes axes;
@@ -112,7 +117,8 @@ constexpr void lower_traced(program_builder& program, operations::transpose cons
   add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes);
 }
 
-constexpr void lower_traced(program_builder& program, operations::slice const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::slice const& what, int id) {
   int const operand = program.operand(id, 0);
   if (program.value_of(operand).is_number) {
     program.values[program.at(id)] = program.value_of(operand);
@@ -128,7 +134,8 @@ constexpr void lower_traced(program_builder& program, operations::slice const& w
 }
 
 /// A part of the result along an axis, from `begin` on; `reversed`: down from there.
-constexpr void add_part(program_builder& program, int source, int result, operations::extents const& part,
+template <class Program>
+constexpr void add_part(Program& program, int source, int result, operations::extents const& part,
                         operations::extents const& whole, int axis, std::int64_t begin, bool reversed, bool clears) {
   std::int64_t const outer = elements_of_axes(whole, 0, axis), inner = stride_of_axis(whole, axis), count = part[axis];
   rearranged_box box{.extents = {1, outer, whole[axis], inner}, .counts = {1, outer, count, inner}};
@@ -140,7 +147,8 @@ constexpr void add_part(program_builder& program, int source, int result, operat
   });
 }
 
-constexpr void lower_traced(program_builder& program, operations::pad const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::pad const& what, int id) {
   int const operand = program.operand(id, 0);
   if (what.step != 1 && what.step != -1 && program.node_of(operand).shape[what.axis] > 1) {
     program.failed = true;  // places between the copies would have to be cleared
@@ -151,7 +159,8 @@ constexpr void lower_traced(program_builder& program, operations::pad const& wha
            program.node_of(id).shape, what.axis, what.begin, what.step < 0, true);
 }
 
-constexpr void lower_traced(program_builder& program, operations::concatenate const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::concatenate const& what, int id) {
   int const result = program.result(id);
   std::int64_t begin = 0;
   for (int i = 0; i < program.node_of(id).operand_count; ++i) {

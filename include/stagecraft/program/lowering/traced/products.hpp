@@ -11,11 +11,11 @@
 namespace stagecraft::detail {
 
 /// `strides`: where the operands lie. What is planned is found afterwards: one constant for each shape.
-constexpr void add_convolution(program_builder& program, convolution_shape const& shape, bool is_matmul,
+template <class Program>
+constexpr void add_convolution(Program& program, convolution_shape const& shape, bool is_matmul,
                                convolution_strides const& strides, int inputs, int weights, int result) {
   auto const& options = program.options;
-  bool const loads_128_bits =
-      is_matmul ? options.loads_128_bits_for_matmuls : options.loads_128_bits_for_convolutions;
+  bool const loads_128_bits = is_matmul ? options.loads_128_bits_for_matmuls : options.loads_128_bits_for_convolutions;
   program.add_planned(shape, is_matmul, [&](lowered_step& step) -> tile_operation& {
     tile_operation& operation =
         step.add(operation_kind::convolution, static_cast<int>(shape.pass), {inputs, weights}, {result});
@@ -31,7 +31,8 @@ struct product_matrices {
   int tensor = -1;
   std::int64_t stride = 0;
 
-  constexpr product_matrices(program_builder& program, int id, operations::extents const& result)
+  template <class Program>
+  constexpr product_matrices(Program& program, int id, operations::extents const& result)
       : tensor(program.tensor_of(id, program.options.type)) {
     operations::extents shape = program.node_of(id).shape;
     std::int64_t const matrix = elements_of_axes(shape, shape.rank - 2, shape.rank);
@@ -45,7 +46,8 @@ struct product_matrices {
 };
 
 /// A product with a transposed operand is a gradient of another product, and planned as such.
-constexpr void lower_traced(program_builder& program, operations::product const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::product const& what, int id) {
   auto const& shape = program.node_of(id).shape;
   product_matrices const a(program, program.operand(id, 0), shape), b(program, program.operand(id, 1), shape);
   std::int64_t rows = shape[-2], columns = shape[-1], groups = elements_of_axes(shape, 0, shape.rank - 2);
@@ -72,9 +74,9 @@ constexpr void lower_traced(program_builder& program, operations::product const&
 }
 
 /// The convolution of (batch, places..., channels) to (batch, windows..., filters); one axis is a row.
-constexpr convolution_shape traced_convolution(program_builder& program, operations::windows const& windows,
-                                               int groups, operations::extents const& in,
-                                               operations::extents const& out) {
+template <class Program>
+constexpr convolution_shape traced_convolution(Program& program, operations::windows const& windows, int groups,
+                                               operations::extents const& in, operations::extents const& out) {
   convolution_shape result;
   if (windows.count > 2) {
     program.failed = true;
@@ -99,8 +101,8 @@ constexpr convolution_shape traced_convolution(program_builder& program, operati
 }
 
 /// `shape` is that of the forward pass.
-constexpr void add_traced_convolution(program_builder& program, convolution_shape const& shape, convolution_pass pass,
-                                      int id) {
+template <class Program>
+constexpr void add_traced_convolution(Program& program, convolution_shape const& shape, convolution_pass pass, int id) {
   if (program.failed) return;
   dtype const type = program.options.type;
   int const first = program.tensor_of(program.operand(id, 0), type),
@@ -111,27 +113,31 @@ constexpr void add_traced_convolution(program_builder& program, convolution_shap
     add_convolution(program, shape.input_gradient(), false, convolution_strides::input_gradient(shape), first, second,
                     result);
   else
-    add_convolution(program, shape.filter_gradient(), false, convolution_strides::filter_gradient(shape), first,
-                    second, result);
+    add_convolution(program, shape.filter_gradient(), false, convolution_strides::filter_gradient(shape), first, second,
+                    result);
 }
-constexpr void lower_traced(program_builder& program, operations::convolution const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::convolution const& what, int id) {
   auto const &in = program.node_of(program.operand(id, 0)).shape, &out = program.node_of(id).shape;
   add_traced_convolution(program, traced_convolution(program, what.windows, what.groups, in, out),
                          convolution_pass::forward, id);
 }
-constexpr void lower_traced(program_builder& program, operations::convolution_input_gradient const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::convolution_input_gradient const& what, int id) {
   auto const &in = program.node_of(id).shape, &out = program.node_of(program.operand(id, 0)).shape;
   add_traced_convolution(program, traced_convolution(program, what.windows, what.groups, in, out),
                          convolution_pass::input_gradient, id);
 }
-constexpr void lower_traced(program_builder& program, operations::convolution_filter_gradient const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::convolution_filter_gradient const& what, int id) {
   auto const &in = program.node_of(program.operand(id, 0)).shape, &out = program.node_of(program.operand(id, 1)).shape;
   add_traced_convolution(program, traced_convolution(program, what.windows, what.groups, in, out),
                          convolution_pass::filter_gradient, id);
 }
 
-constexpr pool_shape traced_pool(program_builder& program, operations::windows const& windows,
-                                 operations::extents const& in, operations::extents const& out) {
+template <class Program>
+constexpr pool_shape traced_pool(Program& program, operations::windows const& windows, operations::extents const& in,
+                                 operations::extents const& out) {
   pool_axis axes[2]{{.input = 1, .window = 1, .stride = 1, .before = 0, .output = 1},
                     {.input = 1, .window = 1, .stride = 1, .before = 0, .output = 1}};
   program.failed = program.failed || windows.count > 2;
@@ -147,19 +153,20 @@ constexpr pool_shape traced_pool(program_builder& program, operations::windows c
   return {.batch = in[0], .rows = axes[0], .columns = axes[1], .channels = in[-1]};
 }
 /// How an operation is cut depends on the type of its result.
-constexpr void add_pool(program_builder& program, pool_function function, std::initializer_list<int> inputs,
+template <class Program>
+constexpr void add_pool(Program& program, pool_function function, std::initializer_list<int> inputs,
                         std::initializer_list<int> outputs, pool_shape const& shape) {
   program.add([&](lowered_step& step) {
     lowered_step own;
     std::initializer_list<int> const of_own[]{{0}, {0, 1}};
-    for (int const output : outputs)
-      own.tensor(tensor_role::output, output, program.type_of(output), shape.batch);
+    for (int const output : outputs) own.tensor(tensor_role::output, output, program.type_of(output), shape.batch);
     append_pool(own, function, {}, of_own[outputs.size() - 1], shape, program.target());
     auto& operation = step.add(operation_kind::pool, static_cast<int>(function), inputs, outputs);
     for (int i = 0; i < tile_operation::most_sizes; ++i) operation.sizes[i] = own.operations[0].sizes[i];
   });
 }
-constexpr void lower_traced(program_builder& program, operations::pooling const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::pooling const& what, int id) {
   int const operand = program.operand(id, 0);
   auto const shape = traced_pool(program, what.windows, program.node_of(operand).shape, program.node_of(id).shape);
   if (program.failed) return;
@@ -168,7 +175,8 @@ constexpr void lower_traced(program_builder& program, operations::pooling const&
            {program.result(id)}, shape);
 }
 /// Which cells have won is found once more, since nothing but the pooling's values is kept.
-constexpr void lower_traced(program_builder& program, operations::pooling_gradient const& what, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::pooling_gradient const& what, int id) {
   int const x = program.operand(id, 0), y = program.operand(id, 1), dy = program.operand(id, 2);
   auto const shape = traced_pool(program, what.windows, program.node_of(x).shape, program.node_of(y).shape);
   if (program.failed) return;
@@ -183,7 +191,8 @@ constexpr void lower_traced(program_builder& program, operations::pooling_gradie
   add_pool(program, pool_function::max_gradient, {cells, gradient}, {program.result(id)}, shape);
 }
 
-constexpr void add_table(program_builder& program, table_function function, int id, operations::extents const& table) {
+template <class Program>
+constexpr void add_table(Program& program, table_function function, int id, operations::extents const& table) {
   int const in = program.tensor_of(program.operand(id, 0), program.options.type);
   int const numbers = program.tensor_of(program.operand(id, 1)), result = program.result(id);
   program.add([&](lowered_step& step) {
@@ -192,10 +201,12 @@ constexpr void add_table(program_builder& program, table_function function, int 
                  program.target());
   });
 }
-constexpr void lower_traced(program_builder& program, operations::gather const&, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::gather const&, int id) {
   add_table(program, table_function::gather, id, program.node_of(program.operand(id, 0)).shape);
 }
-constexpr void lower_traced(program_builder& program, operations::scatter_add const&, int id) {
+template <class Program>
+constexpr void lower_traced(Program& program, operations::scatter_add const&, int id) {
   add_table(program, table_function::scatter_add, id, program.node_of(id).shape);
 }
 

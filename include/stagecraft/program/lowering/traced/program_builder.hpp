@@ -22,6 +22,7 @@ struct traced_value {
 };
 
 /// Appends what operations of a plan become. One that has no counterpart on tiles sets `failed`.
+template <class Unused = void>
 class program_builder {
  public:
   using extents = operations::extents;
@@ -38,7 +39,7 @@ class program_builder {
       : plan(of),
         options(of_call),
         is_backward(backward),
-        types(value_types_of(plan, options)),
+        types(value_types<Unused>(plan, options).types),
         values(plan.nodes.size()),
         targets(plan.nodes.size(), -1) {
     tensors.reserve(128);
@@ -108,10 +109,50 @@ class program_builder {
   }
   /// Whether it has its operand's elements in their order, and no memory of its own.
   [[nodiscard]] constexpr bool is_same_as_operand(int id) const {
-    auto const& what = node_of(id).what;
+    operations::operation const& what = node_of(id).what;
     auto const* elementwise = what.if_is<operations::map>();
     return what.is<operations::reshape>() || what.is<operations::composite>() ||
            (elementwise != nullptr && elementwise->apply == operations::function::identity);
+  }
+
+  /// A broadcast that nothing but maps read, which repeat what they read themselves.
+  [[nodiscard]] constexpr bool is_repeated_by_maps(int id) const {
+    operations::operation const& what = node_of(id).what;
+    return what.is<operations::broadcast>() && value_of(id).tensor < 0 && !value_of(id).is_number;
+  }
+  /// The operation that reads this one's value, if there is only one, and no loop begins or ends between them; else -1.
+  [[nodiscard]] constexpr int only_reader_of(int id) const {
+    if (id == plan.output) return -1;
+    for (int const gradient : plan.gradients)
+      if (gradient == id) return -1;
+    int reader = -1;
+    bool is_behind = false, has_loop = false;
+    for (int const other : order()) {
+      is_behind = is_behind || other == id;
+      if (!is_behind) continue;
+      operations::operation const& what = node_of(other).what;
+      has_loop = has_loop || what.is<operations::loop>() || what.is<operations::loop_end>();
+      for (int i = 0; i < node_of(other).operand_count; ++i)
+        if (operand(other, i) == id) {
+          if (reader >= 0 || has_loop) return -1;
+          reader = other;
+        }
+    }
+    return reader;
+  }
+  /// Whether all that reads an operation's value in this step are maps.
+  [[nodiscard]] constexpr bool is_read_by_maps_only(int id) const {
+    if (is_kept(id) || targets[at(id)] >= 0 || id == plan.output) return false;
+    for (int const gradient : plan.gradients)
+      if (gradient == id) return false;
+    for (int const other : order()) {
+      operations::operation const& what = node_of(other).what;
+      auto const* elementwise = what.if_is<operations::map>();
+      if (elementwise != nullptr && elementwise->apply != operations::function::identity) continue;
+      for (int i = 0; i < node_of(other).operand_count; ++i)
+        if (operand(other, i) == id) return false;
+    }
+    return true;
   }
 
   /// The value of an operation as a tensor of all its elements.

@@ -13,6 +13,7 @@ namespace stagecraft::detail {
 
 /// As step_layout: a tensor takes its place from the first operation that names it to the last; first fit. In a loop,
 /// what comes from outside stays until the end, and what is read behind it is there from the begin.
+template <class = void>
 class program_layout {
  public:
   std::vector<std::int64_t> copies;

@@ -55,9 +55,13 @@ inline constexpr traced_options options_of_call{
     .target = Call::target};
 
 template <class Call, bool Backward>
-constexpr traced_steps lower_traced_step() {
-  return {operations::plan_view(lowered_plan<Call>), options_of_call<Call>,   Backward,
-          lowered_plan<Call>.updates,                wanted_gradients<Call>, Call::input_count};
+constexpr traced_steps<> lower_traced_step() {
+  return {operations::plan_view(lowered_plan<Call>),
+          options_of_call<Call>,
+          Backward,
+          lowered_plan<Call>.updates,
+          wanted_gradients<Call>,
+          Call::input_count};
 }
 
 /// How long the arrays of a frozen program are; without any if it has operations that tiles do not know.
@@ -76,12 +80,11 @@ inline constexpr program_sizes sizes_of_program = [] {
     given += each.given >= 0 ? 1 : 0;
   }
   // Some room for what the step around it needs.
-  bool const has_too_many = saved > lowered_step::most_saved || given + 2 * Call::parameter_count + 2 * Call::input_count >
-                                                              lowered_step::most_tensors;
-  return program.failed || has_too_many
-             ? program_sizes{.failed = true}
-             : program_sizes{program.tensors.size(), program.operations.size(), program.loops.size(),
-                             program.shapes.size()};
+  bool const has_too_many = saved > lowered_step::most_saved ||
+                            given + 2 * Call::parameter_count + 2 * Call::input_count > lowered_step::most_tensors;
+  return program.failed || has_too_many ? program_sizes{.failed = true}
+                                        : program_sizes{program.tensors.size(), program.operations.size(),
+                                                        program.loops.size(), program.shapes.size()};
 }();
 
 template <class Call, bool Backward>
@@ -95,7 +98,7 @@ struct frozen_program {
   std::array<char, sizes.shapes> is_matmul;
   std::array<std::int64_t, sizes.operations> copies;
 
-  constexpr explicit frozen_program(traced_steps const& from)
+  constexpr explicit frozen_program(traced_steps<> const& from)
       : tensors(operations::detail::array_of<sizes.tensors>(from.program.tensors)),
         operations(operations::detail::array_of<sizes.operations>(from.program.operations)),
         loops(operations::detail::array_of<sizes.loops>(from.program.loops)),
@@ -181,6 +184,17 @@ constexpr program_cost cost_of_program(tile_program_view const& program, ipu_tar
   return sum;
 }
 
+/// The cost of all its operations becomes that of the program, with the memory of its tensors.
+constexpr void set_cost(tile_program_view& program, ipu_target const& target, program_cost const& sum) {
+  program.cost = sum.cost;
+  for (auto const& each : program.tensors)
+    if (each.given < 0 && each.offset >= 0)
+      program.cost.temporary_bytes =
+          larger(program.cost.temporary_bytes, each.offset + bytes_on_tile(each.tensor, target));
+  program.repeated_compute_sets = sum.repeated_compute_sets;
+  program.repeated_exchanges = sum.repeated_exchanges;
+}
+
 /// Compilers limit how much one evaluation may do.
 inline constexpr std::size_t operations_priced_at_once = 24;
 
@@ -201,13 +215,7 @@ inline constexpr tile_program_view program_of_call = [] {
     static_cast<void>(((all += cost_of_part<Call, Backward, Part>), ...));
     return all;
   }(std::make_index_sequence<(count + operations_priced_at_once - 1) / operations_priced_at_once>{});
-  program.cost = sum.cost;
-  for (auto const& each : program.tensors)
-    if (each.given < 0 && each.offset >= 0)
-      program.cost.temporary_bytes =
-          larger(program.cost.temporary_bytes, each.offset + bytes_on_tile(each.tensor, Call::target));
-  program.repeated_compute_sets = sum.repeated_compute_sets;
-  program.repeated_exchanges = sum.repeated_exchanges;
+  set_cost(program, Call::target, sum);
   return program;
 }();
 

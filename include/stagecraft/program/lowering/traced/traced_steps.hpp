@@ -11,10 +11,18 @@
 
 namespace stagecraft::detail {
 
-/// Walks the operations of a step in their order.
+/// Walks the operations of a step in their order. A template, as is what it uses, so that programs without such layers
+/// need not compile it.
+template <class Unused = void>
 class traced_steps {
+  // Before its caller: Clang would instantiate it too late for constants.
+  template <class What>
+  constexpr void lower(What const& what) {
+    lower_traced(program, what, id_);
+  }
+
  public:
-  program_builder program;
+  program_builder<Unused> program;
   std::vector<std::int64_t> copies;  ///< where those of each operation begin
 
   /// `updates`: weights that a forward step writes. `wanted`: which gradients a backward step writes, those of inputs
@@ -40,7 +48,7 @@ class traced_steps {
       write_gradients(wanted);
     else
       write_output(updates);
-    program_layout layout(program.tensors, program.operations, program.loops, program.target());
+    program_layout<Unused> layout(program.tensors, program.operations, program.loops, program.target());
     copies = std::move(layout.copies);
   }
 
@@ -52,10 +60,6 @@ class traced_steps {
   [[nodiscard]] constexpr std::int64_t elements(int id) const { return program.node_of(id).shape.size(); }
   constexpr void set(int tensor) { program.values[at(id_)].tensor = tensor; }
 
-  template <class What>
-  constexpr void lower(What const& what) {
-    lower_traced(program, what, id_);
-  }
   constexpr void lower(operations::input const& what) {
     set(what.index < inputs_ ? program.given(tensor_role::input, what.index, type(), elements(id_))
                              : program.given(tensor_role::output_gradient, 0, type(), elements(id_)));
@@ -89,7 +93,7 @@ class traced_steps {
   /// The operation whose tensor this value is, or -1 if that cannot be chosen.
   [[nodiscard]] constexpr int source_of(int id) const {
     while (program.is_same_as_operand(id)) id = program.operand(id, 0);
-    auto const& what = program.node_of(id).what;
+    operations::operation const& what = program.node_of(id).what;
     bool const has_own = what.is<operations::input>() || what.is<operations::weight>() ||
                          what.is<operations::constant>() || what.is<operations::carry>() ||
                          what.is<operations::last>() || what.is<operations::broadcast>() ||
@@ -105,9 +109,7 @@ class traced_steps {
     program.targets[at(source)] = tensor;
     program.types[at(source)] = program.type_of(tensor);
   }
-  constexpr int output() {
-    return program.given(tensor_role::output, 0, type(), elements(program.plan.output));
-  }
+  constexpr int output() { return program.given(tensor_role::output, 0, type(), elements(program.plan.output)); }
   constexpr int gradient(int index) {
     auto const id = program.plan.gradients[at(index)];
     std::int64_t const count = id >= 0 ? elements(id) : elements_of_leaf(index);
@@ -116,9 +118,9 @@ class traced_steps {
   }
   [[nodiscard]] constexpr std::int64_t elements_of_leaf(int index) const {
     for (int id = 0; id < static_cast<int>(program.plan.nodes.size()); ++id) {
-      auto const& what = program.node_of(id).what;
-      auto const *input = what.if_is<operations::input>();
-      auto const *weight = what.if_is<operations::weight>();
+      operations::operation const& what = program.node_of(id).what;
+      auto const* input = what.if_is<operations::input>();
+      auto const* weight = what.if_is<operations::weight>();
       if ((input != nullptr && input->index == index) || (weight != nullptr && weight->index + inputs_ == index))
         return elements(id);
     }
@@ -173,19 +175,23 @@ class traced_steps {
   };
   /// Those of its sum.
   [[nodiscard]] constexpr rows rows_of_softmax(int id) const {
-    for (int k = program.node_of(id).what.as<operations::composite>().first; k < id; ++k)
-      if (auto const* what = program.node_of(k).what.if_is<operations::reduce>()) {
+    operations::operation const& group = program.node_of(id).what;
+    for (int k = group.as<operations::composite>().first; k < id; ++k) {
+      operations::operation const& inner = program.node_of(k).what;
+      if (auto const* what = inner.if_is<operations::reduce>()) {
         auto const& shape = program.node_of(id).shape;
         for (int axis = 0; axis < shape.rank; ++axis)
           if (what->has(axis))
             return {elements_of_axes(shape, 0, axis), shape[axis], elements_of_axes(shape, axis + 1, shape.rank)};
       }
+    }
     return {};
   }
   /// A softmax of whose inside nothing else is read, or kept, is done as a whole.
   constexpr void find_whole_composites() {
     for (int const id : program.order()) {
-      auto const* group = program.node_of(id).what.if_is<operations::composite>();
+      operations::operation const& what = program.node_of(id).what;
+      auto const* group = what.if_is<operations::composite>();
       if (group == nullptr || group->name != "softmax" || rows_of_softmax(id).columns == 1) continue;
       auto const is_inside = [&](int other) { return other >= group->first && other < id; };
       bool is_closed = true;
@@ -202,7 +208,7 @@ class traced_steps {
     }
   }
 
-  traced_loops loops_;
+  traced_loops<program_builder<Unused>> loops_;
   int inputs_, id_ = 0;
   std::size_t position_ = 0;
   std::vector<char> is_whole_;

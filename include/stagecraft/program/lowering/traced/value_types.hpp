@@ -21,7 +21,21 @@ struct traced_options {
 /// Values have the type of the call. In half precision, these are float32: sums and maxima, as they are in
 /// normalizations; places along an axis; what is computed of such alone; and what is made of numbers that a half cannot
 /// hold, such as those that masks add.
+template <class = void>
 class value_types {
+  struct traits {
+    bool is_constant = false, is_weight = false, is_large = false;
+  };
+  // Before their callers: Clang would instantiate them too late for constants.
+  template <class What>
+  [[nodiscard]] constexpr dtype rule(What const&) const {
+    return options_.type;
+  }
+  template <class What>
+  [[nodiscard]] constexpr traits traits_of(What const&) const {
+    return {};
+  }
+
  public:
   constexpr value_types(operations::plan_view const& plan, traced_options const& options)
       : types(plan.nodes.size(), options.type), plan_(plan), options_(options), traits_(plan.nodes.size()) {
@@ -35,19 +49,12 @@ class value_types {
   std::vector<dtype> types;
 
  private:
-  struct traits {
-    bool is_constant = false, is_weight = false, is_large = false;
-  };
   static constexpr float largest_half = 65504;
 
   static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] constexpr operations::node const& here() const { return plan_.nodes[at(id_)]; }
   [[nodiscard]] constexpr int operand(int index) const { return operand_of(plan_, id_, index); }
 
-  template <class What>
-  [[nodiscard]] constexpr dtype rule(What const&) const {
-    return options_.type;
-  }
   [[nodiscard]] constexpr dtype rule(operations::weight const&) const { return options_.variable_type; }
   [[nodiscard]] constexpr dtype rule(operations::iota const&) const { return dtype::float32; }
   [[nodiscard]] constexpr dtype rule(operations::reduce const&) const { return dtype::float32; }
@@ -70,10 +77,6 @@ class value_types {
   [[nodiscard]] constexpr dtype rule(operations::at const&) const { return types[at(operand(1))]; }
   [[nodiscard]] constexpr dtype rule(operations::stack const&) const { return types[at(operand(1))]; }
 
-  template <class What>
-  [[nodiscard]] constexpr traits traits_of(What const&) const {
-    return {};
-  }
   [[nodiscard]] constexpr traits traits_of(operations::constant const& what) const {
     return {.is_constant = true, .is_large = what.value > largest_half || what.value < -largest_half};
   }
@@ -100,10 +103,5 @@ class value_types {
   std::vector<traits> traits_;
   int id_ = 0;
 };
-
-[[nodiscard]] constexpr std::vector<dtype> value_types_of(operations::plan_view const& plan,
-                                                          traced_options const& options) {
-  return value_types(plan, options).types;
-}
 
 }  // namespace stagecraft::detail
