@@ -61,7 +61,8 @@ struct convolution_search {
     std::int64_t per_group;
     std::int64_t per_row;
     std::int64_t row_elements;
-    bool zeroes_first;  ///< in a loop of its own, as those do that care for rows
+    bool zeroes_first;   ///< in a loop of its own, as those do that care for rows
+    bool counts_pieces;  ///< pieces of rows that workers have cost much
     std::int64_t workers;
     std::int64_t field;
     std::int64_t reached;
@@ -84,15 +85,17 @@ struct convolution_search {
     if (!wants_least_memory && s.serial * (s.fixed + s.per_group + s.per_element * elements) >= best_cycles) return;
     part_counts_short_list shortlist;
     std::int64_t const tiles = problem.target.tiles_per_ipu;
+    bool const takes_one = !view.takes(2, 2);
+    std::int64_t const least_outs = takes_one ? s.out_groups : 1, least_ins = takes_one ? s.in_groups : 1;
     // Where there is much to look at, in larger steps.
     bool const is_serial = serial_out * serial_in > 1;
     int const step = !is_serial ? 80 : has_plan && !wants_least_memory ? 60 : 40;
     for (std::int64_t g = 1; g <= tiles; g = next_split(view.conv_groups, g, 80))
       for (std::int64_t h = 1; g * h <= tiles; h = next_split(view.kernel.height, h, step == 40 ? 50 : 70))
         for (std::int64_t w = 1; g * h * w <= tiles; w = next_split(view.kernel.width, w, step == 40 ? 30 : 50))
-          for (std::int64_t o = 1; g * h * w * o <= tiles; o = next_split(s.out_groups, o, step)) {
+          for (std::int64_t o = least_outs; g * h * w * o <= tiles; o = next_split(s.out_groups, o, step)) {
             row const r = row_of(s, {g, h, w, o});
-            for (std::int64_t i = 1; i <= r.tiles; i = next_split(s.in_groups, i, step)) list(shortlist, s, r, i);
+            for (std::int64_t i = least_ins; i <= r.tiles; i = next_split(s.in_groups, i, step)) list(shortlist, s, r, i);
             // As many as leave few tiles for the field.
             for (std::int64_t f = 1; f <= 4 && f <= r.tiles; ++f) {
               if (r.tiles / f < s.in_groups) list(shortlist, s, r, fewest_parts(s.in_groups, r.tiles / f));
@@ -147,6 +150,7 @@ struct convolution_search {
 
  private:
   constexpr void list(part_counts_short_list& shortlist, scene const& s, row const& r, std::int64_t in_chans) {
+    if (!takes(s, r, in_chans)) return;
     plan_bound const b = bound_of(s, r, in_chans);
     if (!may_beat(b) || !fits(b)) return;
     part_counts parts = r.part;
@@ -154,7 +158,7 @@ struct convolution_search {
     shortlist.insert(b, parts, wants_least_memory);
   }
   constexpr bool try_division(scene const& s, row const& r, std::int64_t in_chans) {
-    if (in_chans > r.tiles) return false;
+    if (in_chans > r.tiles || !takes(s, r, in_chans)) return false;
     plan_bound const b = bound_of(s, r, in_chans);
     if (!may_beat(b) || !fits(b)) return false;
     part_counts parts = r.part;
@@ -164,6 +168,9 @@ struct convolution_search {
       tried.add(current_view, parts);
     }
     return estimate(s, parts);
+  }
+  [[nodiscard]] static constexpr bool takes(scene const& s, row const& r, std::int64_t in_chans) noexcept {
+    return s.view.takes(ceil_div(s.in_groups, in_chans), ceil_div(s.out_groups, r.part.out_chans));
   }
   [[nodiscard]] constexpr bool may_beat(plan_bound const& b) const noexcept {
     return wants_least_memory ? !has_plan || b.bytes < best.temporary_bytes : b.cycles < best_cycles;
@@ -184,6 +191,7 @@ struct convolution_search {
     bool const sends_once = serial_out > 1 && serial_in == 1;
     bool const zeroes_first =
         view.vertex == convolution_vertex::conv_partial_nx1 || view.vertex == convolution_vertex::horizontal_mac;
+    bool const is_slic = view.vertex == convolution_vertex::conv_partial_slic;
     scene s{.view = view,
             .serial_out = serial_out,
             .serial_in = serial_in,
@@ -192,9 +200,12 @@ struct convolution_search {
             .fixed = layout.weights + layout.output + (sends_once ? 0 : layout.inputs),
             .per_element = view.cycles_per_element(problem.target, problem.shape.operand()),
             .per_group = 0,
-            .per_row = zeroes_first ? 16 : 0,
+            .per_row = is_slic ? 10 + 10 * view.cycles_per_element(problem.target, dtype::float16)
+                       : zeroes_first ? 16
+                                      : 0,
             .row_elements = view.reached(view.field).width,
             .zeroes_first = zeroes_first,
+            .counts_pieces = is_slic,
             .workers = problem.target.num_worker_contexts,
             .field = view.batch * view.field.elements(),
             .reached = view.batch * view.reached(view.field).elements(),
@@ -213,7 +224,9 @@ struct convolution_search {
       s.fixed += sync_cycles(problem.target) * ((lays_out ? 1 : 0) + (layout.output > 0 ? 1 : 0));
       s.fixed += view.vertex == convolution_vertex::conv_partial_1x1 ? 73 : 150;
     }
-    if (view.conv_units > 0) {
+    if (is_slic) {
+      s.per_group = std::int64_t{17} * problem.target.num_worker_contexts;
+    } else if (view.conv_units > 0) {
       // Loading the units' weights, and what a worker does before and after its elements.
       bool const is_1x1 = view.vertex == convolution_vertex::conv_partial_1x1;
       s.per_group = std::int64_t{view.conv_units} * problem.target.weight_bytes_per_conv_unit(problem.shape.operand()) /
@@ -236,7 +249,7 @@ struct convolution_search {
             .depth = d.kernel_height * d.kernel_width,
             .products = groups * kernel * outs,
             .input_bytes = in_bytes,
-            .weight_bytes = kernel * view.filter_height * in_bytes * out_chans,
+            .weight_bytes = kernel * view.filter_height * view.filter_width * in_bytes * out_chans,
             .partials = groups * view.conv_groups_per_group * out_chans,
             .receivers = d.out_chans % s.bus == 0 ? s.bus : 1};
   }
@@ -266,6 +279,13 @@ struct convolution_search {
     return {.cycles = cycles * s.serial, .bytes = input_bytes + weight_bytes + partials * s.partial_size};
   }
 
+  /// Pieces of rows of the worker that has most, times the workers: whole rows, or a piece more.
+  [[nodiscard]] static constexpr std::int64_t row_pieces(std::int64_t workers, std::int64_t rows,
+                                                         std::int64_t width) noexcept {
+    if (rows % workers == 0) return rows;
+    std::int64_t const elements = (rows * width + workers - 1) / workers;
+    return workers * ((elements + width - 2) / width + 1);
+  }
   /// Estimates the best two ways to cut the field, as far as the number of elements, of rows and of inputs tells.
   constexpr bool estimate(scene const& s, part_counts const& d) {
     convolution_view const& view = s.view;
@@ -296,8 +316,10 @@ struct convolution_search {
         // Workers have whole elements each, and cutting a row costs something.
         std::int64_t const elements = batch * reached.elements();
         std::int64_t const idle = s.workers - 1 - (elements - 1) % s.workers;
+        std::int64_t const rows = s.counts_pieces ? row_pieces(s.workers, batch * reached.height, reached.width)
+                                                  : batch * reached.height;
         std::int64_t measure =
-            products * (s.per_element * (elements + idle) + s.per_row * batch * reached.height) + (idle > 0 ? 1 : 0);
+            products * (s.per_element * (elements + idle) + s.per_row * rows) + (idle > 0 ? 1 : 0);
         if (measure >= second.measure) continue;
         measure += input_weight * batch * view.inputs_of(field, kernel).elements() / 4;
         cut const found{measure, b, h, w};
