@@ -76,9 +76,7 @@ convolution_cycles cycles_of(sc::convolution_shape const& forward, sc::convoluti
   using strides = sc::detail::convolution_strides;
   bool const is_forward = pass == sc::convolution_pass::forward;
   bool const makes_kernel = pass == sc::convolution_pass::filter_gradient;
-  auto const shape = is_forward     ? forward
-                     : makes_kernel ? forward.filter_gradient()
-                                    : forward.input_gradient();
+  auto const shape = is_forward ? forward : makes_kernel ? forward.filter_gradient() : forward.input_gradient();
   auto const places = is_forward     ? strides::forward(forward)
                       : makes_kernel ? strides::filter_gradient(forward)
                                      : strides::input_gradient(forward);

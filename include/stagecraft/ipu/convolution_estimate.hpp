@@ -195,8 +195,8 @@ struct convolution_problem {
     // Memory: what is live at the same time.
     std::int64_t const size_in_memory = size + (shape.multiplies_float16 ? size_of(shape.operand()) : 0);
     std::int64_t const input_bytes = tile.inputs * size_in_memory;
-    std::int64_t const others =
-        tile.weights * size_in_memory + tile.partials * partial_size + scratch_bytes(view, tile.conv_groups, tile.partials);
+    std::int64_t const others = tile.weights * size_in_memory + tile.partials * partial_size +
+                                scratch_bytes(view, tile.conv_groups, tile.partials);
     std::int64_t const weight_layout_bytes = view.rearranges_weights ? 2 * weight_share : 0;
     std::int64_t const output_layout_bytes = view.rearranges_output ? 2 * layout.output_bytes : 0;
     std::int64_t const layout_bytes = larger(weight_layout_bytes, output_layout_bytes);

@@ -127,7 +127,8 @@ struct convolution_view {
   [[nodiscard]] constexpr field_size inputs_of(field_size outputs, field_size kernels) const noexcept {
     std::int64_t const rows =
         (outputs.height - 1) * stride.height + (kernels.height * filter_height - 1) * kernel_dilation.height;
-    std::int64_t const columns = (outputs.width - 1) * stride.width + (kernels.width * filter_width - 1) * kernel_dilation.width;
+    std::int64_t const columns =
+        (outputs.width - 1) * stride.width + (kernels.width * filter_width - 1) * kernel_dilation.width;
     return {.height = smaller(rows / input_dilation.height + 1, input_field.height),
             .width = smaller(columns / input_dilation.width + 1, input_field.width)};
   }
@@ -272,11 +273,16 @@ struct convolution_views {
     std::int64_t const channels = larger(view.in_chan_groups, view.out_chan_groups);
     int const groups = view.conv_groups == 1 || channels > 2 ? 1 : channels == 2 ? 2 : 4;
     int const each = vertices::conv_partial_slic::channels / groups;
-    auto const units = static_cast<int>(smaller(target.conv_units(dtype::float16, view.partials),
-                                                view.partials == dtype::float16 ? 16 : 8));
+    auto const units = static_cast<int>(
+        smaller(target.conv_units(dtype::float16, view.partials), view.partials == dtype::float16 ? 16 : 8));
     auto const slic = view.with_conv_groups(groups).with_vertex(convolution_vertex::conv_partial_slic, units, each,
                                                                 each, 1, vertices::conv_partial_slic::window);
-    if (units < 8 || slic.in_chan_groups * slic.out_chan_groups > target.tiles_per_ipu) return;
+    // As many cycles as the units take at least when they do not slide, with the whole kernel as channels: no need.
+    std::int64_t const without = ceil_div(view.kernel.elements() * view.in_chan_groups, 16) *
+                                 ceil_div(view.out_chan_groups, units) * groups *
+                                 target.conv_unit_cycles_per_element(dtype::float16);
+    std::int64_t const products = slic.kernel.elements() * slic.in_chan_groups * slic.out_chan_groups;
+    if (units < 8 || products * slic.cycles_per_element(target, dtype::float16) >= without) return;
     add(slic, target, shape.operand());
   }
 

@@ -9,9 +9,10 @@
 
 namespace stagecraft::vertices {
 
-/// A convolution of a tile's part of float16 inputs, on the units for matrix products in another mode (SLIC): they slide
-/// over a row, 4 columns of the kernel at once, with 4 channels by 4, two groups of the convolution of 2 by 2, or four
-/// of 1 by 1. Half of the units, 8, see the inputs twice. The first of the kernel's blocks sets partial sums to zero.
+/// A convolution of a tile's part of float16 inputs, on the units for matrix products in another mode (SLIC): they
+/// slide over a row, 4 columns of the kernel at once, with 4 channels by 4, two groups of the convolution of 2 by 2, or
+/// four of 1 by 1. Half of the units, 8, see the inputs twice. The first of the kernel's blocks sets partial sums to
+/// zero.
 ///
 /// Source: poplibs, lib/poplin/PerformanceEstimation.hpp, getConvPartialSlicSupervisor{WeightLoad, OuterLoop,
 /// InnerLoop}CycleEstimate. As there, weights count as loaded once for all groups of the convolution.
@@ -19,14 +20,14 @@ struct conv_partial_slic {
   static constexpr int window = 4;    ///< columns of the kernel at once
   static constexpr int channels = 4;  ///< of all groups of the convolution that are computed at once
 
-  dtype partials = dtype::float32;   ///< float32 or float16
-  int conv_units = 8;                ///< 8, or 16 for float16 partial sums
-  int conv_groups_at_once = 1;       ///< 1, 2 or 4
-  std::int64_t field_rows = 0;       ///< batch x rows of outputs
-  std::int64_t row_elements = 0;     ///< outputs in a row
-  std::int64_t conv_groups = 1;      ///< in units of conv_groups_at_once
-  std::int64_t kernel_blocks = 1;    ///< kernel rows x (kernel columns / window, rounded up)
-  int stride = 1;                    ///< of outputs along a row: 1 or 2
+  dtype partials = dtype::float32;  ///< float32 or float16
+  int conv_units = 8;               ///< 8, or 16 for float16 partial sums
+  int conv_groups_at_once = 1;      ///< 1, 2 or 4
+  std::int64_t field_rows = 0;      ///< batch x rows of outputs
+  std::int64_t row_elements = 0;    ///< outputs in a row
+  std::int64_t conv_groups = 1;     ///< in units of conv_groups_at_once
+  std::int64_t kernel_blocks = 1;   ///< kernel rows x (kernel columns / window, rounded up)
+  int stride = 1;                   ///< of outputs along a row: 1 or 2
 
   /// Half partial sums of 8 units have a vertex of their own, which merges two of them in the end.
   [[nodiscard]] constexpr bool merges() const noexcept { return conv_units == 8 && partials == dtype::float16; }
@@ -72,8 +73,7 @@ struct conv_partial_slic {
 
   /// As if no kernel element fell outside the input, and blocks were full.
   [[nodiscard]] constexpr std::int64_t macs() const noexcept {
-    return field_rows * row_elements * conv_groups * kernel_blocks * window * channels * channels /
-           conv_groups_at_once;
+    return field_rows * row_elements * conv_groups * kernel_blocks * window * channels * channels / conv_groups_at_once;
   }
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return 2 * macs(); }
 };

@@ -137,9 +137,9 @@ struct convolution_division {
   };
   [[nodiscard]] constexpr input_box inputs_of(convolution_part const& part) const noexcept {
     field_size const all = view.inputs_of(view.field, view.kernel);
-    field_size const some =
-        view.inputs_of({.height = part.rows.size(), .width = part.columns.size()},
-                       {.height = part.kernel_rows.size() / view.filter_height, .width = part.kernel_columns.size() / view.filter_width});
+    field_size const some = view.inputs_of({.height = part.rows.size(), .width = part.columns.size()},
+                                           {.height = part.kernel_rows.size() / view.filter_height,
+                                            .width = part.kernel_columns.size() / view.filter_width});
     field_size const zeros = padding();
     return {
         range_of_inputs(part.rows.first * view.stride.height, part.kernel_rows.first * view.kernel_dilation.height,
