@@ -119,8 +119,8 @@ TEST_CASE("all ways to compute a convolution cover it") {
         CAPTURE(i);
         // At least as many products as there are; with no more cycles than the least of them says.
         CHECK(view.conv_groups * view.conv_groups_per_group * view.batch * view.reached(view.field).elements() *
-                  view.kernel.elements() * view.filter_height * view.in_chan_groups * view.in_chans_per_group *
-                  view.out_chan_groups * view.out_chans_per_group >=
+                  view.kernel.elements() * view.filter_height * view.filter_width * view.in_chan_groups *
+                  view.in_chans_per_group * view.out_chan_groups * view.out_chans_per_group >=
               pass.macs());
         convolution_problem const problem{.shape = pass, .target = ipu2};
         CHECK(problem.plan_of(view, {}, INT64_MAX).cycles.total() >= view.least_cycles(ipu2, pass.input));

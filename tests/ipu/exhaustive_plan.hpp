@@ -35,6 +35,7 @@ inline sc::convolution_plan exhaustive_plan(sc::convolution_shape const& shape, 
             for (std::int64_t w = 1; g * h * w <= tiles; w = next_split(view.kernel.width, w))
               for (std::int64_t o = 1; g * h * w * o <= tiles; o = next_split(outs, o))
                 for (std::int64_t i = 1; g * h * w * o * i <= tiles; i = next_split(ins, i)) {
+                  if (!view.takes(sc::detail::ceil_div(ins, i), sc::detail::ceil_div(outs, o))) continue;
                   auto const left = tiles / (g * h * w * o * i);
                   for (std::int64_t b = 1; b <= left; b = next_split(view.batch, b))
                     for (std::int64_t y = 1; b * y <= left; y = next_split(view.field.height, y))

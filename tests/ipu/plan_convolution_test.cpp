@@ -136,6 +136,7 @@ TEST_CASE("other plans are near the best of all, on machines of any size") {
                               square_convolution(dtype::float16, 2, 14, 64, 64, 3, 1, 64),
                               square_convolution(dtype::float32, 1, 14, 32, 64, 3, 2, 8),
                               square_convolution(dtype::float16, 2, 28, 50, 18, 5, 3),
+                              square_convolution(dtype::float16, 1, 28, 4, 4, 3, 1),
                               convolution_shape::matmul(dtype::float32, 32, 784, 256),
                               convolution_shape::matmul(dtype::float16, 1, 100, 1000),
                               convolution_shape::matmul(dtype::float16, 256, 1, 256),

@@ -85,8 +85,10 @@ TEST_CASE("plain values of a profile") {
     CHECK(ipu.most_bytes() == profile.memory(ipu.ipu).peak());
     CHECK(ipu.steps[static_cast<std::size_t>(ipu.peak_step())].bytes() == profile.memory(ipu.ipu).peak());
   }
-  // 6144 weights in the first layer, six on each tile: on 1024 of them.
-  CHECK(data.ipus[0].tiles[1'023][sc::memory_category::weights] == 24 + 16);  // and four of the second layer's 4608
+  // 6144 weights in the first layer lie where they are multiplied, 16 on each of 384 tiles; the second layer's 4608 on
+  // 288, likewise (tests/program/profile_test.cpp).
+  CHECK(data.ipus[0].tiles[287][sc::memory_category::weights] == 2 * 64);
+  CHECK(data.ipus[0].tiles[383][sc::memory_category::weights] == 64);
   CHECK(data.ipus[0].tiles[1'471][sc::memory_category::weights] == 0);
   // Four layers and a loss.
   REQUIRE(data.layers.size() == 5);

@@ -9,6 +9,7 @@
 #include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/cycles/conv_partial_1x1.hpp>
 #include <stagecraft/ipu/cycles/conv_partial_nx1.hpp>
+#include <stagecraft/ipu/cycles/conv_partial_slic.hpp>
 #include <stagecraft/ipu/cycles/horizontal_mac.hpp>
 #include <stagecraft/ipu/cycles/multi_slice.hpp>
 #include <stagecraft/ipu/cycles/outer_product.hpp>
@@ -42,7 +43,7 @@ struct convolution_problem {
     tile.batch = ceil_div(view.batch, partition.batch_split);
     tile.field = {.height = ceil_div(view.field.height, partition.field_split.height),
                   .width = ceil_div(view.field.width, partition.field_split.width)};
-    tile.kernel = {.height = kernel.height * view.filter_height, .width = kernel.width};
+    tile.kernel = {.height = kernel.height * view.filter_height, .width = kernel.width * view.filter_width};
     tile.in_chans = in_groups * view.in_chans_per_group;
     tile.out_chans = out_groups * view.out_chans_per_group;
     tile.inputs = tile.conv_groups * tile.batch * tile.in_chans * view.inputs_of(tile.field, kernel).elements();
@@ -96,6 +97,17 @@ struct convolution_problem {
         }
         return cycles;
       }
+      case convolution_vertex::conv_partial_slic:
+        return vertices::conv_partial_slic{
+            .partials = view.partials,
+            .conv_units = view.conv_units,
+            .conv_groups_at_once = view.conv_groups_per_group,
+            .field_rows = tile.batch * tile.field.height,
+            .row_elements = tile.field.width,
+            .conv_groups = tile.conv_groups / view.conv_groups_per_group,
+            .kernel_blocks = tile.kernel.height * (tile.kernel.width / view.filter_width),
+            .stride = static_cast<int>(view.stride.width)}
+            .cycles(target);
       case convolution_vertex::horizontal_mac:
         return vertices::horizontal_mac{.input = shape.operand(),
                                         .partials = view.partials,
@@ -142,6 +154,7 @@ struct convolution_problem {
                           .in_chans_per_group = view.in_chans_per_group,
                           .out_chans_per_group = view.out_chans_per_group,
                           .filter_height = view.filter_height,
+                          .filter_width = view.filter_width,
                           .transform = view.transform,
                           .partition = partition,
                           .tile = tile_of(view, partition),
@@ -182,7 +195,8 @@ struct convolution_problem {
     // Memory: what is live at the same time.
     std::int64_t const size_in_memory = size + (shape.multiplies_float16 ? size_of(shape.operand()) : 0);
     std::int64_t const input_bytes = tile.inputs * size_in_memory;
-    std::int64_t const others = tile.weights * size_in_memory + tile.partials * partial_size;
+    std::int64_t const others = tile.weights * size_in_memory + tile.partials * partial_size +
+                                scratch_bytes(view, tile.conv_groups, tile.partials);
     std::int64_t const weight_layout_bytes = view.rearranges_weights ? 2 * weight_share : 0;
     std::int64_t const output_layout_bytes = view.rearranges_output ? 2 * layout.output_bytes : 0;
     std::int64_t const layout_bytes = larger(weight_layout_bytes, output_layout_bytes);
@@ -222,6 +236,14 @@ struct convolution_problem {
     return plan;
   }
 
+  /// Bytes that a vertex needs for itself: SLIC puts the partial sums of one group of the convolution there.
+  /// Source: poplibs, lib/poplin/ConvModel.cpp, addConvTempMemoryEstimate.
+  [[nodiscard]] constexpr std::int64_t scratch_bytes(convolution_view const& view, std::int64_t conv_groups,
+                                                     std::int64_t partials) const noexcept {
+    if (view.vertex != convolution_vertex::conv_partial_slic || partials == 0) return 0;
+    return ceil_div(partials * size_of(view.partials), conv_groups / view.conv_groups_per_group) + 200;
+  }
+
   /// What it costs to lay data out, if that has to be done; bytes are an even share of what all tiles have.
   struct layout_costs {
     std::int64_t input_bytes = 0;
@@ -241,7 +263,7 @@ struct convolution_problem {
     std::int64_t const out_chans =
         ceil_div(view.out_chan_groups, partition.serial_out_chan_split) * view.out_chans_per_group;
     std::int64_t const inputs = in_chans * view.batch * view.inputs_of(view.field, view.kernel).elements();
-    std::int64_t const weights = in_chans * out_chans * view.kernel.elements() * view.filter_height;
+    std::int64_t const weights = in_chans * out_chans * view.kernel.elements() * view.filter_height * view.filter_width;
     std::int64_t const outputs = out_chans * view.batch * view.field.elements();
     layout_costs result{.input_bytes = ceil_div(groups * inputs * size, tiles),
                         .weight_bytes = ceil_div(groups * weights * size, tiles),

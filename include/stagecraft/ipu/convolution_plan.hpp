@@ -15,6 +15,7 @@ namespace stagecraft {
 enum class convolution_vertex : unsigned char {
   conv_partial_1x1,
   conv_partial_nx1,
+  conv_partial_slic,
   horizontal_mac,
   vertical_mac,
   outer_product
@@ -24,6 +25,7 @@ enum class convolution_vertex : unsigned char {
   switch (vertex) {
     case convolution_vertex::conv_partial_1x1: return "conv_partial_1x1";
     case convolution_vertex::conv_partial_nx1: return "conv_partial_nx1";
+    case convolution_vertex::conv_partial_slic: return "conv_partial_slic";
     case convolution_vertex::horizontal_mac: return "horizontal_mac";
     case convolution_vertex::vertical_mac: return "vertical_mac";
     default: return "outer_product";
@@ -107,11 +109,12 @@ using convolution_plan_text = fixed_text<800>;
 struct convolution_plan {
   convolution_vertex vertex = convolution_vertex::conv_partial_1x1;
   dtype partials = dtype::float32;
-  int conv_units = 0;  ///< of conv_partial_1x1 and conv_partial_nx1
+  int conv_units = 0;  ///< of conv_partial_1x1, conv_partial_nx1 and conv_partial_slic
   int conv_groups_per_group = 1;
   int in_chans_per_group = 1;
   int out_chans_per_group = 1;
   int filter_height = 1;  ///< of conv_partial_nx1
+  int filter_width = 1;   ///< of conv_partial_slic
   convolution_transform transform;
   convolution_partition partition;
   convolution_tile tile;
@@ -143,6 +146,7 @@ struct convolution_plan {
     if (conv_groups_per_group > 1) out.append(conv_groups_per_group).append(" x ");
     out.append(in_chans_per_group).append(" x ").append(out_chans_per_group).append(" channels");
     if (filter_height > 1) out.append(" x ").append(filter_height).append(" kernel rows");
+    if (filter_width > 1) out.append(" x ").append(filter_width).append(" kernel columns");
     if (transform.swap_operands) out.append(", operands swapped");
     if (transform.expand_width) out.append(transform.expand_height ? ", kernel expanded" : ", kernel width expanded");
     out.append("\nsplits:");

@@ -4,6 +4,7 @@
 
 #include <stagecraft/ipu/convolution_estimate.hpp>
 #include <stagecraft/ipu/convolution_plan.hpp>
+#include <stagecraft/ipu/convolution_scene.hpp>
 #include <stagecraft/ipu/convolution_view.hpp>
 #include <stagecraft/ipu/exchange.hpp>
 #include <stagecraft/ipu/integers.hpp>
@@ -38,66 +39,35 @@ struct convolution_search {
   std::int64_t least_forbidden = INT64_MAX;  ///< cycles of what did not fit, at least
   std::int64_t least_bytes = INT64_MAX;      ///< of all divisions that were looked at
 
-  /// What all divisions have in common that differ in input channels only; bytes are for one group of them.
-  struct row {
-    part_counts part;
-    std::int64_t tiles;        ///< for input channels and field
-    std::int64_t depth;        ///< of reduction, by the kernel's parts
-    std::int64_t products;     ///< of groups of channels and kernel elements
-    std::int64_t input_bytes;  ///< of an element of the field
-    std::int64_t weight_bytes;
-    std::int64_t partials;   ///< of an element of the field
-    std::int64_t receivers;  ///< tiles that receive the same inputs at the same time
-  };
-  /// What all divisions of a view, divided serially, have in common.
-  struct scene {
-    convolution_view const& view;
-    std::int64_t serial_out;
-    std::int64_t serial_in;
-    std::int64_t in_groups;   ///< of channels, of a serial part
-    std::int64_t out_groups;  ///< likewise
-    std::int64_t fixed;       ///< cycles of all divisions
-    std::int64_t per_element;
-    std::int64_t per_group;
-    std::int64_t per_row;
-    std::int64_t row_elements;
-    bool zeroes_first;  ///< in a loop of its own, as those do that care for rows
-    std::int64_t workers;
-    std::int64_t field;
-    std::int64_t reached;
-    std::int64_t per_stage;  ///< of a reduction
-    std::int64_t serial;
-    std::int64_t input_bytes;  ///< of an element of the field, of a group of channels
-    std::int64_t partial_size;
-    std::int64_t partials_at_once;
-    std::int64_t exchange_rate;  ///< in sixteenths of bytes per cycle
-    bool sends_inputs_once;
-    std::int64_t bus;  ///< tiles that share one
-  };
+  using scene = convolution_scene;
+  using row = convolution_scene::row;
 
   constexpr void search(convolution_view const& view, std::int64_t serial_out, std::int64_t serial_in) {
     if (serial_out > view.out_chan_groups || serial_in > view.in_chan_groups) return;
-    scene const s = scene_of(view, serial_out, serial_in);
+    scene const s = scene::of(problem, view, serial_out, serial_in);
     // All products on all tiles, and one of them for each worker at least.
     std::int64_t const products = view.kernel.elements() * view.conv_groups * s.in_groups * s.out_groups;
     std::int64_t const elements = larger(s.workers, products * s.reached / problem.target.tiles_per_ipu);
     if (!wants_least_memory && s.serial * (s.fixed + s.per_group + s.per_element * elements) >= best_cycles) return;
     part_counts_short_list shortlist;
     std::int64_t const tiles = problem.target.tiles_per_ipu;
+    bool const takes_one = !view.takes(2, 2);
+    std::int64_t const least_outs = takes_one ? s.out_groups : 1, least_ins = takes_one ? s.in_groups : 1;
     // Where there is much to look at, in larger steps.
     bool const is_serial = serial_out * serial_in > 1;
     int const step = !is_serial ? 80 : has_plan && !wants_least_memory ? 60 : 40;
     for (std::int64_t g = 1; g <= tiles; g = next_split(view.conv_groups, g, 80))
       for (std::int64_t h = 1; g * h <= tiles; h = next_split(view.kernel.height, h, step == 40 ? 50 : 70))
         for (std::int64_t w = 1; g * h * w <= tiles; w = next_split(view.kernel.width, w, step == 40 ? 30 : 50))
-          for (std::int64_t o = 1; g * h * w * o <= tiles; o = next_split(s.out_groups, o, step)) {
-            row const r = row_of(s, {g, h, w, o});
-            for (std::int64_t i = 1; i <= r.tiles; i = next_split(s.in_groups, i, step)) list(shortlist, s, r, i);
+          for (std::int64_t o = least_outs; g * h * w * o <= tiles; o = next_split(s.out_groups, o, step)) {
+            row const r = s.row_of({g, h, w, o});
+            for (std::int64_t i = least_ins; i <= r.tiles; i = next_split(s.in_groups, i, step))
+              list(shortlist, s, r, i);
             // As many as leave few tiles for the field.
             for (std::int64_t f = 1; f <= 4 && f <= r.tiles; ++f) {
               if (r.tiles / f < s.in_groups) list(shortlist, s, r, fewest_parts(s.in_groups, r.tiles / f));
               if (w == 1 && view.kernel.width > 8)  // a gradient of kernels
-                list(shortlist, s, row_of(s, {g, h, fewest_parts(view.kernel.width, r.tiles / f), o}), 1);
+                list(shortlist, s, s.row_of({g, h, fewest_parts(view.kernel.width, r.tiles / f), o}), 1);
             }
           }
     for (int k = 0; k < shortlist.count; ++k) {
@@ -110,7 +80,7 @@ struct convolution_search {
   /// Looks around the best plan of the view, as long as there is a better one.
   constexpr void refine(convolution_view const& view) {
     convolution_partition const& best_of_view = partitions[current_view];
-    scene const s = scene_of(view, best_of_view.serial_out_chan_split, best_of_view.serial_in_chan_split);
+    scene const s = scene::of(problem, view, best_of_view.serial_out_chan_split, best_of_view.serial_in_chan_split);
     bool improved = true;
     for (int round = 0; improved && round < 4; ++round) {
       improved = false;
@@ -118,13 +88,13 @@ struct convolution_search {
                              best_of_view.kernel_split.width, best_of_view.out_chan_split, best_of_view.in_chan_split};
       neighbouring_splits const ins(s.in_groups, from.in_chans, 3);
       for (std::int64_t const o : neighbouring_splits(s.out_groups, from.out_chans, 3)) {
-        row const r = row_of(s, {from.groups, from.kernel_height, from.kernel_width, o});
+        row const r = s.row_of({from.groups, from.kernel_height, from.kernel_width, o});
         for (std::int64_t const i : ins)
           if (o != from.out_chans || i != from.in_chans) improved = try_division(s, r, i) || improved;
       }
       for (int o = 1; o <= 4; o *= 2) {  // halves
         std::int64_t const outs = fewest_parts(s.out_groups, ceil_div(from.out_chans * o, 2));
-        row const r = row_of(s, {from.groups, from.kernel_height, from.kernel_width, outs});
+        row const r = s.row_of({from.groups, from.kernel_height, from.kernel_width, outs});
         for (int i = 1; i <= 4; i *= 2) {
           std::int64_t const in = fewest_parts(s.in_groups, ceil_div(from.in_chans * i, 2));
           if (outs != from.out_chans || in != from.in_chans) improved = try_division(s, r, in) || improved;
@@ -140,13 +110,14 @@ struct convolution_search {
         for (std::int64_t const number : neighbouring_splits(size, from.*parts, 2)) {
           part_counts other = from;
           other.*parts = number;
-          if (number != from.*parts) improved = try_division(s, row_of(s, other), from.in_chans) || improved;
+          if (number != from.*parts) improved = try_division(s, s.row_of(other), from.in_chans) || improved;
         }
     }
   }
 
  private:
   constexpr void list(part_counts_short_list& shortlist, scene const& s, row const& r, std::int64_t in_chans) {
+    if (!s.takes(r, in_chans)) return;
     plan_bound const b = bound_of(s, r, in_chans);
     if (!may_beat(b) || !fits(b)) return;
     part_counts parts = r.part;
@@ -154,7 +125,7 @@ struct convolution_search {
     shortlist.insert(b, parts, wants_least_memory);
   }
   constexpr bool try_division(scene const& s, row const& r, std::int64_t in_chans) {
-    if (in_chans > r.tiles) return false;
+    if (in_chans > r.tiles || !s.takes(r, in_chans)) return false;
     plan_bound const b = bound_of(s, r, in_chans);
     if (!may_beat(b) || !fits(b)) return false;
     part_counts parts = r.part;
@@ -173,72 +144,6 @@ struct convolution_search {
     if (b.bytes <= bytes_allowed) return true;
     least_forbidden = smaller(least_forbidden, b.cycles);
     return false;
-  }
-
-  [[nodiscard]] constexpr scene scene_of(convolution_view const& view, std::int64_t serial_out,
-                                         std::int64_t serial_in) const noexcept {
-    convolution_partition partition;
-    partition.serial_out_chan_split = static_cast<int>(serial_out);
-    partition.serial_in_chan_split = static_cast<int>(serial_in);
-    auto const layout = problem.layout_of(view, partition, problem.target.tiles_per_ipu);
-    bool const sends_once = serial_out > 1 && serial_in == 1;
-    bool const zeroes_first =
-        view.vertex == convolution_vertex::conv_partial_nx1 || view.vertex == convolution_vertex::horizontal_mac;
-    scene s{.view = view,
-            .serial_out = serial_out,
-            .serial_in = serial_in,
-            .in_groups = ceil_div(view.in_chan_groups, serial_in),
-            .out_groups = ceil_div(view.out_chan_groups, serial_out),
-            .fixed = layout.weights + layout.output + (sends_once ? 0 : layout.inputs),
-            .per_element = view.cycles_per_element(problem.target, problem.shape.operand()),
-            .per_group = 0,
-            .per_row = zeroes_first ? 16 : 0,
-            .row_elements = view.reached(view.field).width,
-            .zeroes_first = zeroes_first,
-            .workers = problem.target.num_worker_contexts,
-            .field = view.batch * view.field.elements(),
-            .reached = view.batch * view.reached(view.field).elements(),
-            .per_stage = sync_cycles(problem.target) + 20 * problem.target.num_worker_contexts,
-            .serial = serial_out * serial_in,
-            .input_bytes =
-                std::int64_t{view.conv_groups_per_group} * view.in_chans_per_group * size_of(problem.shape.input),
-            .partial_size = size_of(view.partials),
-            .partials_at_once = problem.target.vector_width(view.partials),
-            .exchange_rate = larger(1, static_cast<std::int64_t>(problem.target.exchange_bytes_per_cycle * 16 + 0.5F)),
-            .sends_inputs_once = sends_once,
-            .bus = problem.target.tiles_per_shared_exchange_bus};
-    // Syncs, and what the vertex does once, at least. Not of nx1: its first row is counted twice, in the group, too.
-    if (view.vertex != convolution_vertex::conv_partial_nx1) {
-      bool const lays_out = layout.weights > 0 || (!sends_once && layout.inputs > 0);
-      s.fixed += sync_cycles(problem.target) * ((lays_out ? 1 : 0) + (layout.output > 0 ? 1 : 0));
-      s.fixed += view.vertex == convolution_vertex::conv_partial_1x1 ? 73 : 150;
-    }
-    if (view.conv_units > 0) {
-      // Loading the units' weights, and what a worker does before and after its elements.
-      bool const is_1x1 = view.vertex == convolution_vertex::conv_partial_1x1;
-      s.per_group = std::int64_t{view.conv_units} * problem.target.weight_bytes_per_conv_unit(problem.shape.operand()) /
-                        problem.target.coeff_load_bytes_per_cycle(problem.use_128bit_conv_unit_load) +
-                    problem.target.num_worker_contexts * (is_1x1 ? 18 : 31);
-    }
-    return s;
-  }
-
-  [[nodiscard]] constexpr row row_of(scene const& s, part_counts const& d) const noexcept {
-    convolution_view const& view = s.view;
-    std::int64_t const groups = (view.conv_groups + d.groups - 1) / d.groups;
-    std::int64_t const outs = (s.out_groups + d.out_chans - 1) / d.out_chans;
-    std::int64_t const kernel = (view.kernel.height + d.kernel_height - 1) / d.kernel_height *
-                                ((view.kernel.width + d.kernel_width - 1) / d.kernel_width);
-    std::int64_t const in_bytes = groups * s.input_bytes;
-    std::int64_t const out_chans = outs * view.out_chans_per_group;
-    return {.part = d,
-            .tiles = problem.target.tiles_per_ipu / (d.groups * d.kernel_height * d.kernel_width * d.out_chans),
-            .depth = d.kernel_height * d.kernel_width,
-            .products = groups * kernel * outs,
-            .input_bytes = in_bytes,
-            .weight_bytes = kernel * view.filter_height * in_bytes * out_chans,
-            .partials = groups * view.conv_groups_per_group * out_chans,
-            .receivers = d.out_chans % s.bus == 0 ? s.bus : 1};
   }
 
   [[nodiscard]] constexpr plan_bound bound_of(scene const& s, row const& r, std::int64_t in_chans) const noexcept {
@@ -296,8 +201,9 @@ struct convolution_search {
         // Workers have whole elements each, and cutting a row costs something.
         std::int64_t const elements = batch * reached.elements();
         std::int64_t const idle = s.workers - 1 - (elements - 1) % s.workers;
-        std::int64_t measure =
-            products * (s.per_element * (elements + idle) + s.per_row * batch * reached.height) + (idle > 0 ? 1 : 0);
+        std::int64_t const rows = s.counts_pieces ? scene::row_pieces(s.workers, batch * reached.height, reached.width)
+                                                  : batch * reached.height;
+        std::int64_t measure = products * (s.per_element * (elements + idle) + s.per_row * rows) + (idle > 0 ? 1 : 0);
         if (measure >= second.measure) continue;
         measure += input_weight * batch * view.inputs_of(field, kernel).elements() / 4;
         cut const found{measure, b, h, w};

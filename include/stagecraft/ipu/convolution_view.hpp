@@ -4,6 +4,7 @@
 
 #include <stagecraft/ipu/convolution_plan.hpp>
 #include <stagecraft/ipu/convolution_shape.hpp>
+#include <stagecraft/ipu/cycles/conv_partial_slic.hpp>
 #include <stagecraft/ipu/integers.hpp>
 #include <stagecraft/ipu/ipu_target.hpp>
 #include <cstdint>
@@ -20,13 +21,14 @@ struct convolution_view {
   int in_chans_per_group = 1;
   int out_chans_per_group = 1;
   int filter_height = 1;
+  int filter_width = 1;
 
   std::int64_t batch = 1;
   std::int64_t conv_groups = 1;  ///< groups of conv_groups_per_group
   std::int64_t in_chan_groups = 1;
   std::int64_t out_chan_groups = 1;
   field_size field;   ///< of outputs
-  field_size kernel;  ///< height: in units of filter_height
+  field_size kernel;  ///< in units of filter_height and filter_width
   field_size input_field;
   field_size stride;
   field_size kernel_dilation;
@@ -85,13 +87,14 @@ struct convolution_view {
   }
   /// With a vertex, and its groups of channels.
   [[nodiscard]] constexpr convolution_view with_vertex(convolution_vertex of, int units, int in_chans, int out_chans,
-                                                       int rows) const noexcept {
+                                                       int rows, int columns = 1) const noexcept {
     auto view = *this;
     view.vertex = of;
     view.conv_units = units;
     view.in_chans_per_group = in_chans;
     view.out_chans_per_group = out_chans;
     view.filter_height = rows;
+    view.filter_width = columns;
     bool const pads_inputs = in_chan_groups % in_chans != 0;
     bool const pads_outputs = out_chan_groups % out_chans != 0;
     view.rearranges_inputs = rearranges_inputs || pads_inputs;
@@ -100,6 +103,7 @@ struct convolution_view {
     view.in_chan_groups = ceil_div(in_chan_groups, in_chans);
     view.out_chan_groups = ceil_div(out_chan_groups, out_chans);
     view.kernel.height = ceil_div(kernel.height, rows);
+    view.kernel.width = ceil_div(kernel.width, columns);
     return view;
   }
   /// That of a plan.
@@ -108,7 +112,11 @@ struct convolution_view {
     auto const view = transformed(shape, plan.partials, plan.transform);
     return (plan.conv_groups_per_group > 1 ? view.with_conv_groups(plan.conv_groups_per_group) : view)
         .with_vertex(plan.vertex, plan.conv_units, plan.in_chans_per_group, plan.out_chans_per_group,
-                     plan.filter_height);
+                     plan.filter_height, plan.filter_width);
+  }
+  /// Whether the vertex works on so many groups of channels of a tile: SLIC on one of inputs and one of outputs.
+  [[nodiscard]] constexpr bool takes(std::int64_t in_groups, std::int64_t out_groups) const noexcept {
+    return vertex != convolution_vertex::conv_partial_slic || (in_groups == 1 && out_groups == 1);
   }
 
   /// Outputs that one kernel element reaches: where inputs are dilated, others meet zeros only.
@@ -119,7 +127,8 @@ struct convolution_view {
   [[nodiscard]] constexpr field_size inputs_of(field_size outputs, field_size kernels) const noexcept {
     std::int64_t const rows =
         (outputs.height - 1) * stride.height + (kernels.height * filter_height - 1) * kernel_dilation.height;
-    std::int64_t const columns = (outputs.width - 1) * stride.width + (kernels.width - 1) * kernel_dilation.width;
+    std::int64_t const columns =
+        (outputs.width - 1) * stride.width + (kernels.width * filter_width - 1) * kernel_dilation.width;
     return {.height = smaller(rows / input_dilation.height + 1, input_field.height),
             .width = smaller(columns / input_dilation.width + 1, input_field.width)};
   }
@@ -128,6 +137,7 @@ struct convolution_view {
     switch (vertex) {
       case convolution_vertex::conv_partial_1x1:
       case convolution_vertex::conv_partial_nx1: return target.conv_unit_cycles_per_element(input);
+      case convolution_vertex::conv_partial_slic: return conv_units == 16 ? 1 : 2;
       case convolution_vertex::horizontal_mac:
         return ceil_div(out_chans_per_group, partials == dtype::float16 ? 2 : 1) *
                (6 + ceil_div(in_chans_per_group, target.vector_width(input)));
@@ -224,8 +234,9 @@ struct convolution_views {
       add_grouped(view, shape, target,
                   is_flat ? convolution_vertex::conv_partial_1x1 : convolution_vertex::conv_partial_nx1, 8, weights, 8,
                   1);
-    // The workers' own arithmetic, for few channels.
     if (view.transform.swap_operands) return;
+    if (is_half) add_slic(view, shape, target);
+    // The workers' own arithmetic, for few channels.
     if (view.in_chan_groups <= weights || view.out_chan_groups <= 2) {
       int in_chans = 1;
       while (in_chans < view.in_chan_groups && in_chans < weights) in_chans *= 2;
@@ -246,6 +257,33 @@ struct convolution_views {
       add_grouped(copy, shape, target, convolution_vertex::outer_product, 0, 1,
                   static_cast<int>(smaller(view.out_chan_groups, is_half ? 16 : 8)), 1);
     }
+  }
+
+  /// The units, sliding over rows. Groups of the convolution come together if they have 2 channels at most. Not for
+  /// products, nor where inputs are dilated or a kernel's columns are: the vertex cannot.
+  ///
+  /// Source: poplibs, lib/poplin/ConvVertexType.cpp, getConvVertexSLICCandidates, of which there are more: 8 and 16
+  /// groups of 1 channel, and groups that are filled up.
+  constexpr void add_slic(convolution_view const& view, convolution_shape const& shape, ipu_target const& target) {
+    bool const is_product = shape.input_field.elements() == 1 && shape.kernel.elements() == 1;
+    bool const is_expanded = view.transform.expand_height || view.transform.expand_width;
+    if (is_product || is_expanded || view.input_dilation != field_size{} || view.kernel_dilation.width != 1 ||
+        view.stride.width > 2 || target.weights_per_conv_unit(dtype::float16) != 16)
+      return;
+    std::int64_t const channels = larger(view.in_chan_groups, view.out_chan_groups);
+    int const groups = view.conv_groups == 1 || channels > 2 ? 1 : channels == 2 ? 2 : 4;
+    int const each = vertices::conv_partial_slic::channels / groups;
+    auto const units = static_cast<int>(
+        smaller(target.conv_units(dtype::float16, view.partials), view.partials == dtype::float16 ? 16 : 8));
+    auto const slic = view.with_conv_groups(groups).with_vertex(convolution_vertex::conv_partial_slic, units, each,
+                                                                each, 1, vertices::conv_partial_slic::window);
+    // As many cycles as the units take at least when they do not slide, with the whole kernel as channels: no need.
+    std::int64_t const without = ceil_div(view.kernel.elements() * view.in_chan_groups, 16) *
+                                 ceil_div(view.out_chan_groups, units) * groups *
+                                 target.conv_unit_cycles_per_element(dtype::float16);
+    std::int64_t const products = slic.kernel.elements() * slic.in_chan_groups * slic.out_chan_groups;
+    if (units < 8 || products * slic.cycles_per_element(target, dtype::float16) >= without) return;
+    add(slic, target, shape.operand());
   }
 
   constexpr void add_grouped(convolution_view const& view, convolution_shape const& shape, ipu_target const& target,

@@ -21,8 +21,8 @@ namespace stagecraft {
 ///
 /// Usable in constant evaluation, within the limits that compilers set by default; nothing allocates.
 ///
-/// Source: poplibs, lib/poplin/ConvPlan.cpp. What it may choose from is less: no SLIC vertex, one IPU, operands swapped
-/// only where the field is flat, groups of channels as large as the units.
+/// Source: poplibs, lib/poplin/ConvPlan.cpp. What it may choose from is less: one IPU, operands swapped only where the
+/// field is flat, groups of channels as large as the units.
 [[nodiscard]] constexpr convolution_plan plan_convolution(convolution_shape const& shape, ipu_target const& target,
                                                           poplar_options const& options = {}) {
   detail::convolution_problem const problem{

@@ -91,7 +91,7 @@ struct convolution_division {
             .rows = {0, view.field.height},
             .columns = {0, view.field.width},
             .kernel_rows = index_range{0, view.kernel.height}.times(view.filter_height),
-            .kernel_columns = {0, view.kernel.width},
+            .kernel_columns = index_range{0, view.kernel.width}.times(view.filter_width),
             .in_chans = ins.part(partition.serial_in_chan_split, in).times(view.in_chans_per_group),
             .out_chans = outs.part(partition.serial_out_chan_split, out).times(view.out_chans_per_group)};
   }
@@ -116,7 +116,7 @@ struct convolution_division {
             .rows = of(view.field.height, p.field_split.height, row),
             .columns = of(view.field.width, p.field_split.width, column),
             .kernel_rows = of(view.kernel.height, p.kernel_split.height, kernel_row).times(view.filter_height),
-            .kernel_columns = of(view.kernel.width, p.kernel_split.width, kernel_column),
+            .kernel_columns = of(view.kernel.width, p.kernel_split.width, kernel_column).times(view.filter_width),
             .in_chans = channels(view.in_chan_groups, p.serial_in_chan_split, in, p.in_chan_split, in_chan)
                             .times(view.in_chans_per_group),
             .out_chans = channels(view.out_chan_groups, p.serial_out_chan_split, out, p.out_chan_split, out_chan)
@@ -137,9 +137,9 @@ struct convolution_division {
   };
   [[nodiscard]] constexpr input_box inputs_of(convolution_part const& part) const noexcept {
     field_size const all = view.inputs_of(view.field, view.kernel);
-    field_size const some =
-        view.inputs_of({.height = part.rows.size(), .width = part.columns.size()},
-                       {.height = part.kernel_rows.size() / view.filter_height, .width = part.kernel_columns.size()});
+    field_size const some = view.inputs_of({.height = part.rows.size(), .width = part.columns.size()},
+                                           {.height = part.kernel_rows.size() / view.filter_height,
+                                            .width = part.kernel_columns.size() / view.filter_width});
     field_size const zeros = padding();
     return {
         range_of_inputs(part.rows.first * view.stride.height, part.kernel_rows.first * view.kernel_dilation.height,

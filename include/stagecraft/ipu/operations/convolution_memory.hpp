@@ -57,6 +57,8 @@ struct convolution_memory {
     weights = take(operands, division.received_weights(0, part), shape.input);
     if (shape.multiplies_float16) cast_weights = take(operands, part.weights(), shape.operand());
 
+    take(operands, division.problem.scratch_bytes(division.view, part.conv_groups.size(), outputs), dtype::uint8);
+
     std::int64_t reducing = received_partials = end;
     for (int i = 0; i < division.stages(); ++i) {
       auto const stage = division.stage(i, outputs);

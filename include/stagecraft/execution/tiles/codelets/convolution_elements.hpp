@@ -61,7 +61,7 @@ class convolution_elements {
     if (group >= shape_.num_conv_groups || !of.exists || out >= shape_.output_channels_per_conv_group) return -1;
     if (transform_.expand_height) row = of.row;
     if (transform_.expand_width) column = of.column;
-    if (row >= shape_.kernel.height) return -1;
+    if (row >= shape_.kernel.height || column >= shape_.kernel.width) return -1;
     return strides_.weights(group, row, column, of.channel, out);
   }
 
