@@ -10,7 +10,6 @@
 #include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
-#include <stagecraft/program/constraint_plan.hpp>
 #include <stagecraft/program/dtype_policy.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/lowering/weight_plan.hpp>
@@ -18,6 +17,7 @@
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/reported_metrics.hpp>
 #include <stagecraft/program/training.hpp>
+#include <stagecraft/program/weight_plans.hpp>
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -93,12 +93,15 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
   }
 }
 
-/// E1070: a constraint that does not fit a weight.
+/// E1070: a constraint or a regularizer that does not fit a weight.
 template <class M>
-constexpr void check_constraints(diagnostic& problem) {
-  for (auto const& weight : graph_of<M>.parameters)
+constexpr void check_functions_of_weights(diagnostic& problem) {
+  for (auto const& weight : graph_of<M>.parameters) {
     if (!problem.failed() && !weight.constraint.empty() && weight.trainable)
       problem = trace_constraint(weight.constraint, weight.shape).list.problem;
+    if (!problem.failed() && weight.regularizer.is_own())
+      problem = trace_penalty(weight.regularizer, weight.shape, false).list.problem;
+  }
 }
 
 /// E4028: two metrics that logs would not tell apart.
@@ -171,7 +174,7 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
   if (!problem.failed()) check_calls_of_metrics<M, Training>(problem);
   if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
-  if (!problem.failed()) check_constraints<M>(problem);
+  if (!problem.failed()) check_functions_of_weights<M>(problem);
   return problem;
 }
 
@@ -205,19 +208,29 @@ constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnost
                    "choose one of this library, or the host as the machine");
 }
 
-/// E2064: a constraint that tiles do not carry out.
+/// E2064: a constraint or a regularizer that tiles do not carry out.
 template <class M, std::size_t... Parameter>
-constexpr void check_constraints_on_tiles(std::index_sequence<Parameter...>, diagnostic& problem) {
-  auto const check = [&]<std::size_t Index>() {
+constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnostic& problem) {
+  auto const check = [&](operations::plan_view const& plan, std::string_view kind, std::string_view name,
+                         parameter const& weight) {
+    if (!has_weight_lowering(plan))
+      problem.report(2064, kind, " '", name, "' of weight '", weight.name.view(),
+                     "' has operations that emulated IPUs do not have for weights; they have maps, reshapes, and sums "
+                     "and maxima over neighbouring axes");
+  };
+  auto const check_weight = [&]<std::size_t Index>() {
     constexpr parameter const& weight = graph_of<M>.parameters[Index];
     if constexpr (!weight.constraint.empty() && weight.trainable)
-      if (!has_weight_lowering(plan_of_constraint<weight.constraint, weight.shape>::value))
-        problem.report(
-            2064, "constraint '", weight.constraint.rules->name, "' of weight '", weight.name.view(),
-            "' has operations that emulated IPUs do not have for weights; they have maps, reshapes, and sums "
-            "and maxima over neighbouring axes");
+      check(plan_of_constraint<weight.constraint, weight.shape>::value, "constraint", weight.constraint.rules->name,
+            weight);
+    if constexpr (weight.regularizer.is_own() && weight.trainable) {
+      check(plan_of_penalty<weight.regularizer, weight.shape, false>::value, "regularizer",
+            weight.regularizer.rules->name, weight);
+      check(plan_of_penalty<weight.regularizer, weight.shape, true>::value, "regularizer",
+            weight.regularizer.rules->name, weight);
+    }
   };
-  (check.template operator()<Parameter>(), ...);
+  (check_weight.template operator()<Parameter>(), ...);
 }
 
 /// The first rule that a training description breaks with a machine.
@@ -228,7 +241,7 @@ inline constexpr diagnostic machine_problem = [] {
   check_dtype_policy(Training.dtype_policy, is_ipu<Machine>, problem);
   if constexpr (is_ipu<Machine>) {
     check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
-    check_constraints_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
+    check_weights_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
   }
   return problem;
 }();
