@@ -93,12 +93,14 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
   }
 }
 
-/// E1070: a constraint or a regularizer that does not fit a weight.
+/// E1070: an initializer, a constraint or a regularizer that does not fit a weight.
 template <class M>
 constexpr void check_functions_of_weights(diagnostic& problem) {
   for (auto const& weight : graph_of<M>.parameters) {
     if (!problem.failed() && !weight.constraint.empty() && weight.trainable)
       problem = trace_constraint(weight.constraint, weight.shape).list.problem;
+    if (!problem.failed() && weight.initializer.rules != nullptr)
+      problem = trace_initializer(weight.initializer, weight.shape).list.problem;
     if (!problem.failed() && weight.regularizer.is_own())
       problem = trace_penalty(weight.regularizer, weight.shape, false).list.problem;
   }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a constraint makes of a weight, and a regularizer's penalty with its gradient, as operations. Level 4.
+// What a weight begins with, what a constraint makes of it, and a regularizer's penalty with its gradient, as
+// operations. Level 4.
 #pragma once
 
 #include <stagecraft/graph/constraint.hpp>
+#include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/traced_plan.hpp>
 #include <stagecraft/program/effective_options.hpp>
@@ -46,8 +48,22 @@ constexpr operations::trace trace_penalty(regularizer const& of, shape const& wh
       inputs, false, of.rules->name);
 }
 
-// The input of each plan is the weight, row by row, whatever its layout is. Plans copy what they are for, since Clang
-// 19 finds members of template arguments at wrong places.
+/// The first values of a weight. E1070 where they have another shape.
+constexpr operations::trace trace_initializer(initializer const& of, shape const& whole) {
+  auto const extents = operations::extents::of(whole);
+  return operations::trace_call(
+      [&](operations::tracer& ops, std::span<operations::tensor const>) {
+        ops.list().kind = "initializer";
+        auto const values = of.rules->call(of.options, ops, extents);
+        if (values.shape() != extents)
+          ops.list().fail("it gives a tensor of shape ", values.shape(), " for a weight of shape ", extents);
+        return values;
+      },
+      {}, false, of.rules->name);
+}
+
+// The input of each plan but that of an initializer is the weight, row by row, whatever its layout is. Plans copy what
+// they are for, since Clang 19 finds members of template arguments at wrong places.
 
 template <class Make>
 class weight_plan {
@@ -87,5 +103,14 @@ struct trace_of_penalty {
 };
 template <regularizer Regularizer, shape Whole, bool Gradient>
 struct plan_of_penalty : weight_plan<trace_of_penalty<Regularizer, Whole, Gradient>> {};
+
+template <initializer Initializer, shape Whole>
+struct trace_of_initializer {
+  static constexpr initializer of = Initializer;
+  static constexpr shape whole = Whole;
+  constexpr operations::trace operator()() const { return trace_initializer(of, whole); }
+};
+template <initializer Initializer, shape Whole>
+struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole>> {};
 
 }  // namespace stagecraft::detail
