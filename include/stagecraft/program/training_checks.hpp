@@ -13,6 +13,7 @@
 #include <stagecraft/program/dtype_policy.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/lowering/weight_plan.hpp>
+#include <stagecraft/program/output_masks.hpp>
 #include <stagecraft/program/pipeline_checks.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/reported_metrics.hpp>
@@ -165,11 +166,11 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
   for (int const call : graph_of<M>.outputs_of(0))
-    if (graph_of<M>.call(call).mask != 0)
-      problem.report(
-          4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
-          "' has masked steps, which Keras leaves out of the loss; stagecraft cannot yet. If all steps are to "
-          "count, end the mask with a lambda layer");
+    if (!is_mask_of_inputs(graph_of<M>, call))
+      problem.report(4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
+                     "' has masked steps, which its loss can leave out only if an input of the model tells them, and "
+                     "the output's first axis is that of the steps; end the mask with a lambda layer if all steps are "
+                     "to count");
   check_metrics_per_output<M>(Training.metrics, "metrics", problem);
   check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
