@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/traced/list_runner.hpp>
+#include <stagecraft/operations/traced_plan.hpp>
 #include <cstdint>
 #include <cstring>
 #include <span>
