@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer, a loss and an optimizer that the library does not know, in the words of keras.ops: shapes, weights, costs,
-// gradients, and the steps on each machine follow from what they say. They work like built-in ones: here on the host,
-// and tile by tile on an emulated IPU.
+// A layer, a loss, an optimizer and more that the library does not know, in the words of keras.ops: shapes, weights,
+// costs, gradients, and the steps on each machine follow from what they say. They work like built-in ones: here on the
+// host, and on an emulated IPU.
 #include <stagecraft/ipu.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -46,11 +46,53 @@ struct lion : sc::optimizer<lion> {
   }
 };
 
-using mlp = sc::sequential<input{28, 28}, flatten{}, rms_normalization{}, dense{128, sc::relu},
-                           rms_normalization{}.named("second_normalization"), dense{10}>;
+/// Misra, "Mish: A Self Regularized Non-Monotonic Activation Function".
+struct mish : sc::own_activation<mish> {
+  static constexpr std::string_view name = "mish";
+  constexpr auto call(auto x) const { return x * tanh(softplus(x)); }
+};
 
-inline constexpr auto training = sc::training{
-    .optimizer = lion{}, .loss = focal_loss{}, .metrics = sc::metrics::categorical_accuracy{}, .batch_size = 64};
+/// How far the probability of the right class is from 1.
+struct doubt : sc::own_metric<doubt> {
+  static constexpr std::string_view name = "doubt";
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    return 1 - ops.sum(target * ops.softmax(output), -1);
+  }
+};
+
+/// Half of the weights begin as 0.
+struct sparse_uniform : sc::own_initializer<sparse_uniform> {
+  constexpr auto call(auto& ops, auto const& shape) const {
+    auto const values = ops.uniform(shape) * 0.2F - 0.1F;
+    auto const kept = ops.uniform(shape) < 0.5F;
+    return values * kept;
+  }
+};
+
+/// The share of a weight that is not 0, as something that has a gradient: Hoyer, "Non-negative Matrix Factorization
+/// with Sparseness Constraints".
+struct hoyer : sc::own_regularizer<hoyer> {
+  constexpr auto call(auto& ops, auto weight) const {
+    return square(ops.sum(abs(weight), {0, 1})) / ops.sum(square(weight), {0, 1}) * 1e-6F;
+  }
+};
+
+/// No weight leaves [-0.5, 0.5].
+struct at_most_half : sc::own_constraint<at_most_half> {
+  constexpr auto call(auto&, auto weight) const { return sc::minimum(sc::maximum(weight, -0.5F), 0.5F); }
+};
+
+using mlp = sc::sequential<
+    input{28, 28}, flatten{}, rms_normalization{},
+    dense{128,
+          mish{},
+          {.kernel_initializer = sparse_uniform{}, .kernel_regularizer = hoyer{}, .kernel_constraint = at_most_half{}}},
+    rms_normalization{}.named("second_normalization"), dense{10}>;
+
+inline constexpr auto training = sc::training{.optimizer = lion{},
+                                              .loss = focal_loss{},
+                                              .metrics = {sc::metrics::categorical_accuracy{}, doubt{}},
+                                              .batch_size = 64};
 
 /// The loss takes a number for each output.
 inline xt::xtensor<float, 2> one_hot(xt::xtensor<std::int32_t, 1> const& labels) {
@@ -60,7 +102,8 @@ inline xt::xtensor<float, 2> one_hot(xt::xtensor<std::int32_t, 1> const& labels)
 }
 
 int main(int argc, char** argv) {
-  auto const given = read_arguments(argc, argv, "Trains with a layer, a loss and an optimizer of the user's own.", 3);
+  auto const given =
+      read_arguments(argc, argv, "Trains with a layer, a loss, an optimizer and more of the user's own.", 3);
   auto const [train, test] = load_data(given);
   auto const targets = one_hot(train.y), test_targets = one_hot(test.y);
   sc::summary<mlp>();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model_laws.hpp"
+#include "own_training.hpp"
 
 namespace {
 
@@ -93,4 +94,5 @@ TEST_CASE("regularizers") {
   laws::check_gradients<
       sc::sequential<input{3}, dense{4, {.kernel_regularizer = l1{0.1F}, .bias_regularizer = l2{0.2F}}},
                      dense{2, {.kernel_regularizer = l1_l2{0.05F, 0.3F}}}>>();
+  laws::check_gradients<sc::sequential<input{3}, dense{4, {.kernel_regularizer = laws::hoyer{0.1F}}}>>();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loss, an optimizer, activations and a constraint as users define them.
+// A loss, an optimizer, activations, a constraint and a regularizer as users define them.
 #pragma once
 
 #include <stagecraft/pipeline.hpp>
@@ -51,6 +51,16 @@ struct l1_at_most : sc::own_constraint<l1_at_most> {
   constexpr explicit l1_at_most(float limit_ = 0.5F) : limit(limit_) {}
   constexpr auto call(auto& ops, auto weight) const {
     return weight / sc::maximum(ops.sum(abs(weight), 0) / limit, 1.0F);
+  }
+};
+
+/// Hoyer and others, "DeepHoyer": of a weight as a whole.
+struct hoyer : sc::own_regularizer<hoyer> {
+  static constexpr std::string_view name = "hoyer";
+  float factor;
+  constexpr explicit hoyer(float factor_ = 0.02F) : factor(factor_) {}
+  constexpr auto call(auto& ops, auto weight) const {
+    return square(ops.sum(abs(weight), {0, 1})) / ops.sum(square(weight), {0, 1}) * factor;
   }
 };
 

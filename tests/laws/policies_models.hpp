@@ -74,7 +74,7 @@ struct network_model : sc::functional<network_model> {
     auto b = shared(dropout(0.25F)(random_runs::squash()(a)));
     auto c = recomputation_checkpoint()(flatten()(dense(3)(reshape(4, 2)(random_runs::blend()(a, b)))));
     auto heads = heads_model()(add()(dense(12, sc::relu)(c), dense(12)(dropout(0.5F)(b))));
-    return dense(5, {.kernel_constraint = l1_at_most{}})(heads[2]);
+    return dense(5, {.kernel_regularizer = hoyer{}, .kernel_constraint = l1_at_most{}})(heads[2]);
   }
 };
 

@@ -19,11 +19,19 @@ using namespace random_runs;  // NOLINT: the tests' own
 
 namespace {
 
+/// Of a weight as a whole.
+struct hoyer : sc::own_regularizer<hoyer> {
+  constexpr auto call(auto& ops, auto weight) const {
+    return square(ops.sum(abs(weight), {0, 1})) / ops.sum(square(weight), {0, 1}) * 0.125F;
+  }
+};
+
 /// Without dropout, which differs from replica to replica.
 struct network : sc::functional<network> {
   static constexpr auto build(auto& model) {
     auto x = model.input(7);
-    dense shared(7, sc::tanh);
+    dense shared(7, sc::tanh,
+                 {.kernel_regularizer = hoyer{}, .kernel_constraint = sc::constraints::max_norm{0.75F, 1}});
     auto a = shared(layer_normalization()(x));
     auto b = shared(add()(a, dense(7, sc::swish)(x)));
     return dense(5)(concatenate()(a, b));
@@ -96,6 +104,20 @@ TEST_CASE("two replicas with the same batches do what one does: the mean, or the
   check_alike<training<1, steps, sum, sum_of_two>, training<2, steps, sum, mean_of_two>>();
   check_alike<training<1, steps, sum, sum_of_two>, training<2, steps, sum, sum_of_two, 2>>();
   check_alike<training<1, steps, running_mean, sum_of_two>, training<2, steps, running_mean, mean_of_two>>();
+}
+
+// Penalties and constraints of weights as a whole wait until all replicas have their parts.
+TEST_CASE("replicas that share weights or the optimizer's state do what others do") {
+  constexpr auto whole = training<2, steps, sum, cross_replica_reduction::sum>;
+  constexpr auto of_state = [] {
+    auto result = training<2, steps, sum, cross_replica_reduction::sum>;
+    result.pipeline.replicated_optimizer_state_sharding = true;
+    return result;
+  }();
+  made_data<single<whole>> const data(0);
+  auto const expected = train<pipeline<network, whole>, steps>(data);
+  CHECK(first_difference(train<pipeline<network, of_state, 2>, steps>(data), expected) == -1);
+  CHECK(first_difference(train<pipeline<staged, of_state, 4>, steps>(data), expected) == -1);
 }
 
 TEST_CASE("three replicas see as many samples as one with three times the micro-batches") {

@@ -7,8 +7,21 @@ namespace {
 using namespace sc::regularizers;
 
 using perceptron = sc::sequential<input{20}, dense{16, sc::relu}, dense{12, sc::relu}, dense{10}>;
+/// As a user writes them, with Keras's values to compare with.
+struct own_l1 : sc::own_regularizer<own_l1> {
+  float factor;
+  constexpr explicit own_l1(float factor_ = 0.01F) : factor(factor_) {}
+  constexpr auto call(auto& ops, auto weight) const { return ops.sum(abs(weight), {0, 1}) * factor; }
+};
+struct own_l2 : sc::own_regularizer<own_l2> {
+  float factor;
+  constexpr explicit own_l2(float factor_ = 0.01F) : factor(factor_) {}
+  constexpr auto call(auto& ops, auto weight) const { return ops.sum(square(weight), 0) * factor; }
+};
+
 using regularized =
-    sc::sequential<input{20}, dense{16, sc::relu, {.kernel_regularizer = l1{0.01F}, .bias_regularizer = l2{0.1F}}},
+    sc::sequential<input{20},
+                   dense{16, sc::relu, {.kernel_regularizer = own_l1{0.01F}, .bias_regularizer = own_l2{0.1F}}},
                    dense{12, sc::relu, {.kernel_regularizer = l2{0.02F}, .bias_regularizer = l1{0.05F}}},
                    dense{10, {.kernel_regularizer = l1_l2{.l1 = 0.003F, .l2 = 0.004F}}}>;
 

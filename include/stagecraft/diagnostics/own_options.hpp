@@ -16,7 +16,7 @@ namespace stagecraft {
 /// The members of an own activation, metric, regularizer, initializer or constraint.
 struct own_options {
   static constexpr std::size_t most = 8;
-  unsigned words[most]{};
+  unsigned words[most]{};  ///< what std::bit_cast makes of them
 
   friend constexpr bool operator==(own_options const&, own_options const&) = default;
 };

@@ -43,9 +43,9 @@ class ipu_loss;
 template <class Plan, std::size_t Output>
 class ipu_output;
 
-/// What a weight becomes after its update on an IPU (tiles/ipu_constraint.hpp).
-template <class Plan, std::size_t Parameter>
-class ipu_constraint;
+/// The constraint of a weight on an IPU, or what its penalty adds to its gradient (tiles/ipu_weight_step.hpp).
+template <class Plan, std::size_t Parameter, bool IsConstraint>
+class ipu_weight_step;
 
 /// The update of a weight on an IPU (tiles/ipu_update.hpp).
 template <class Plan, std::size_t Parameter>

@@ -278,12 +278,21 @@ class host_pipeline : public session_shape<M, Training> {
       for_each_device(worker, [&](int r, int d) { update::reduce(pointers_, r, d); });
       if (!synchronize()) return false;
     }
+    // A shard of a weight is no weight: its functions wait for all.
+    if constexpr (update::functions::have_penalty_gradients()) {
+      for_each_device(worker, [&](int replica, int device) {
+        update::add_penalty_gradients(pointers_, replica, device, updates_ + 1 + number, seed_);
+      });
+      if (!synchronize()) return false;
+    }
     for_each_device(worker, [&](int replica, int device) {
       update::apply(pointers_, replica, device, learning_rate_, updates_ + 1 + number, seed_);
     });
-    if constexpr (update::constraints::has_work()) {
-      if (!synchronize()) return false;  // a shard of a weight is no weight
-      for_each_device(worker, [&](int r, int d) { update::constrain(pointers_, r, d, updates_ + 1 + number, seed_); });
+    if constexpr (update::functions::have_constraints()) {
+      if (!synchronize()) return false;
+      for_each_device(worker, [&](int replica, int device) {
+        update::constrain(pointers_, replica, device, updates_ + 1 + number, seed_);
+      });
     }
     if (trace_ != nullptr)
       for_each_device(worker, [&](int replica, int device) {
@@ -332,7 +341,7 @@ class host_pipeline : public session_shape<M, Training> {
     using machine = host_machine<1, architecture>;
     auto const of_layers = detail::largest_workspace<host_plan<M, Training, sizes::main_mode, machine>,
                                                      host_plan<M, Training, execution_mode::inference, machine>>();
-    return std::max(of_layers, update::constraints::workspace_floats());
+    return std::max(of_layers, update::functions::workspace_floats());
   }
 
   std::unique_ptr<thread_team> team_;

@@ -11,7 +11,7 @@
 #include <stagecraft/execution/operations/operations.hpp>
 #include <stagecraft/execution/session_shape.hpp>
 #include <stagecraft/execution/step_view.hpp>
-#include <stagecraft/execution/weight_constraint.hpp>
+#include <stagecraft/execution/weight_functions.hpp>
 #include <stagecraft/execution/weight_layout.hpp>
 #include <stagecraft/kernels/regularization.hpp>
 #include <stagecraft/program/training.hpp>
@@ -189,7 +189,7 @@ class host_session : public session_shape<M, Training> {
   using step_function = void (*)(host_memory const&);
   using team = host_threads<threads>;
   using update = detail::host_update<training_plan>;
-  using constraints = detail::weight_constraint<training_plan>;
+  using functions = detail::weight_functions<training_plan>;
 
   [[nodiscard]] step_view<host_session> view(int step, bool training) {
     return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
@@ -267,9 +267,16 @@ class host_session : public session_shape<M, Training> {
     if constexpr (accumulation_steps > 1) team::divide(memory, update::begin_micro_batch);
     team::alone(memory, find_losses);
     if (!run_backward(memory) || memory.accumulated + 1 != accumulation_steps) return;
+    if constexpr (functions::have_penalty_gradients()) {
+      if constexpr (accumulation_steps > 1) team::divide(memory, update::sum_calls_of_own_penalties);
+      team::alone(memory, [&] {
+        functions::add_all_penalty_gradients(memory.weights, memory.gradients,
+                                             detail::penalties_in_gradient<M, Training, 1>, memory.workspace);
+      });
+    }
     if constexpr (update::has_work()) team::divide(memory, update::run);
-    if constexpr (constraints::has_work())
-      team::alone(memory, [&] { constraints::apply_all(memory.weights, memory.workspace); });
+    if constexpr (functions::have_constraints())
+      team::alone(memory, [&] { functions::constrain_all(memory.weights, memory.workspace); });
   }
 
   // False if a thread has failed: then the others have nothing more to do.
@@ -343,14 +350,16 @@ class host_session : public session_shape<M, Training> {
   template <std::size_t Parameter>
   void add_regularization_of() {
     constexpr auto const& penalty = graph.parameters[Parameter].regularizer;
-    if constexpr (!penalty.empty())
+    if constexpr (penalty.is_own())
+      total_loss_ += functions::template penalty<Parameter>(memory_.weights, memory_.workspace);
+    else if constexpr (!penalty.empty())
       total_loss_ += kernels::regularization_loss<architecture>(penalty, weight(Parameter), storage.size[Parameter]);
   }
 
   // Whole cache lines: each thread has its own part.
   static constexpr long long workspace_floats() {
     auto const of_layers = detail::largest_workspace<training_plan, inference_plan>();
-    return (std::max(of_layers, constraints::workspace_floats()) + 15) / 16 * 16;
+    return (std::max(of_layers, functions::workspace_floats()) + 15) / 16 * 16;
   }
 
   aligned_block block_, weights_, gradients_, halves_, slots_, workspace_, targets_, scales_;

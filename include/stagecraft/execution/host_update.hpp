@@ -31,6 +31,12 @@ struct host_update {
       [[maybe_unused]] int const done[]{0, (run_parameter<Parameter>(memory), 0)...};
     }(parameters{});
   }
+  /// Of weights whose own penalties are added before `run`.
+  static void sum_calls_of_own_penalties(host_memory const& memory) {
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (sum_own<Parameter>(memory), 0)...};
+    }(parameters{});
+  }
   /// Whether `run` does anything.
   [[nodiscard]] static constexpr bool has_work() {
     return []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
@@ -63,11 +69,19 @@ struct host_update {
   }
 
   template <std::size_t Parameter>
+  static void sum_own(host_memory const& memory) {
+    using update = parameter_update<Plan, Parameter>;
+    if constexpr (Plan::graph.parameters[Parameter].regularizer.is_own() &&
+                  has_work_for(Parameter, update::has_gradient))
+      update::sum_calls(memory, elements<Parameter>(memory));
+  }
+  template <std::size_t Parameter>
   static void run_parameter(host_memory const& memory) {
     using update = parameter_update<Plan, Parameter>;
     if constexpr (has_work_for(Parameter, update::has_gradient)) {
       auto const range = elements<Parameter>(memory);
-      if constexpr (Plan::accumulates_steps) update::sum_calls(memory, range);
+      if constexpr (Plan::accumulates_steps && !Plan::graph.parameters[Parameter].regularizer.is_own())
+        update::sum_calls(memory, range);
       update::apply(memory, {memory.slots + Plan::weights.offset[Parameter] + range.first, Plan::weights.floats},
                     range);
     }

@@ -6,10 +6,10 @@
 
 #include <stagecraft/execution/ipu_machine.hpp>
 #include <stagecraft/execution/tiles/emulated_devices.hpp>
-#include <stagecraft/execution/tiles/ipu_constraint.hpp>
 #include <stagecraft/execution/tiles/ipu_loss.hpp>
 #include <stagecraft/execution/tiles/ipu_step.hpp>
 #include <stagecraft/execution/tiles/ipu_update.hpp>
+#include <stagecraft/execution/tiles/ipu_weight_step.hpp>
 #include <stagecraft/program/memory_check.hpp>
 
 namespace stagecraft {

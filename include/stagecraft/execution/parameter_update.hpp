@@ -9,7 +9,7 @@
 #include <stagecraft/kernels/elementwise.hpp>
 #include <stagecraft/kernels/regularization.hpp>
 #include <stagecraft/kernels/update.hpp>
-#include <stagecraft/program/replication.hpp>
+#include <stagecraft/program/weight_plans.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -85,12 +85,8 @@ struct parameter_update {
     auto const count = elements.last - elements.first;
     float* const gradient = memory.gradients + offset + elements.first;
     float* const values = memory.weights + offset + elements.first;
-    if constexpr (!info.regularizer.empty()) {
-      // Each micro-batch's loss contains the penalty, in each replica: a sum of gradients contains it as often.
-      constexpr bool sum = Plan::options.reduction_method == gradient_accumulation_reduction_method::sum;
-      constexpr bool sum_of_replicas = Plan::training.cross_replica_reduction == cross_replica_reduction::sum;
-      constexpr auto times =
-          static_cast<float>((sum ? Plan::options.accumulation_steps() : 1) * (sum_of_replicas ? Replicas : 1));
+    if constexpr (!info.regularizer.empty() && !info.regularizer.is_own()) {
+      constexpr float times = penalties_in_gradient<typename Plan::model, Plan::training, Replicas>;
       constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
       kernels::add_regularization_gradient<architecture>(penalty, values, gradient, count);
     }

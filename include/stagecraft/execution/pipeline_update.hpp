@@ -7,7 +7,7 @@
 #include <stagecraft/execution/ipu_arithmetic.hpp>
 #include <stagecraft/execution/parameter_update.hpp>
 #include <stagecraft/execution/pipeline_memory.hpp>
-#include <stagecraft/execution/weight_constraint.hpp>
+#include <stagecraft/execution/weight_functions.hpp>
 #include <stagecraft/kernels/collectives.hpp>
 #include <stagecraft/kernels/regularization.hpp>
 #include <algorithm>
@@ -31,7 +31,7 @@ class pipeline_update {
   using update = detail::parameter_update<Plan, Parameter, replicas>;
 
  public:
-  using constraints = detail::weight_constraint<Plan>;
+  using functions = detail::weight_functions<Plan>;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
 
   /// The gradients of all calls of a layer become one.
@@ -90,23 +90,36 @@ class pipeline_update {
     });
   }
 
+  /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
+  static void add_penalty_gradients(all_replicas const& all, int replica, int device, std::int64_t number,
+                                    std::uint64_t seed) {
+    constexpr float times = detail::penalties_in_gradient<typename Plan::model, Plan::training, replicas>;
+    auto const memory = memory_for_weights(all, replica, device, number, seed);
+    for_each_weight(device, [&]<std::size_t Parameter>() {
+      if constexpr (functions::template has_penalty_gradient<Parameter>()) {
+        auto const add = [&] {
+          functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
+                                                              memory.workspace);
+        };
+        if constexpr (is_ipu<typename Sizes::machine>)
+          ipu_weight_step<Plan, Parameter, false>::run(memory, shards, add);
+        else
+          add();
+      }
+    });
+  }
   /// What becomes of the device's weights behind their updates, which all replicas have done. Weights that the replicas
   /// share stand with the first one.
   static void constrain(all_replicas const& all, int replica, int device, std::int64_t number, std::uint64_t seed) {
     if (Sizes::shards_weights && replica > 0) return;
-    auto& own = *all[static_cast<std::size_t>(replica)];
-    auto memory = memory_of(own);
-    if constexpr (is_ipu<typename Sizes::machine>) emulate(own, device, memory);
-    memory.update = number;
-    memory.seed = seed;
-    float* const workspace = own.workspaces[static_cast<std::size_t>(device)].data();
+    auto const memory = memory_for_weights(all, replica, device, number, seed);
     for_each_weight(device, [&]<std::size_t Parameter>() {
-      if constexpr (constraints::template applies<Parameter>()) {
-        auto const apply = [&] { constraints::template apply<Parameter>(memory.weights, workspace); };
+      if constexpr (functions::template has_constraint<Parameter>()) {
+        auto const apply = [&] { functions::template constrain<Parameter>(memory.weights, memory.workspace); };
         if constexpr (is_ipu<typename Sizes::machine>)
           ipu_arithmetic<Plan>::template update<Parameter>(
               memory, typename update<Parameter>::state{}, range{0, Plan::weights.size[Parameter]},
-              [&] { ipu_constraint<Plan, Parameter>::run(memory, shards, apply); });
+              [&] { ipu_weight_step<Plan, Parameter, true>::run(memory, shards, apply); });
         else
           apply();
       }
@@ -137,6 +150,19 @@ class pipeline_update {
     memory.counted = &update.cost;
     if constexpr (Sizes::machine::checked) memory.tiles = own.emulated.devices[static_cast<std::size_t>(device)].get();
     return update;
+  }
+
+  /// For functions of whole weights.
+  static host_memory memory_for_weights(all_replicas const& all, int replica, int device, std::int64_t number,
+                                        std::uint64_t seed) {
+    auto& own = *all[static_cast<std::size_t>(replica)];
+    auto memory = memory_of(own);
+    if constexpr (Sizes::shards_weights) memory.weights = all[0]->weights.data();
+    if constexpr (is_ipu<typename Sizes::machine>) emulate(own, device, memory);
+    memory.update = number;
+    memory.seed = seed;
+    memory.workspace = own.workspaces[static_cast<std::size_t>(device)].data();
+    return memory;
   }
 
   /// That of the last micro-batch.
@@ -223,9 +249,18 @@ class pipeline_update {
       constexpr int owner = device_of(Parameter);
       auto const& holder = Sizes::shards_weights && info.trainable ? *all[0] : own;
       if (owner == device)
-        own.penalties[Parameter] = kernels::regularization_loss<architecture>(
-            info.regularizer, holder.weights.data() + Plan::weights.offset[Parameter], Plan::weights.size[Parameter]);
+        own.penalties[Parameter] =
+            penalty_of<Parameter>(holder.weights.data(), own.workspaces[static_cast<std::size_t>(device)].data());
     }
+  }
+  template <std::size_t Parameter>
+  static float penalty_of(float const* weights, [[maybe_unused]] float* workspace) {
+    constexpr auto const& penalty = Plan::graph.parameters[Parameter].regularizer;
+    if constexpr (penalty.is_own())
+      return functions::template penalty<Parameter>(weights, workspace);
+    else
+      return kernels::regularization_loss<architecture>(penalty, weights + Plan::weights.offset[Parameter],
+                                                        Plan::weights.size[Parameter]);
   }
 };
 

@@ -51,6 +51,16 @@ struct session_shape {
       if (graph.calls[i].is_input && index-- == 0) return i;
     return 0;
   }
+  /// Which input a call of the graph stands for.
+  [[nodiscard]] static constexpr int input_number(int call) {
+    int number = 0;
+    for (int i = 0; i < call; ++i) number += graph.call(i).is_input ? 1 : 0;
+    return number;
+  }
+  /// Whether steps of an output may be masked.
+  [[nodiscard]] static constexpr bool is_masked(std::size_t output) {
+    return graph.mask_of(outputs[output]) != nullptr;
+  }
   /// Where the targets and scales of the outputs stand behind each other, in whole cache lines.
   [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
     long long offset = 0;

@@ -2,9 +2,13 @@
 // From the layout in which the host keeps weights to row-major arrays and back. Level 5.
 #pragma once
 
+#include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/host_plan.hpp>
+#include <stagecraft/execution/traced/plan_runner.hpp>
 #include <stagecraft/kernels/initial_values.hpp>
+#include <stagecraft/program/weight_plans.hpp>
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -60,10 +64,24 @@ struct weight_layout {
   template <std::size_t Parameter>
   static void initialize_one(std::uint64_t seed, float* weights, float* scratch) {
     constexpr auto const& info = graph.parameters[Parameter];
+    if constexpr (info.initializer.rules != nullptr) draw<Parameter>(seed, scratch);
     kernels::initialize(info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter,
                         scratch);
     write<Parameter>(scratch, weights);
     std::fill_n(scratch, info.size(), 0.0F);
+  }
+  /// What an initializer of the user's own says.
+  template <std::size_t Parameter>
+  static void draw(std::uint64_t seed, float* to) {
+    constexpr auto const& info = graph.parameters[Parameter];
+    constexpr auto const& plan = detail::plan_of_initializer<info.initializer, info.shape>::value;
+    constexpr bool has_seed = info.initializer.seed != 0;
+    aligned_block const memory(plan_runner<Arch>::floats(plan)), result(info.size());
+    std::array<float*, plan.nodes.size()> addresses;
+    plan_runner<Arch> runner(plan, memory.data(), addresses, has_seed ? info.initializer.seed : seed,
+                             has_seed ? 0 : Parameter);
+    runner.forward({{}, result.data()});
+    std::copy_n(runner.address(plan.output), info.size(), to);
   }
 };
 

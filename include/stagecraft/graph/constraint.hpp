@@ -15,7 +15,8 @@ class tracer;
 
 /// What a constraint says, by its type.
 struct constraint_rules {
-  std::string_view name;
+  std::string_view name;  ///< in errors
+  /// Its `call`, with its members.
   operations::tensor (*call)(own_options const&, operations::tracer&, operations::tensor);
 };
 

@@ -13,7 +13,7 @@ namespace stagecraft {
 /// How many of each record a graph has.
 struct graph_sizes {
   std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
-              model_outputs = 0, traced_shapes = 0;
+              model_outputs = 0, masks = 0, traced_shapes = 0;
 };
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
@@ -25,6 +25,7 @@ struct graph_view {
   std::span<nested_model_info const> nested_models;
   std::span<nested_input_info const> nested_inputs;
   std::span<int const> model_outputs;
+  std::span<detail::traced_mask const> masks;
   std::span<int const> order;  ///< the calls (without inputs) in Keras's order, see graph/post_order.hpp
 
   [[nodiscard]] constexpr call_info const& call(int index) const { return calls[static_cast<std::size_t>(index)]; }
@@ -57,6 +58,11 @@ struct graph_view {
     return model_outputs.subspan(static_cast<std::size_t>(node.first_output),
                                  static_cast<std::size_t>(node.output_count));
   }
+  /// Which steps of a call's output count; null: all.
+  [[nodiscard]] constexpr detail::traced_mask const* mask_of(int index) const {
+    int const number = call(index).mask;
+    return number == 0 ? nullptr : &masks[static_cast<std::size_t>(number - 1)];
+  }
   /// The weights of a layer.
   [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {
     auto const& info = layer(index);
@@ -75,6 +81,7 @@ struct graph {
   std::array<nested_model_info, Sizes.nested_models> nested_models{};
   std::array<nested_input_info, Sizes.nested_inputs> nested_inputs{};
   std::array<int, Sizes.model_outputs> model_outputs{};
+  std::array<detail::traced_mask, Sizes.masks> masks{};
   std::array<shape, Sizes.traced_shapes> traced_shapes{};  ///< for who traces the model again
   bool uses_stages = false;
 
@@ -86,6 +93,7 @@ struct graph {
     copy(traced.nested_models, nested_models);
     copy(traced.nested_inputs, nested_inputs);
     copy(traced.model_outputs, model_outputs);
+    copy(traced.masks, masks);
     copy(traced.traced_shapes, traced_shapes);
   }
 
@@ -100,7 +108,7 @@ namespace detail {
 constexpr graph_sizes sizes_of(traced_graph const& traced) {
   return {traced.layers.size(),        traced.parameters.size(),    traced.calls.size(),
           traced.inputs.size(),        traced.nested_models.size(), traced.nested_inputs.size(),
-          traced.model_outputs.size(), traced.traced_shapes.size()};
+          traced.model_outputs.size(), traced.masks.size(),         traced.traced_shapes.size()};
 }
 
 constexpr std::size_t count_ordered(std::span<call_info const> calls) {

@@ -16,6 +16,8 @@ class masks_of_calls {
   constexpr explicit masks_of_calls(diagnostic& problem) : problem_(&problem) {}
 
   constexpr traced_mask const& operator[](int number) const { return known_[number]; }
+  /// How many there are; number 0 is none.
+  [[nodiscard]] constexpr int count() const noexcept { return count_; }
 
   /// The number of a mask.
   constexpr int number_of(traced_mask const& mask) {

@@ -19,6 +19,7 @@ struct traced_graph {
   std::vector<nested_model_info> nested_models;
   std::vector<nested_input_info> nested_inputs;
   std::vector<int> model_outputs;
+  std::vector<traced_mask> masks;  ///< by the numbers that calls have, from 1 on
   std::vector<shape> traced_shapes;  ///< of all calls, those that no output needs among them
 };
 
@@ -118,6 +119,11 @@ constexpr traced_graph prune(model_builder& model) {
     }
     nested.output_count = static_cast<int>(graph.model_outputs.size()) - first;
     nested.first_output = first;
+  }
+  for (int number = 1; number < model.masks.count(); ++number) {
+    graph.masks.push_back(model.masks[number]);
+    for (int i = 0; i < graph.masks.back().masks.count; ++i)
+      graph.masks.back().sources[i] = new_call[at(graph.masks.back().sources[i])];
   }
   return graph;
 }

@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.initializers.Initializer. Level 0 of the house; filling is kernels/initial_values.hpp.
 #pragma once
 
+#include <stagecraft/diagnostics/own_options.hpp>
 #include <cstdint>
 #include <string_view>
 
@@ -24,6 +25,7 @@ enum class initializer_kind : unsigned char {
   lecun_uniform,
   orthogonal,
   identity,
+  own,  ///< the user's: own_initializer.hpp
 };
 
 /// By what variance_scaling divides its scale.
@@ -31,6 +33,19 @@ enum class fan_mode : unsigned char { fan_in, fan_out, fan_avg };
 
 /// From which distribution variance_scaling draws.
 enum class initializer_distribution : unsigned char { truncated_normal, untruncated_normal, uniform };
+
+namespace operations {
+struct tensor;
+struct extents;
+class tracer;
+}  // namespace operations
+
+/// What an initializer of the user's own says, by its type.
+struct initializer_rules {
+  std::string_view name;  ///< in errors
+  /// Its `call`, with its members.
+  operations::tensor (*call)(own_options const&, operations::tracer&, operations::extents const&);
+};
 
 /// How a weight tensor gets its first values. Written through the factories: `initializers::he_normal{.seed = 1}`.
 struct initializer {
@@ -40,8 +55,10 @@ struct initializer {
   float b = 0;  ///< normal: stddev; uniform: maxval
   fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
   initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
-  std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
-  bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
+  std::uint64_t seed = 0;                    ///< 0: taken from the trainer's seed
+  bool unit_forget_bias = false;             ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
+  initializer_rules const* rules = nullptr;  ///< of one's own
+  own_options options = {};                  ///< and its members
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 
@@ -63,6 +80,7 @@ struct initializer {
       case initializer_kind::lecun_uniform: return "LecunUniform";
       case initializer_kind::orthogonal: return "Orthogonal";
       case initializer_kind::identity: return "Identity";
+      case initializer_kind::own: return rules->name;
     }
     return "Unknown";
   }

@@ -14,6 +14,7 @@
 #include <stagecraft/initializers/lecun_uniform.hpp>
 #include <stagecraft/initializers/ones.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
+#include <stagecraft/initializers/own_initializer.hpp>
 #include <stagecraft/initializers/random_normal.hpp>
 #include <stagecraft/initializers/random_uniform.hpp>
 #include <stagecraft/initializers/truncated_normal.hpp>

@@ -157,6 +157,7 @@ inline void fill_by_kind(initializer const& how, std::span<int const> shape, ran
                          "initializer identity expects a tensor of rank 2, got rank " + std::to_string(shape.size()));
       for (std::int64_t i = 0; i < n; ++i) w[i] = i / shape[1] == i % shape[1] ? how.a : 0.0F;
       return;
+    case initializer_kind::own: return;  // w has its values already
   }
 }
 
@@ -164,6 +165,8 @@ inline void fill_by_kind(initializer const& how, std::span<int const> shape, ran
 
 /// Fills the row-major tensor w of the given shape. The values depend on the initializer's own seed if it has one (as
 /// in Keras, equal seeds then give equal values), else on (seed, stream): give each weight of a model another stream.
+///
+/// One of the user's own has filled w before, by its operations.
 ///
 /// Throws data_error E4090 for an identity that is not a matrix, E4091 for an orthogonal tensor of rank below 2.
 inline void initialize(initializer const& how, std::span<int const> shape, std::uint64_t seed, std::uint64_t stream,

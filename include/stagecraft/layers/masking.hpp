@@ -20,7 +20,8 @@ struct masking_options {
 /// activations, normalizations, sums and their like, time_distributed, recurrent layers with `return_sequences`).
 ///
 /// Shape: (steps, features) to the same. No weights. Errors: E1041 an input of another rank; E1073 a layer that would
-/// have to take the mask into account, and cannot; E4093 an output of a trained model that has a mask.
+/// have to take the mask into account, and cannot; E4093 an output of a trained model whose mask does not follow
+/// from an input of the model.
 /// Definition: Keras API, layers/core_layers/masking.
 struct masking : layer<masking> {
   static constexpr bool supports_masking = true;

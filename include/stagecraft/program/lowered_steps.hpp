@@ -72,6 +72,13 @@ inline constexpr step_cost output_cost_of{lowered_output_of<M, Training, Machine
 template <class M, auto Training, class Machine, std::size_t Parameter>
 inline constexpr lowered_step lowered_update_of = detail::lower_own_update<M, Training, Machine, Parameter>();
 
+/// What the user's own penalty of the weight adds to its gradients before the update. Nothing if there is none.
+template <class M, auto Training, class Machine, std::size_t Parameter>
+inline constexpr lowered_step lowered_penalty_of = lower_penalty<M, Training, Machine, Parameter>();
+
+template <class M, auto Training, class Machine, std::size_t Parameter>
+inline constexpr step_cost penalty_cost_of{lowered_penalty_of<M, Training, Machine, Parameter>, Machine::target};
+
 /// What the weight becomes after it. It costs as much where each replica has updated a part of the weight.
 template <class M, auto Training, std::size_t Parameter>
 inline constexpr lowered_step lowered_constraint_of = lower_constraint<M, Training, Parameter>();

@@ -10,14 +10,15 @@
 #include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
-#include <stagecraft/program/constraint_plan.hpp>
 #include <stagecraft/program/dtype_policy.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/lowering/weight_plan.hpp>
+#include <stagecraft/program/output_masks.hpp>
 #include <stagecraft/program/pipeline_checks.hpp>
 #include <stagecraft/program/replicas.hpp>
 #include <stagecraft/program/reported_metrics.hpp>
 #include <stagecraft/program/training.hpp>
+#include <stagecraft/program/weight_plans.hpp>
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -93,12 +94,17 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
   }
 }
 
-/// E1070: a constraint that does not fit a weight.
+/// E1070: an initializer, a constraint or a regularizer that does not fit a weight.
 template <class M>
-constexpr void check_constraints(diagnostic& problem) {
-  for (auto const& weight : graph_of<M>.parameters)
+constexpr void check_functions_of_weights(diagnostic& problem) {
+  for (auto const& weight : graph_of<M>.parameters) {
     if (!problem.failed() && !weight.constraint.empty() && weight.trainable)
       problem = trace_constraint(weight.constraint, weight.shape).list.problem;
+    if (!problem.failed() && weight.initializer.rules != nullptr)
+      problem = trace_initializer(weight.initializer, weight.shape).list.problem;
+    if (!problem.failed() && weight.regularizer.is_own())
+      problem = trace_penalty(weight.regularizer, weight.shape, false).list.problem;
+  }
 }
 
 /// E4028: two metrics that logs would not tell apart.
@@ -160,18 +166,18 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
     problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
   for (int const call : graph_of<M>.outputs_of(0))
-    if (graph_of<M>.call(call).mask != 0)
-      problem.report(
-          4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
-          "' has masked steps, which Keras leaves out of the loss; stagecraft cannot yet. If all steps are to "
-          "count, end the mask with a lambda layer");
+    if (!is_mask_of_inputs(graph_of<M>, call))
+      problem.report(4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
+                     "' has masked steps, which its loss can leave out only if an input of the model tells them, and "
+                     "the output's first axis is that of the steps; end the mask with a lambda layer if all steps are "
+                     "to count");
   check_metrics_per_output<M>(Training.metrics, "metrics", problem);
   check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
   if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
   if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
   if (!problem.failed()) check_calls_of_metrics<M, Training>(problem);
   if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
-  if (!problem.failed()) check_constraints<M>(problem);
+  if (!problem.failed()) check_functions_of_weights<M>(problem);
   return problem;
 }
 
@@ -205,19 +211,29 @@ constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnost
                    "choose one of this library, or the host as the machine");
 }
 
-/// E2064: a constraint that tiles do not carry out.
+/// E2064: a constraint or a regularizer that tiles do not carry out.
 template <class M, std::size_t... Parameter>
-constexpr void check_constraints_on_tiles(std::index_sequence<Parameter...>, diagnostic& problem) {
-  auto const check = [&]<std::size_t Index>() {
+constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnostic& problem) {
+  auto const check = [&](operations::plan_view const& plan, std::string_view kind, std::string_view name,
+                         parameter const& weight) {
+    if (!has_weight_lowering(plan))
+      problem.report(2064, kind, " '", name, "' of weight '", weight.name.view(),
+                     "' has operations that emulated IPUs do not have for weights; they have maps, reshapes, and sums "
+                     "and maxima over neighbouring axes");
+  };
+  auto const check_weight = [&]<std::size_t Index>() {
     constexpr parameter const& weight = graph_of<M>.parameters[Index];
     if constexpr (!weight.constraint.empty() && weight.trainable)
-      if (!has_weight_lowering(plan_of_constraint<weight.constraint, weight.shape>::value))
-        problem.report(
-            2064, "constraint '", weight.constraint.rules->name, "' of weight '", weight.name.view(),
-            "' has operations that emulated IPUs do not have for weights; they have maps, reshapes, and sums "
-            "and maxima over neighbouring axes");
+      check(plan_of_constraint<weight.constraint, weight.shape>::value, "constraint", weight.constraint.rules->name,
+            weight);
+    if constexpr (weight.regularizer.is_own() && weight.trainable) {
+      check(plan_of_penalty<weight.regularizer, weight.shape, false>::value, "regularizer",
+            weight.regularizer.rules->name, weight);
+      check(plan_of_penalty<weight.regularizer, weight.shape, true>::value, "regularizer",
+            weight.regularizer.rules->name, weight);
+    }
   };
-  (check.template operator()<Parameter>(), ...);
+  (check_weight.template operator()<Parameter>(), ...);
 }
 
 /// The first rule that a training description breaks with a machine.
@@ -228,7 +244,7 @@ inline constexpr diagnostic machine_problem = [] {
   check_dtype_policy(Training.dtype_policy, is_ipu<Machine>, problem);
   if constexpr (is_ipu<Machine>) {
     check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
-    check_constraints_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
+    check_weights_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
   }
   return problem;
 }();

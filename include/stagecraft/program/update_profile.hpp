@@ -63,12 +63,15 @@ constexpr weight_profile profile_weight() {
     result.live_bytes = tiles.end;
     result.temporary_bytes = cost.temporary_bytes;
     result.code = step_code(lowered_update_of<M, Training, Machine, Weight>, cost.cost);
-    if constexpr (!weight.constraint.empty()) {
-      constexpr auto const& constraint = constraint_cost_of<M, Training, Machine, Weight>;
-      result.cost += constraint.cost;
-      result.temporary_bytes = larger(result.temporary_bytes, constraint.temporary_bytes);
-      result.code += step_code(lowered_constraint_of<M, Training, Weight>, constraint.cost);
-    }
+    auto const add = [&](lowered_step const& step, step_cost const& of) {
+      result.cost += of.cost;
+      result.temporary_bytes = larger(result.temporary_bytes, of.temporary_bytes);
+      result.code += step_code(step, of.cost);
+    };
+    if constexpr (weight.regularizer.is_own())
+      add(lowered_penalty_of<M, Training, Machine, Weight>, penalty_cost_of<M, Training, Machine, Weight>);
+    if constexpr (!weight.constraint.empty())
+      add(lowered_constraint_of<M, Training, Weight>, constraint_cost_of<M, Training, Machine, Weight>);
     std::int64_t const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
     bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
     auto const part = [](bool shared, std::int64_t all) { return shared ? ceil_div(all, variables::replicas) : all; };

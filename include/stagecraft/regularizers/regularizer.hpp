@@ -1,21 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A weight penalty as a compile-time value: l1 * sum|w| + l2 * sum w^2.
+// A weight penalty as a compile-time value: l1 * sum|w| + l2 * sum w^2, or one of the user's own.
 // Keras counterpart: tf.keras.regularizers.L1L2. Level 0 of the house; the loops are in kernels/regularization.hpp.
 #pragma once
 
+#include <stagecraft/diagnostics/own_options.hpp>
+#include <string_view>
+
 namespace stagecraft {
 
-/// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss. Both 0: none.
+namespace operations {
+struct tensor;
+class tracer;
+}  // namespace operations
+
+/// What a regularizer of the user's own says, by its type.
+struct regularizer_rules {
+  std::string_view name;  ///< in errors
+  /// Its `call`, with its members.
+  operations::tensor (*call)(own_options const&, operations::tracer&, operations::tensor);
+};
+
+/// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss, or what the user's own says. All 0: none.
 struct regularizer {
   /// The factor of the sum of absolute values.
   float l1 = 0;
   /// The factor of the sum of squares.
   float l2 = 0;
+  regularizer_rules const* rules = nullptr;  ///< of one's own
+  own_options options = {};                  ///< and its members
 
   friend constexpr bool operator==(regularizer const&, regularizer const&) = default;
 
   /// True if there is nothing to add to the loss.
-  [[nodiscard]] constexpr bool empty() const { return l1 == 0 && l2 == 0; }
+  [[nodiscard]] constexpr bool empty() const { return l1 == 0 && l2 == 0 && !is_own(); }
+  [[nodiscard]] constexpr bool is_own() const { return rules != nullptr; }
 };
 
 }  // namespace stagecraft

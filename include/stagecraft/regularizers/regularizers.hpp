@@ -6,4 +6,5 @@
 #include <stagecraft/regularizers/l1.hpp>
 #include <stagecraft/regularizers/l1_l2.hpp>
 #include <stagecraft/regularizers/l2.hpp>
+#include <stagecraft/regularizers/own_regularizer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/program/output_masks.hpp>
 #include <stagecraft/training/data.hpp>
 #include <array>
 #include <cstddef>
@@ -115,10 +116,13 @@ class batch_loader {
     // From one number per sample to one per row, backwards since they share their memory.
     float const share = 1.0F / static_cast<float>(rows.size() * per_sample);
     for (std::size_t i = rows.size(); i-- > 0;) {
-      float const weight = scale[i] * share;
+      float const weight = scale[i] * share + 0.0F;  // -0 is that of masked steps
       for (std::size_t k = 0; k < per_sample; ++k) scale[i * per_sample + k] = weight;
     }
     for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
+    if constexpr (Session::is_masked(Output))
+      detail::mask_rows<typename Session::shaped_model, Output>(
+          [&](int call) { return to.input(Session::input_number(call)); }, rows.size(), scale);
   }
 
   sample_set x_, y_;

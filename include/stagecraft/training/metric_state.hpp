@@ -8,6 +8,7 @@
 #include <stagecraft/kernels/loss_elementwise.hpp>
 #include <stagecraft/metrics/metric_call.hpp>
 #include <stagecraft/metrics/resolve.hpp>
+#include <stagecraft/program/output_masks.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -91,10 +92,13 @@ class metric_state {
   template <class Target>
   void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr,
               int factor = 1) noexcept {
-    constexpr int target_width = std::is_same_v<Target, float> ? Width : 1;
-    for (int row = 0; row < rows; ++row)
-      mean_.add(score(predictions + std::ptrdiff_t{row} * Width, targets + std::ptrdiff_t{row} * target_width),
-                weights == nullptr ? 1 : weights[row] * static_cast<float>(factor));
+    add(predictions, targets, rows,
+        [&](int row) { return weights == nullptr ? 1.0F : weights[row] * static_cast<float>(factor); });
+  }
+  /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.
+  template <class Target>
+  void update_unmasked(float const* predictions, Target const* targets, int rows, float const* weights) noexcept {
+    add(predictions, targets, rows, [&](int row) { return detail::is_masked(weights[row]) ? 0.0F : 1.0F; });
   }
 
   void reset() noexcept { mean_.reset(); }
@@ -102,6 +106,13 @@ class metric_state {
   [[nodiscard]] double result() const noexcept { return mean_.result(); }
 
  private:
+  template <class Target, class Weight>
+  void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {
+    constexpr int target_width = std::is_same_v<Target, float> ? Width : 1;
+    for (int row = 0; row < rows; ++row)
+      mean_.add(score(predictions + std::ptrdiff_t{row} * Width, targets + std::ptrdiff_t{row} * target_width),
+                weight(row));
+  }
   template <class Target>
   [[nodiscard]] static double score(float const* prediction, Target const* target) noexcept {
     using enum metrics::metric_kind;

@@ -121,9 +121,15 @@ class step_results {
   void add_metric(step_view<Session> const& step) {
     constexpr auto output = reported.items[Index].output;
     int const rows = step.valid_samples() * Session::rows_per_sample(output);
+    auto& metric = std::get<Index>(metrics_);
+    auto const* const target = step.template target<output>();
     // A row's scale is its weight divided by the number of rows.
-    std::get<Index>(metrics_).update(step.prediction(output), step.template target<output>(), rows,
-                                     reported.items[Index].is_weighted ? step.scale(output) : nullptr, rows);
+    if constexpr (reported.items[Index].is_weighted)
+      metric.update(step.prediction(output), target, rows, step.scale(output), rows);
+    else if constexpr (Session::is_masked(output))
+      metric.update_unmasked(step.prediction(output), target, rows, step.scale(output));
+    else
+      metric.update(step.prediction(output), target, rows);
   }
 
   void gather(step_view<Session> const& step) {

@@ -69,6 +69,7 @@ class all_steps {
   static void run_update(sc::tile_machine& tiles) {
     if constexpr (sc::weight_profile_of<M, Training, Machine, Weight>.device == Device) {
       auto const place = [&](auto const& tensor) { return places::template of_update<Weight>(tensor); };
+      run(tiles, sc::lowered_penalty_of<M, Training, Machine, Weight>, places::template end_of_update<Weight>(), place);
       run(tiles, sc::lowered_update_of<M, Training, Machine, Weight>, places::template end_of_update<Weight>(), place);
       run(tiles, sc::lowered_constraint_of<M, Training, Weight>, places::template end_of_update<Weight>(), place);
     }

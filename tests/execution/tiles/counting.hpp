@@ -27,8 +27,15 @@ template <int Ipus, int Tiles>
 using checked_ipus =
     sc::ipu<sc::ipu_config{.auto_select_ipus = Ipus, .ipu_model = {.tiles_per_ipu = Tiles, .checked = true}}>;
 
-using network = sc::sequential<input{12}, dense{16, sc::relu}, dropout{0.25F}, dense{12, sc::gelu},
-                               dense{8, sc::tanh, {.kernel_constraint = sc::constraints::max_norm{0.5F}}}, dense{4}>;
+/// A penalty of a weight as a whole.
+struct norm_of_all : sc::own_regularizer<norm_of_all> {
+  constexpr auto call(auto& ops, auto weight) const { return sqrt(ops.sum(square(weight), {0, 1})) * 0.01F; }
+};
+
+using network = sc::sequential<
+    input{12}, dense{16, sc::relu}, dropout{0.25F}, dense{12, sc::gelu},
+    dense{8, sc::tanh, {.kernel_regularizer = norm_of_all{}, .kernel_constraint = sc::constraints::max_norm{0.5F}}},
+    dense{4}>;
 using two_stages = sc::pipelined<network, sc::stages<0, 0, 0, 1, 1>>;
 
 inline constexpr sc::training plain{.optimizer = sc::optimizers::adam{},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/traced/list_runner.hpp>
+#include <stagecraft/operations/traced_plan.hpp>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -18,9 +19,16 @@ class plan_runner {
   [[nodiscard]] static constexpr std::int64_t floats(plan_view const& plan) {
     return plan.kept_floats + list_runner<Arch>::workspace_of_steps(plan);
   }
-  /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation.
-  plan_runner(plan_view const& plan, float* memory, std::span<float*> addresses)
-      : plan_(plan), kept_(memory), workspace_(memory + plan.kept_floats), addresses_(addresses) {}
+  /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation. Random numbers follow from
+  /// `seed` and `stream`.
+  plan_runner(plan_view const& plan, float* memory, std::span<float*> addresses, std::uint64_t seed = 0,
+              std::uint64_t stream = 0)
+      : plan_(plan),
+        kept_(memory),
+        workspace_(memory + plan.kept_floats),
+        addresses_(addresses),
+        seed_(seed),
+        stream_(stream) {}
 
   /// Where a step finds its tensors.
   struct tensors {
@@ -41,7 +49,7 @@ class plan_runner {
   void run(std::span<int const> order, std::span<operations::place const> places, std::int64_t of_values,
            tensors const& where) {
     for (std::size_t id = 0; id < places.size(); ++id) addresses_[id] = find(places[id], where);
-    list_runner<Arch>(plan_.nodes, plan_.operands, addresses_, workspace_ + of_values, 0, 0).run(order);
+    list_runner<Arch>(plan_.nodes, plan_.operands, addresses_, workspace_ + of_values, seed_, stream_).run(order);
   }
   // Nothing writes to constants, inputs and gradients of outputs through it.
   float* find(operations::place const& place, tensors const& where) const {
@@ -60,6 +68,7 @@ class plan_runner {
   plan_view const& plan_;
   float *kept_, *workspace_;
   std::span<float*> addresses_;
+  std::uint64_t seed_, stream_;
 };
 
 }  // namespace stagecraft

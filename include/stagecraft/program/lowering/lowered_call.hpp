@@ -105,7 +105,10 @@ struct lowered_call_variant {
   }
   /// How a weight lies on the tiles, and with it its gradient, its accumulators and the optimizer's state: as the
   /// forward step of the layer's first call wants it, or linearly (null).
+  /// How a weight lies, if not linearly. What a constraint or a penalty of the user's own computes of it works on
+  /// tensors that are mapped linearly.
   [[nodiscard]] static constexpr weight_mapping const* planned_weight(int index) {
+    if (!parameter_info(index).constraint.empty() || parameter_info(index).regularizer.is_own()) return nullptr;
     using first = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, graph.layer_of(Call).first_call>;
     return detail::planned_weight<lowering<layer_t<M, first::call>>, first>(index);
   }

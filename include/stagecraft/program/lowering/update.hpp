@@ -5,13 +5,12 @@
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
-#include <stagecraft/program/constraint_plan.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/lowering/planned_weights.hpp>
 #include <stagecraft/program/lowering/weight_plan.hpp>
 #include <stagecraft/program/program.hpp>
 #include <stagecraft/program/replicas.hpp>
-#include <stagecraft/program/replication.hpp>
+#include <stagecraft/program/weight_plans.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -78,13 +77,33 @@ constexpr lowered_step lower_update() {
   int state[update_tracer::most_slots]{};
   for (int i = 0; i < slots; ++i)
     state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements, planned);
-  bool const sum = options.reduction_method == gradient_accumulation_reduction_method::sum;
-  bool const sum_of_replicas = Training.cross_replica_reduction == cross_replica_reduction::sum;
-  auto const times = static_cast<float>((sum ? options.accumulation_steps() : 1) *
-                                        (sum_of_replicas ? replicas_of<M, Training, Machine> : 1));
+  constexpr float times = detail::penalties_in_gradient<M, Training, replicas_of<M, Training, Machine>>;
   append_update(step, detail::view_of_optimizer<Training.optimizer>, weight, gradient, state,
                 {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
-  if (!info.regularizer.empty()) append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
+  if (!info.regularizer.empty() && !info.regularizer.is_own())
+    append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
+  return step;
+}
+
+/// What a penalty of the user's own adds to a weight's gradient, before the update, and the penalty itself. Tensors:
+/// the weight (0) and the gradient, an accumulator (0). Nothing where there is none.
+template <class M, auto Training, class Machine, std::size_t Parameter>
+constexpr lowered_step lower_penalty() {
+  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  lowered_step step;
+  if constexpr (info.regularizer.is_own() && info.trainable) {
+    if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
+    constexpr dtype type = Training.dtype_policy.variable_dtype;
+    constexpr float times = detail::penalties_in_gradient<M, Training, replicas_of<M, Training, Machine>>;
+    int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
+    int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, info.size());
+    int const added = step.temporary(info.size(), dtype::float32);
+    detail::weight_lowering<detail::plan_of_penalty<info.regularizer, info.shape, true>::value>::append(
+        step, weight, added, dtype::float32);
+    append_map(step, map_function::scaled_add, gradient, {{gradient}, {added}}, {times});
+    detail::weight_lowering<detail::plan_of_penalty<info.regularizer, info.shape, false>::value>::append(
+        step, weight, step.temporary(1, dtype::float32), dtype::float32);
+  }
   return step;
 }
 

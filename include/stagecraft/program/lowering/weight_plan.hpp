@@ -48,18 +48,32 @@ constexpr axes_in_three kept_axes(operations::extents const& operand, operations
           }};
 }
 
+/// The operation whose value is read in place of another one's, which only repeats it.
+constexpr int read_of_value(operations::plan_view const& plan, int id) {
+  while (true) {
+    auto const& what = plan.nodes[static_cast<std::size_t>(id)].what;
+    if (!what.is<operations::broadcast>() && !what.is<operations::composite>()) return id;
+    id = operand_of(plan, id, 0);
+  }
+}
+constexpr int read_of_operand(operations::plan_view const& plan, int id, int index) {
+  return read_of_value(plan, operand_of(plan, id, index));
+}
+
 /// Whether tiles carry out an operation for a weight.
 constexpr bool has_weight_lowering(operations::plan_view const& plan, int id) {
   using namespace operations;
   auto const& node = plan.nodes[static_cast<std::size_t>(id)];
-  if (node.what.is<composite>() || node.what.is<reshape>() || node.what.is<operations::broadcast>() ||
-      node.what.is<input>() || node.what.is<constant>())
-    return true;
   auto const shape_of = [&](int index) -> extents const& {
-    return plan.nodes[static_cast<std::size_t>(operand_of(plan, id, index))].shape;
+    return plan.nodes[static_cast<std::size_t>(read_of_operand(plan, id, index))].shape;
   };
+  if (node.what.is<composite>() || node.what.is<operations::broadcast>() || node.what.is<input>() ||
+      node.what.is<constant>())
+    return true;
+  if (node.what.is<reshape>()) return shape_of(0).size() == node.shape.size();
   if (auto const* by = node.what.if_is<reduce>())
-    return axes_in_three(shape_of(0), [&](int i) { return by->has(i); }).fits;
+    return shape_of(0) == plan.nodes[static_cast<std::size_t>(operand_of(plan, id, 0))].shape &&
+           axes_in_three(shape_of(0), [&](int i) { return by->has(i); }).fits;
   if (!node.what.is<map>()) return false;
   for (int i = 0; i < node.operand_count; ++i)
     if (!kept_axes(shape_of(i), node.shape).fits) return false;
@@ -70,7 +84,8 @@ constexpr bool has_weight_lowering(operations::plan_view const& plan, int id) {
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward)
     if (!has_weight_lowering(plan, id)) return false;
-  return true;
+  auto const shape_of = [&](int id) { return plan.nodes[static_cast<std::size_t>(id)].shape; };
+  return kept_axes(shape_of(read_of_value(plan, plan.output)), shape_of(plan.output)).fits;
 }
 
 /// One map as a formula of those of its operands that are no constants.
@@ -82,7 +97,7 @@ struct formula_of_map {
     operation_list list;
     int operands[3]{}, given = 0;
     for (int i = 0; i < of.operand_count; ++i) {
-      auto const& read = Plan.nodes[static_cast<std::size_t>(operand_of(Plan, Id, i))];
+      auto const& read = Plan.nodes[static_cast<std::size_t>(read_of_operand(Plan, Id, i))];
       if (auto const* value = read.what.template if_is<constant>())
         operands[i] = list.append(*value, {});
       else
@@ -107,11 +122,12 @@ class weight_lowering {
     [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       (lowering.template add<Plan.forward[Index]>(), ...);
     }(std::make_index_sequence<Plan.forward.size()>{});
-    int const last = lowering.of(Plan.output);
-    if (last < 0)
-      append_map(step, map_function::fill, result, {}, {value_of(Plan.output)});
-    else if (last != result)
-      append_map(step, map_function::copy, result, {{last}});
+    int const last = read_of_value(Plan, Plan.output), from = lowering.of(last);
+    if (from < 0)
+      append_map(step, map_function::fill, result, {}, {value_of(last)});
+    else if (from != result)
+      append_map(step, map_function::copy, result,
+                 {{from, kept_axes(node_of(last).shape, node_of(Plan.output).shape).inner, repeated(last)}});
   }
 
  private:
@@ -125,6 +141,11 @@ class weight_lowering {
   static constexpr float value_of(int id) {
     auto const* constant = node_of(id).what.template if_is<operations::constant>();
     return constant != nullptr ? constant->value : 0.0F;
+  }
+  /// How many elements of a value are repeated to be the output; 0 if it is all of it.
+  static constexpr std::int64_t repeated(int id) {
+    auto const elements = node_of(id).shape.size();
+    return elements == node_of(Plan.output).shape.size() ? 0 : elements;
   }
   /// The tensor of a value; -1 of a constant.
   constexpr int of(int id) const {
@@ -140,7 +161,7 @@ class weight_lowering {
       int const out = Id == Plan.output && !is_read_wide<Id>() ? result_ : step_.temporary(shape.size(), type_);
       auto& operation = append_map(step_, map_function::formula, out, {});
       for (int i = 0; i < node_of(Id).operand_count; ++i) {
-        int const read = operand_of(Plan, Id, i);
+        int const read = read_of_operand(Plan, Id, i);
         if (node_of(read).what.template is<operations::constant>()) continue;
         auto const kept = kept_axes(node_of(read).shape, shape);
         operation.sizes[2 * operation.input_count] = kept.inner;
@@ -151,13 +172,13 @@ class weight_lowering {
       tensors_[at(Id)] = out;
     } else if constexpr (what.template is<operations::reduce>()) {
       constexpr auto by = what.template as<operations::reduce>();
-      int const read = operand_of(Plan, Id, 0);
+      int const read = read_of_operand(Plan, Id, 0);
       axes_in_three const axes(node_of(read).shape, [&](int i) { return by.has(i); });
       tensors_[at(Id)] = step_.temporary(shape.size(), type_);
       append_reduce(step_, by.by == operations::reduction::sum ? reduce_function::sum : reduce_function::maximum,
                     {of(read)}, tensors_[at(Id)], axes.outer, axes.middle, axes.inner);
     } else if constexpr (node_of(Id).operand_count > 0) {
-      tensors_[at(Id)] = of(operand_of(Plan, Id, 0));
+      tensors_[at(Id)] = of(read_of_operand(Plan, Id, 0));
     }
   }
   /// Whether an operand that is the weight itself is repeated, so that its place must not be written meanwhile.
