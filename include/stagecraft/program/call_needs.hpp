@@ -204,7 +204,4 @@ constexpr bool has_one_shape(layer_inputs const& in) {
 constexpr call_needs needs_of(layers::slicing_op_lambda const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false, .adds_exactly = true};
 }
-constexpr call_needs needs_of(layers::concatenate const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false, .adds_exactly = true};
-}
 }  // namespace stagecraft

@@ -19,14 +19,24 @@ class plan_of_call {
   struct make {
     constexpr operations::traced_plan operator()() const {
       std::vector<shape> shapes;
-      bool wanted[Call::input_count + Call::parameter_count]{};
+      bool wanted[Call::input_count + Call::parameter_count]{}, written[Call::input_count + Call::parameter_count]{};
       for (int i = 0; i < Call::input_count; ++i) {
         shapes.push_back(Call::input_shape(i));
         wanted[i] = Call::wants_input_gradient(i);
+        written[i] = wanted[i] && !Call::adds_input_gradient(i) && is_only_input(i);
       }
-      for (int i = 0; i < Call::parameter_count; ++i) wanted[Call::input_count + i] = Call::wants_parameter_gradient(i);
+      for (int i = 0; i < Call::parameter_count; ++i) {
+        wanted[Call::input_count + i] = Call::wants_parameter_gradient(i);
+        written[Call::input_count + i] = Call::wants_parameter_gradient(i) && !Call::adds_parameter_gradient;
+      }
       auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::plan::trains);
-      return operations::traced_plan(std::move(traced), Call::trains, wanted, Call::batch);
+      return operations::traced_plan(std::move(traced), Call::trains, wanted, Call::batch, written);
+    }
+    /// The same tensor may stand twice among the inputs: then the second gradient is added to the first.
+    static constexpr bool is_only_input(int index) {
+      for (int i = 0; i < Call::input_count; ++i)
+        if (i != index && Call::input_call(i) == Call::input_call(index)) return false;
+      return true;
     }
   };
 
@@ -183,6 +193,12 @@ class traced_layer {
       case storage::output_gradient:
         if constexpr (trains) return call.output_gradient();
         return nullptr;
+      case storage::gradient:
+        if constexpr (trains) {
+          if (where.index < Call::input_count) return call.input_gradient(where.index);
+          if constexpr (Call::parameter_count > 0) return call.parameter_gradient(where.index - Call::input_count);
+        }
+        return nullptr;
       case storage::kept:
         if constexpr (trains) return call.saved() + where.offset;
         return nullptr;
@@ -199,6 +215,7 @@ class traced_layer {
       return;
     }
     float const* const from = shared_address(part, backward_step.places[at(id)]);
+    if (from == to) return;
     if (adds)
       kernels::scaled_add<true, arch>(1.0F, from + first, to + first, last - first);
     else
