@@ -75,9 +75,21 @@ template <class Lowered>
 struct array_call : Lowered {
   using architecture = sc::kernels::default_architecture;
   using array = std::vector<float>;
+  static constexpr int size = Lowered::output_shape().size();
+  static constexpr bool adds_parameter_gradient = false;
+  struct plan {
+    static constexpr bool trains = Lowered::trains;
+    static constexpr int threads = 1;
+  };
+  struct memory_type {
+    std::uint64_t seed = 11, step = 3;
+    float* workspace = nullptr;
+    [[nodiscard]] float* shared_workspace() const { return workspace; }
+  };
 
   mutable std::vector<array> inputs, input_gradients;
-  mutable array results, result_gradients, kept;
+  mutable array results, result_gradients, kept, workspace;
+  memory_type memory;
 
   explicit array_call(std::mt19937& random) {
     auto const numbers = [&](long long count) {
@@ -92,6 +104,8 @@ struct array_call : Lowered {
     results = numbers(Lowered::output_elements());
     result_gradients = numbers(Lowered::output_elements());
     kept = array(static_cast<std::size_t>(Lowered::planned.needs.saved) + 64);
+    workspace = array(std::size_t{1} << 16);
+    memory.workspace = workspace.data();
   }
 
   [[nodiscard]] float const* input(int index) const { return inputs[static_cast<std::size_t>(index)].data(); }
@@ -102,6 +116,15 @@ struct array_call : Lowered {
   [[nodiscard]] float* output_gradient() const { return result_gradients.data(); }
   [[nodiscard]] float* saved() const { return kept.data(); }
   [[nodiscard]] static sc::kernels::share share() { return {}; }
+  [[nodiscard]] static sc::kernels::share::range elements(long long count) { return {0, count}; }
+  template <class Work>
+  void divide(Work const& work) const {
+    work(*this);
+  }
+  [[nodiscard]] static constexpr bool wants_parameter_gradient(int) { return false; }
+  [[nodiscard]] static float* mutable_weight(int) { return nullptr; }
+  [[nodiscard]] static float* parameter_gradient(int) { return nullptr; }
+  [[nodiscard]] static float const* weight(int) { return nullptr; }
 
   /// A tensor of the step; none if it is a temporary one.
   [[nodiscard]] array tensor(sc::tile_tensor const& which) const {
