@@ -16,6 +16,7 @@ namespace stagecraft::detail {
 template <class L>
 constexpr L anonymous(L layer) {
   layer.layer_name = {};
+  if constexpr (requires { layer.options.name; }) layer.options.name = {};
   layer.pipeline_stage = unassigned;
   layer.layer_id = -1;
   return layer;
