@@ -328,8 +328,9 @@ class host_pipeline : public session_shape<M, Training> {
   static constexpr long long largest_workspace(std::index_sequence<Call...>) {
     using plan_of_all = host_plan<M, Training, sizes::main_mode, host_machine<1, architecture>>;
     long long largest = 0;
-    for (long long const floats : {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<
-                                            host_call<plan_of_all, static_cast<int>(Call)>>()...})
+    for (long long const floats :
+         {0LL, operation_of<host_call<plan_of_all, static_cast<int>(Call)>>::template workspace<
+                   host_call<plan_of_all, static_cast<int>(Call)>>()...})
       largest = std::max(largest, floats);
     return largest;
   }

@@ -199,15 +199,15 @@ class host_session : public session_shape<M, Training> {
 
   template <class Plan, std::size_t Call>
   static void forward_step(host_memory const& memory) {
-    using steps = operation<layer_t<M, static_cast<int>(Call)>>;
-    team::template step<steps>(
-        memory, [](host_memory const& own) { steps::forward(host_call<Plan, static_cast<int>(Call)>{own}); });
+    using call = host_call<Plan, static_cast<int>(Call)>;
+    using steps = operation_of<call>;
+    team::template step<steps>(memory, [](host_memory const& own) { steps::forward(call{own}); });
   }
   template <std::size_t Call>
   static void backward_step(host_memory const& memory) {
-    using steps = operation<layer_t<M, static_cast<int>(Call)>>;
+    using call = host_call<training_plan, static_cast<int>(Call)>;
+    using steps = operation_of<call>;
     if constexpr (training_plan::program.calls[Call].needs_gradient) {
-      using call = host_call<training_plan, static_cast<int>(Call)>;
       team::template step<steps>(memory, [](host_memory const& own) { steps::backward(call{own}); });
       if constexpr (adds_own_gradients(Call))
         team::divide(memory, [](host_memory const& own) {
@@ -344,7 +344,7 @@ class host_session : public session_shape<M, Training> {
   template <class Plan, std::size_t... Call>
   static constexpr long long largest_workspace(std::index_sequence<Call...>) {
     long long largest = 0;
-    for (long long const floats : {0LL, operation<layer_t<M, static_cast<int>(Call)>>::template workspace<
+    for (long long const floats : {0LL, operation_of<host_call<Plan, static_cast<int>(Call)>>::template workspace<
                                             host_call<Plan, static_cast<int>(Call)>>()...})
       largest = std::max(largest, floats);
     return largest;

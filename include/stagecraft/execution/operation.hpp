@@ -11,6 +11,7 @@
 #include <stagecraft/graph/shape.hpp>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -143,30 +144,24 @@ struct operation<L> {
 
   template <class Call>
   static constexpr long long workspace() {
-    if constexpr (Call::planned.needs.view)
-      return 0;
-    else if constexpr (is_elementwise<Call>)
+    if constexpr (is_elementwise<Call>)
       return 0;
     else
       return detail::traced_layer<Call>::workspace();
   }
   template <class Call>
-  static void forward([[maybe_unused]] Call const& call) {
-    if constexpr (Call::planned.needs.view) {
-    } else if constexpr (is_elementwise<Call>) {
+  static void forward(Call const& call) {
+    if constexpr (is_elementwise<Call>)
       call.divide([](Call const& part) { detail::elementwise_layer<Call>::forward(part); });
-    } else {
+    else
       detail::traced_layer<Call>::forward(call);
-    }
   }
   template <class Call>
-  static void backward([[maybe_unused]] Call const& call) {
-    if constexpr (Call::planned.needs.view) {
-    } else if constexpr (is_elementwise<Call>) {
+  static void backward(Call const& call) {
+    if constexpr (is_elementwise<Call>)
       call.divide([](Call const& part) { detail::elementwise_layer<Call>::backward(part); });
-    } else {
+    else
       detail::traced_layer<Call>::backward(call);
-    }
   }
 
  private:
@@ -206,5 +201,10 @@ struct view_operation {
   template <class Call>
   static void backward(Call const&) {}
 };
+
+/// The steps of a call, which may be a view where other calls of its layer are none.
+template <class Call>
+using operation_of =
+    std::conditional_t<Call::planned.needs.view, view_operation, operation<std::remove_cvref_t<decltype(Call::layer)>>>;
 
 }  // namespace stagecraft

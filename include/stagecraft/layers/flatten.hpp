@@ -11,9 +11,7 @@ struct flatten : layer<flatten> {
   static constexpr std::string_view class_name = "Flatten";
   static constexpr bool is_view = true;
 
-  constexpr auto call(auto& ops, auto x) const {
-    return ops.reshape(x, {x.length(0), detail::sample_shape(x).size()});
-  }
+  constexpr auto call(auto& ops, auto x) const { return ops.reshape(x, {x.length(0), detail::sample_shape(x).size()}); }
 };
 
 }  // namespace stagecraft::layers

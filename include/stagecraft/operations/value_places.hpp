@@ -40,7 +40,8 @@ class value_places {
   std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
 
   /// `written`: whether the gradient of an input (then of a weight) is to be written to its memory, where others are
-  /// added to what is there, or unwanted. `order`: the operations of the step; `results`: what is read when it has ended; `carried_out`: both steps.
+  /// added to what is there, or unwanted. `order`: the operations of the step; `results`: what is read when it has
+  /// ended; `carried_out`: both steps.
   constexpr value_places(trace const& traced, std::vector<int> const& order, std::vector<int> const& results,
                          steps const& carried_out, bool is_forward, std::vector<segment> const& segments, int batch,
                          std::span<bool const> written = {})
@@ -115,7 +116,8 @@ class value_places {
     for (std::size_t i = 0; i < written.size() && i < traced.gradients.size(); ++i) {
       if (!written[i] || traced.gradients[i] < 0) continue;
       int const id = root(traced.gradients[i]);
-      if (runs(id) && places[at(id)].in == storage::nowhere) places[at(id)] = {storage::gradient, static_cast<int>(i), 0};
+      if (runs(id) && places[at(id)].in == storage::nowhere)
+        places[at(id)] = {storage::gradient, static_cast<int>(i), 0};
     }
   }
 
