@@ -202,15 +202,15 @@ class host_session : public session_shape<M, Training> {
   template <class Plan, std::size_t Call>
   static void forward_step(host_memory const& memory) {
     if constexpr (Plan::is_epilogue(Call)) return;  // the step of another call does it
-    using steps = operation<layer_t<M, static_cast<int>(Call)>>;
-    team::template step<steps>(
-        memory, [](host_memory const& own) { steps::forward(host_call<Plan, static_cast<int>(Call)>{own}); });
+    using call = host_call<Plan, static_cast<int>(Call)>;
+    using steps = operation_of<call>;
+    team::template step<steps>(memory, [](host_memory const& own) { steps::forward(call{own}); });
   }
   template <std::size_t Call>
   static void backward_step(host_memory const& memory) {
-    using steps = operation<layer_t<M, static_cast<int>(Call)>>;
+    using call = host_call<training_plan, static_cast<int>(Call)>;
+    using steps = operation_of<call>;
     if constexpr (training_plan::program.calls[Call].needs_gradient) {
-      using call = host_call<training_plan, static_cast<int>(Call)>;
       team::template step<steps>(memory, [](host_memory const& own) { steps::backward(call{own}); });
       if constexpr (adds_own_gradients(Call))
         team::divide(memory, [](host_memory const& own) {

@@ -6,11 +6,13 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/execution/host_call.hpp>
+#include <stagecraft/execution/operation_of.hpp>
 #include <stagecraft/execution/traced/elementwise_layer.hpp>
 #include <stagecraft/execution/traced/traced_layer.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -143,30 +145,24 @@ struct operation<L> {
 
   template <class Call>
   static constexpr long long workspace() {
-    if constexpr (Call::planned.needs.view)
-      return 0;
-    else if constexpr (is_elementwise<Call>)
+    if constexpr (is_elementwise<Call>)
       return 0;
     else
       return detail::traced_layer<Call>::workspace();
   }
   template <class Call>
-  static void forward([[maybe_unused]] Call const& call) {
-    if constexpr (Call::planned.needs.view) {
-    } else if constexpr (is_elementwise<Call>) {
+  static void forward(Call const& call) {
+    if constexpr (is_elementwise<Call>)
       call.divide([](Call const& part) { detail::elementwise_layer<Call>::forward(part); });
-    } else {
+    else
       detail::traced_layer<Call>::forward(call);
-    }
   }
   template <class Call>
-  static void backward([[maybe_unused]] Call const& call) {
-    if constexpr (Call::planned.needs.view) {
-    } else if constexpr (is_elementwise<Call>) {
+  static void backward(Call const& call) {
+    if constexpr (is_elementwise<Call>)
       call.divide([](Call const& part) { detail::elementwise_layer<Call>::backward(part); });
-    } else {
+    else
       detail::traced_layer<Call>::backward(call);
-    }
   }
   template <int Input, class Call>
   [[nodiscard]] static auto epilogue(Call const& call, float* /*workspace*/) {

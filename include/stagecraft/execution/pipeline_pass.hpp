@@ -193,8 +193,8 @@ class pipeline_pass {
   }();
   template <int Call, bool Backward>
   static void host_step(host_memory const& memory) {
-    using steps = operation<layer_t<typename plan::model, Call>>;
     using call = host_call<plan, Call>;
+    using steps = operation_of<call>;
     if constexpr (!Backward) {
       steps::forward(call{memory});
     } else {

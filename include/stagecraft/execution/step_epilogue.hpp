@@ -4,16 +4,12 @@
 #pragma once
 
 #include <stagecraft/execution/host_call.hpp>
+#include <stagecraft/execution/operation_of.hpp>
 #include <stagecraft/kernels/epilogue.hpp>
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
-
-template <class L>
-struct operation;
-
-namespace detail {
+namespace stagecraft::detail {
 
 template <class Call>
 inline constexpr bool has_epilogue = Call::plan::epilogue(Call::call) >= 0;
@@ -21,9 +17,6 @@ inline constexpr bool has_epilogue = Call::plan::epilogue(Call::call) >= 0;
 /// The call whose step is the epilogue of this one's.
 template <class Call>
 using epilogue_call = host_call<typename Call::plan, Call::plan::epilogue(Call::call)>;
-
-template <class Call>
-using operation_of_call = operation<layer_t<typename Call::model, Call::call>>;
 
 /// Which input of a call another one makes.
 template <class Call, int Source>
@@ -41,8 +34,8 @@ constexpr long long epilogue_floats() {
   } else {
     using next = epilogue_call<Call>;
     long long floats = epilogue_floats<next>();
-    if constexpr (requires { operation_of_call<next>::template epilogue_floats<next>(); })
-      floats += operation_of_call<next>::template epilogue_floats<next>();
+    if constexpr (requires { operation_of<next>::template epilogue_floats<next>(); })
+      floats += operation_of<next>::template epilogue_floats<next>();
     return floats;
   }
 }
@@ -55,14 +48,14 @@ template <class Call>
   } else {
     using next = epilogue_call<Call>;
     next const behind{call.memory};
-    auto const own = operation_of_call<next>::template epilogue<input_from<next, Call::call>>(behind, workspace);
+    auto const own = operation_of<next>::template epilogue<input_from<next, Call::call>>(behind, workspace);
     return kernels::join_epilogues(
         own, epilogues_from(behind, workspace + epilogue_floats<Call>() - epilogue_floats<next>()));
   }
 }
 template <class Call>
 [[nodiscard]] auto epilogues_of(Call const& call) {
-  return epilogues_from(call, call.memory.workspace + operation_of_call<Call>::template workspace<Call>());
+  return epilogues_from(call, call.memory.workspace + operation_of<Call>::template workspace<Call>());
 }
 
 /// Floats of workspace, on each thread, that the steps of a model need, one at a time, in any of these plans.
@@ -70,7 +63,7 @@ template <class... Plans>
 constexpr long long largest_workspace() {
   long long largest = 0;
   auto const add_calls = [&]<class Plan, std::size_t... Call>(Plan const*, std::index_sequence<Call...>) {
-    for (long long const floats : {0LL, (operation_of_call<host_call<Plan, static_cast<int>(Call)>>::template workspace<
+    for (long long const floats : {0LL, (operation_of<host_call<Plan, static_cast<int>(Call)>>::template workspace<
                                              host_call<Plan, static_cast<int>(Call)>>() +
                                          epilogue_floats<host_call<Plan, static_cast<int>(Call)>>())...})
       if (floats > largest) largest = floats;
@@ -79,6 +72,4 @@ constexpr long long largest_workspace() {
   return largest;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::detail

@@ -15,7 +15,7 @@ struct concatenate : layer<concatenate> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Concatenate";
   static constexpr std::string_view usage = "concatenate{} or concatenate{axis}";
-  static constexpr int most_inputs = 16;
+  static constexpr int least_inputs = 2, most_inputs = 16;
 
   int axis = -1;
 
@@ -35,22 +35,24 @@ struct concatenate : layer<concatenate> {
   /// The axis among those of a shape, which has no batch.
   [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(2, most_inputs)) return in[0];
-    auto const along = shape_axis(in[0]);
-    if (along < 0 || along >= in[0].rank())
-      return in.error(1015, "joins along axis ", axis, ", which is not an axis of an input of shape ", in[0],
-                      "; axis 0 is the batch, the last is ", in[0].rank());
-    auto result = in[0];
-    for (int i = 1; i < in.size(); ++i) {
-      bool same = in[i].rank() == in[0].rank();
-      for (int k = 0; same && k < in[0].rank(); ++k) same = k == along || in[i][k] == in[0][k];
-      if (!same)
-        return in.error(1016, "joins along axis ", axis, ", so its inputs must agree in all others, but input 0 has ",
-                        in[0], " and input ", i, " has ", in[i]);
-      result[along] += in[i][along];
+  constexpr auto call(auto& ops, tensor_list in) const {
+    shape const first = detail::sample_shape(in[0]);
+    auto const along = shape_axis(first);
+    if (along < 0 || along >= first.rank()) {
+      ops.error(1015, "joins along axis ", axis, ", which is not an axis of an input of shape ", first,
+                "; axis 0 is the batch, the last is ", first.rank());
+      return in[0];
     }
-    return result;
+    for (std::size_t i = 1; i < in.size(); ++i) {
+      shape const other = detail::sample_shape(in[i]);
+      bool same = other.rank() == first.rank();
+      for (int k = 0; same && k < first.rank(); ++k) same = k == along || other[k] == first[k];
+      if (same) continue;
+      ops.error(1016, "joins along axis ", axis, ", so its inputs must agree in all others, but input 0 has ", first,
+                " and input ", static_cast<int>(i), " has ", other);
+      return in[0];
+    }
+    return ops.concatenate(in, along + 1);
   }
 };
 

@@ -18,8 +18,6 @@ namespace stagecraft::layers {
 struct cropping1d : layer<cropping1d> {
   static constexpr std::string_view class_name = "Cropping1D";
   static constexpr std::string_view usage = "cropping1d{1} or cropping1d{{before, after}}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   border cropping;
 
@@ -35,15 +33,17 @@ struct cropping1d : layer<cropping1d> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
+  constexpr auto call(auto& ops, auto x) const {
     if (cropping.before < 0 || cropping.after < 0)
-      return in.error(1044, "has a cropping of ", cropping, "; each number must be at least 0");
-    if (in[0].rank() != 2) return in.error(1041, "expects an input of shape (steps, channels), but got ", in[0]);
-    shape const result(in[0][0] - cropping.total(), in[0][1]);
-    if (result[0] < 1)
-      return in.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ", in[0]);
-    return result;
+      ops.error(1044, "has a cropping of ", cropping, "; each number must be at least 0");
+    else if (x.rank() != 3)
+      ops.error(1041, "expects an input of shape (steps, channels), but got ", detail::sample_shape(x));
+    else if (x.length(1) <= cropping.total())
+      ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
+                detail::sample_shape(x));
+    else
+      return ops.slice(x, 1, cropping.before, x.length(1) - cropping.total());
+    return x;
   }
 };
 

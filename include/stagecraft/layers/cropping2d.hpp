@@ -19,8 +19,6 @@ struct cropping2d : layer<cropping2d> {
   static constexpr std::string_view class_name = "Cropping2D";
   static constexpr std::string_view usage =
       "cropping2d{1}, cropping2d{{1, 2}} or cropping2d{{{top, bottom}, {left, right}}}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   border_2d cropping;
 
@@ -38,17 +36,19 @@ struct cropping2d : layer<cropping2d> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (cropping.rows.before < 0 || cropping.rows.after < 0 || cropping.columns.before < 0 ||
-        cropping.columns.after < 0)
-      return in.error(1044, "has a cropping of ", cropping, "; each number must be at least 0");
-    if (in[0].rank() != 3)
-      return in.error(1041, "expects an input of shape (height, width, channels), but got ", in[0]);
-    shape const result(in[0][0] - cropping.rows.total(), in[0][1] - cropping.columns.total(), in[0][2]);
-    if (result[0] < 1 || result[1] < 1)
-      return in.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ", in[0]);
-    return result;
+  constexpr auto call(auto& ops, auto x) const {
+    auto const& [rows, columns] = cropping;
+    if (rows.before < 0 || rows.after < 0 || columns.before < 0 || columns.after < 0)
+      ops.error(1044, "has a cropping of ", cropping, "; each number must be at least 0");
+    else if (x.rank() != 4)
+      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
+    else if (x.length(1) <= rows.total() || x.length(2) <= columns.total())
+      ops.error(1045, "has a cropping of ", cropping, ", which leaves nothing of an input of shape ",
+                detail::sample_shape(x));
+    else
+      return ops.slice(ops.slice(x, 1, rows.before, x.length(1) - rows.total()), 2, columns.before,
+                       x.length(2) - columns.total());
+    return x;
   }
 };
 

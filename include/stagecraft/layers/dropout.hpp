@@ -40,7 +40,7 @@ struct dropout : layer<dropout> {
       ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
     else if (!(rate >= 0.0F && rate < 1.0F))
       ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
-    if (!ops.training() || rate == 0.0F) return x;
+    if (!ops.training() || !(rate > 0.0F && rate < 1.0F)) return x;
     return where(ops.uniform(x.shape(), seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F);
   }
 };

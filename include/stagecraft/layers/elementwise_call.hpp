@@ -16,6 +16,7 @@ namespace stagecraft::detail {
 template <class L>
 constexpr L anonymous(L layer) {
   layer.layer_name = {};
+  if constexpr (requires { layer.options.name; }) layer.options.name = {};
   layer.pipeline_stage = unassigned;
   layer.layer_id = -1;
   return layer;
@@ -34,7 +35,7 @@ struct elementwise_facts {
   /// For the gradient of each input: which inputs it reads, a bit for each, and whether it reads the result.
   std::array<unsigned, Inputs> gradient_reads{};
   std::array<bool, Inputs> gradient_reads_output{};
-  std::size_t value_steps = 0;  ///< of the formulas
+  std::size_t value_steps = 0;  ///< of the formulas, if it is no activation
   std::array<std::size_t, Inputs> gradient_steps{};
 };
 
@@ -71,14 +72,19 @@ class elementwise_call {
         find_softmax(traced, result);
         return result;
       }
-      result.value_steps = found.value().steps.size();
       result.repeats = found.repeats;
       result.draws = found.draws;
       result.seed = found.seed;
+      for (std::size_t i = 0; i < result.aligned.size(); ++i) result.aligned[i] = found.aligned[i];
       if (auto const* group = found.group(); group != nullptr) result.function = activation_of(*group);
+      if (result.function != linear) {
+        result.gradient_reads[0] = result.function.gradient_needs_input() ? 1 : 0;
+        result.gradient_reads_output[0] = !result.function.gradient_needs_input();
+        return result;
+      }
+      result.value_steps = found.value().steps.size();
       for (int i = 0; i < count; ++i) {
         auto const index = static_cast<std::size_t>(i);
-        result.aligned[index] = found.aligned[index];
         auto const gradient = found.gradient(i);
         result.gradient_steps[index] = gradient.steps.size();
         for (auto const& step : gradient.steps) {
@@ -94,11 +100,28 @@ class elementwise_call {
  public:
   static constexpr elementwise_facts<count> facts = find_facts();
 
-  static constexpr auto make_value() { return operations::frozen_formula<facts.value_steps, 1>(analyse().value()); }
+  static constexpr auto make_value() {
+    if constexpr (facts.value_steps > 0)
+      return operations::frozen_formula<facts.value_steps, 1>(value_maker{}());
+    else
+      return operations::formula_of<value_maker>;
+  }
   template <int Input>
   static constexpr auto make_gradient() {
-    return operations::frozen_formula<facts.gradient_steps[Input], 1>(analyse().gradient(Input));
+    if constexpr (facts.gradient_steps[Input] > 0)
+      return operations::frozen_formula<facts.gradient_steps[Input], 1>(gradient_maker<Input>{}());
+    else
+      return operations::formula_of<gradient_maker<Input>>;
   }
+
+ private:
+  struct value_maker {
+    constexpr operations::formula operator()() const { return analyse().value(); }
+  };
+  template <int Input>
+  struct gradient_maker {
+    constexpr operations::formula operator()() const { return analyse().gradient(Input); }
+  };
 };
 
 /// The result of an elementwise call as an operations::frozen_formula: number i at each place is input i; then comes

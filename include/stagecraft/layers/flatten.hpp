@@ -11,10 +11,7 @@ struct flatten : layer<flatten> {
   static constexpr std::string_view class_name = "Flatten";
   static constexpr bool is_view = true;
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    return shape(in[0].size());
-  }
+  constexpr auto call(auto& ops, auto x) const { return ops.reshape(x, {x.length(0), detail::sample_shape(x).size()}); }
 };
 
 }  // namespace stagecraft::layers

@@ -15,14 +15,14 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
   static constexpr std::string_view class_name = "GlobalAveragePooling1D";
   static constexpr std::string_view usage =
       "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   /// Keras's takes the mean of the steps that count.
   [[nodiscard]] static constexpr bool takes_no_mask() { return true; }
   [[nodiscard]] static constexpr bool passes_mask() { return false; }
 
   using global_pooling_layer<global_average_pooling1d, 2>::global_pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.mean(x, axes); }
 };
 
 }  // namespace stagecraft::layers

@@ -14,10 +14,10 @@ struct global_average_pooling2d : global_pooling_layer<global_average_pooling2d,
   static constexpr std::string_view class_name = "GlobalAveragePooling2D";
   static constexpr std::string_view usage =
       "global_average_pooling2d{} or global_average_pooling2d{{.keepdims = true, .name = ...}}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   using global_pooling_layer<global_average_pooling2d, 3>::global_pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.mean(x, axes); }
 };
 
 }  // namespace stagecraft::layers

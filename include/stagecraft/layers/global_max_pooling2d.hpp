@@ -17,6 +17,8 @@ struct global_max_pooling2d : global_pooling_layer<global_max_pooling2d, 3> {
       "global_max_pooling2d{} or global_max_pooling2d{{.keepdims = true, .name = ...}}";
 
   using global_pooling_layer<global_max_pooling2d, 3>::global_pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, axis_list const& axes) { return ops.max(x, axes); }
 };
 
 }  // namespace stagecraft::layers

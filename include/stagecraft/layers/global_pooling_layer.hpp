@@ -37,15 +37,15 @@ struct global_pooling_layer : layer<Derived> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (in[0].rank() != Axes)
-      return in.error(1041, "expects an input of shape ", Axes == 3 ? "(height, width, channels)" : "(steps, channels)",
-                      ", but got ", in[0]);
-    if (!keepdims) return shape(in[0].back());
-    return Axes == 3 ? shape(1, 1, in[0].back()) : shape(1, in[0].back());
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != Axes + 1) {
+      ops.error(1041, "expects an input of shape ", Axes == 3 ? "(height, width, channels)" : "(steps, channels)",
+                ", but got ", detail::sample_shape(x));
+      return x;
+    }
+    auto const pooled = Derived::pool(ops, x, Axes == 3 ? axis_list{1, 2} : axis_list{1});
+    return keepdims ? pooled : ops.reshape(pooled, {x.length(0), x.length(-1)});
   }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
 };
 
 }  // namespace stagecraft::layers

@@ -273,7 +273,7 @@ struct layer : layer_base {
         detail::rules_of_call<Derived> const rules(self, in, model.name_of(layer_id), weights, model.problem);
         if (rules.is_valid) record.shape = rules.output;
         record.flops = rules.flops;
-        record.type_of_output = dtype::float32;
+        if (!rules.moves_only) record.type_of_output = dtype::float32;
       }
     } else if (!model.problem.failed()) {
       record.shape = self.output_shape(in);

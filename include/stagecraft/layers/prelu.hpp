@@ -33,7 +33,6 @@ struct prelu : layer<prelu> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "PReLU";
   static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}";
-  static constexpr bool backward_uses_output = false;
 
   initializer alpha_initializer;
   regularizer alpha_regularizer;
@@ -63,25 +62,21 @@ struct prelu : layer<prelu> {
     return result;
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
     for (int i = 0; i < shared_axes.count; ++i) {
-      int const axis = shape_axis(shared_axes.axes[i], in[0]);
-      if (axis < 0 || axis >= in[0].rank())
-        return in.error(1062, "shares its slopes along axis ", shared_axes.axes[i],
-                        ", which is not an axis of an input of shape ", in[0], "; axis 0 is the batch, the last is ",
-                        in[0].rank());
+      int const axis = shape_axis(shared_axes.axes[i], in);
+      if (axis >= 0 && axis < in.rank()) continue;
+      ops.error(1062, "shares its slopes along axis ", shared_axes.axes[i],
+                ", which is not an axis of an input of shape ", in, "; axis 0 is the batch, the last is ", in.rank());
+      return x;
     }
-    return in[0];
+    auto const alpha = ops.weight({.name = "alpha",
+                                   .shape = alpha_shape(in),
+                                   .initializer = alpha_initializer,
+                                   .regularizer = alpha_regularizer});
+    return where(x > 0.0F, x, x * alpha);
   }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    weights.add({.name = "alpha",
-                 .shape = alpha_shape(in[0]),
-                 .initializer = alpha_initializer,
-                 .regularizer = alpha_regularizer,
-                 .constraint = alpha_constraint});
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
 
  private:
   static constexpr int shape_axis(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }

@@ -30,16 +30,13 @@ struct re_lu : layer<re_lu> {
   static constexpr std::string_view class_name = "ReLU";
   static constexpr std::string_view usage = "re_lu{}, re_lu{max_value} or re_lu{{.negative_slope = 0.1F, .name = ...}}";
 
-  float max_value = 0;
-  float negative_slope = 0;
-  float threshold = 0;
+  re_lu_options options;
 
   constexpr re_lu() : re_lu(re_lu_options{}) {}
-  constexpr explicit re_lu(float max_value_) : re_lu(re_lu_options{.max_value = max_value_}) {}
-  constexpr explicit re_lu(double max_value_) : re_lu(static_cast<float>(max_value_)) {}
-  constexpr explicit re_lu(int max_value_) : re_lu(static_cast<float>(max_value_)) {}
-  constexpr explicit(false) re_lu(re_lu_options const& options)
-      : max_value(options.max_value), negative_slope(options.negative_slope), threshold(options.threshold) {
+  constexpr explicit re_lu(float max_value) : re_lu(re_lu_options{.max_value = max_value}) {}
+  constexpr explicit re_lu(double max_value) : re_lu(static_cast<float>(max_value)) {}
+  constexpr explicit re_lu(int max_value) : re_lu(static_cast<float>(max_value)) {}
+  constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
   }
@@ -52,13 +49,13 @@ struct re_lu : layer<re_lu> {
   }
 
   [[nodiscard]] constexpr stagecraft::activation function() const {
-    return activations::relu(negative_slope, max_value < 0 ? -1 : max_value, threshold);
+    return activations::relu(options.negative_slope, options.max_value < 0 ? -1 : options.max_value, options.threshold);
   }
 
   constexpr auto call(auto& ops, auto x) const {
-    if (!(negative_slope >= 0.0F && negative_slope < 1e6F))
+    if (!(options.negative_slope >= 0.0F && options.negative_slope < 1e6F))
       ops.error(1060, "has a negative_slope that is negative or not a number; it must be at least 0");
-    else if (!(threshold >= 0.0F && threshold < 1e30F))
+    else if (!(options.threshold >= 0.0F && options.threshold < 1e30F))
       ops.error(1060, "has a threshold that is negative or not a number; it must be at least 0");
     return function()(x);
   }

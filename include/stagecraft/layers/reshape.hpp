@@ -33,8 +33,8 @@ struct reshape : layer<reshape> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
     auto result = target;
     int known = 1, unknown = -1;
     bool valid = true;
@@ -46,14 +46,13 @@ struct reshape : layer<reshape> {
       else
         known *= target[i];
     }
-    if (valid && unknown >= 0 && in[0].size() % known == 0) {
-      result[unknown] = in[0].size() / known;
-      known = in[0].size();
+    if (valid && unknown >= 0 && in.size() % known == 0) {
+      result[unknown] = in.size() / known;
+      known = in.size();
     }
-    if (!valid || known != in[0].size())
-      return in.error(1017, "cannot give an input of shape ", in[0], " (", in[0].size(), " elements) the shape ",
-                      target);
-    return result;
+    if (valid && known == in.size()) return ops.reshape(x, operations::extents::of_batch(x.length(0), result));
+    ops.error(1017, "cannot give an input of shape ", in, " (", in.size(), " elements) the shape ", target);
+    return x;
   }
 };
 

@@ -38,31 +38,40 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
     return result;
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    int const rank = in[0].rank();
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    int const rank = in.rank();
     int ellipses = 0;
     for (int i = 0; i < list.count && i < slice_list::capacity; ++i) ellipses += list.entries[i].is_ellipsis ? 1 : 0;
-    if (ellipses > 1 || list.count - ellipses > rank + 1)
-      return in.error(1065, "slices with ", list.count, " entries, of which ", ellipses,
-                      ellipses == 1 ? " is an ellipsis" : " are ellipses", ", a tensor of shape ", in[0],
-                      " behind the batch; there is at most one ellipsis, and at most one entry for each axis");
-    auto const batch = entry_of(0, rank + 1);
-    if (batch.is_index || batch.range.start.is_given || batch.range.stop.is_given || batch.range.step != 1)
-      return in.error(1066, "slices the batch, which is axis 0; begin with sc::all() or sc::ellipsis()");
-    auto const taken = part_of(in[0]);
-    shape result;
-    for (int axis = 0; axis < rank; ++axis) {
-      if (entry_of(axis + 1, rank + 1).range.step != 1)
-        return in.error(1066, "slices axis ", axis + 1, " with step ", entry_of(axis + 1, rank + 1).range.step,
-                        "; slices have step 1");
-      auto const [first, count] = taken.axis[axis];
-      if (first < 0 || count < 1 || first + count > in[0][axis])
-        return in.error(1065, "takes nothing of axis ", axis + 1, ", or an element that it does not have, of a tensor ",
-                        "of shape ", in[0], " behind the batch, which is axis 0");
-      if (taken.keeps[axis]) result.push_back(count);
+    if (ellipses > 1 || list.count - ellipses > rank + 1) {
+      ops.error(1065, "slices with ", list.count, " entries, of which ", ellipses,
+                ellipses == 1 ? " is an ellipsis" : " are ellipses", ", a tensor of shape ", in,
+                " behind the batch; there is at most one ellipsis, and at most one entry for each axis");
+      return x;
     }
-    return result;
+    auto const batch = entry_of(0, rank + 1);
+    if (batch.is_index || batch.range.start.is_given || batch.range.stop.is_given || batch.range.step != 1) {
+      ops.error(1066, "slices the batch, which is axis 0; begin with sc::all() or sc::ellipsis()");
+      return x;
+    }
+    auto const taken = part_of(in);
+    auto result = x;
+    shape kept;
+    for (int axis = 0; axis < rank; ++axis) {
+      auto const [first, count] = taken.axis[axis];
+      if (int const step = entry_of(axis + 1, rank + 1).range.step; step != 1) {
+        ops.error(1066, "slices axis ", axis + 1, " with step ", step, "; slices have step 1");
+        return x;
+      }
+      if (first < 0 || count < 1 || first + count > in[axis]) {
+        ops.error(1065, "takes nothing of axis ", axis + 1, ", or an element that it does not have, of a tensor ",
+                  "of shape ", in, " behind the batch, which is axis 0");
+        return x;
+      }
+      result = ops.slice(result, axis + 1, first, count);
+      if (taken.keeps[axis]) kept.push_back(count);
+    }
+    return ops.reshape(result, operations::extents::of_batch(x.length(0), kept));
   }
 
  private:

@@ -38,19 +38,21 @@ struct spatial_dropout_layer : layer<Derived> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
+  constexpr auto call(auto& ops, auto x) const {
     if (!(rate > -1e6F && rate < 1e6F))
-      return in.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
-    if (!(rate >= 0.0F && rate < 1.0F))
-      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100),
-                      " percent; it must be at least 0 and below 1");
-    if (in[0].rank() != Axes)
-      return in.error(1041, "expects an input of shape ", Axes == 3 ? "(height, width, channels)" : "(steps, channels)",
-                      ", but got ", in[0]);
-    return in[0];
+      ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
+    else if (!(rate >= 0.0F && rate < 1.0F))
+      ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+    else if (x.rank() != Axes + 1)
+      ops.error(1041, "expects an input of shape ", Axes == 3 ? "(height, width, channels)" : "(steps, channels)",
+                ", but got ", detail::sample_shape(x));
+    else if (ops.training() && rate > 0.0F) {
+      operations::extents of_channels = x.shape();
+      for (int axis = 1; axis < Axes; ++axis) of_channels[axis] = 1;
+      return where(ops.uniform(of_channels, seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F);
+    }
+    return x;
   }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0].size(); }
 };
 
 }  // namespace stagecraft::layers

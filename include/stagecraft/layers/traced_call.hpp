@@ -114,6 +114,7 @@ struct rules_of_call {
   shape output;
   long long flops = 0;
   bool is_valid = false;
+  bool moves_only = false;  ///< elements of the inputs at other places, or zeros: of the inputs' type
 
   constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
                           diagnostic& problem) {
@@ -140,7 +141,13 @@ struct rules_of_call {
     for (int axis = 1; axis < result.rank; ++axis) output.push_back(result[axis]);
     for (parameter const& weight : traced.weights) weights.add(weight);
     flops = operations::flops(traced.list, 0, traced.forward_count) / batch;
-    is_valid = true;
+    is_valid = moves_only = true;
+    for (operations::node const& each : traced.list.nodes) {
+      auto const& what = each.what;
+      moves_only = moves_only && (what.is<operations::input>() || what.is<operations::reshape>() ||
+                                  what.is<operations::slice>() || what.is<operations::pad>() ||
+                                  what.is<operations::concatenate>() || what.is<operations::transpose>());
+    }
   }
 };
 

@@ -17,8 +17,6 @@ namespace stagecraft::layers {
 struct zero_padding1d : layer<zero_padding1d> {
   static constexpr std::string_view class_name = "ZeroPadding1D";
   static constexpr std::string_view usage = "zero_padding1d{1} or zero_padding1d{{before, after}}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   border padding;
 
@@ -34,12 +32,14 @@ struct zero_padding1d : layer<zero_padding1d> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
+  constexpr auto call(auto& ops, auto x) const {
     if (padding.before < 0 || padding.after < 0)
-      return in.error(1044, "has a padding of ", padding, "; each number must be at least 0");
-    if (in[0].rank() != 2) return in.error(1041, "expects an input of shape (steps, channels), but got ", in[0]);
-    return {in[0][0] + padding.total(), in[0][1]};
+      ops.error(1044, "has a padding of ", padding, "; each number must be at least 0");
+    else if (x.rank() != 3)
+      ops.error(1041, "expects an input of shape (steps, channels), but got ", detail::sample_shape(x));
+    else
+      return ops.pad(x, 1, padding.before, padding.after);
+    return x;
   }
 };
 

@@ -18,8 +18,6 @@ struct zero_padding2d : layer<zero_padding2d> {
   static constexpr std::string_view class_name = "ZeroPadding2D";
   static constexpr std::string_view usage =
       "zero_padding2d{1}, zero_padding2d{{1, 2}} or zero_padding2d{{{top, bottom}, {left, right}}}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   border_2d padding;
 
@@ -37,13 +35,15 @@ struct zero_padding2d : layer<zero_padding2d> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (padding.rows.before < 0 || padding.rows.after < 0 || padding.columns.before < 0 || padding.columns.after < 0)
-      return in.error(1044, "has a padding of ", padding, "; each number must be at least 0");
-    if (in[0].rank() != 3)
-      return in.error(1041, "expects an input of shape (height, width, channels), but got ", in[0]);
-    return {in[0][0] + padding.rows.total(), in[0][1] + padding.columns.total(), in[0][2]};
+  constexpr auto call(auto& ops, auto x) const {
+    auto const& [rows, columns] = padding;
+    if (rows.before < 0 || rows.after < 0 || columns.before < 0 || columns.after < 0)
+      ops.error(1044, "has a padding of ", padding, "; each number must be at least 0");
+    else if (x.rank() != 4)
+      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
+    else
+      return ops.pad(ops.pad(x, 2, columns.before, columns.after), 1, rows.before, rows.after);
+    return x;
   }
 };
 

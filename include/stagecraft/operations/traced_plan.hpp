@@ -29,8 +29,10 @@ struct traced_plan {
   bool adds_exactly = false;  ///< each element of an input's gradient is one of the output's, or its negative, or 0
 
   /// `wanted`: whether the gradient of an input (then of a weight) is wanted; all are, if it is empty. What is kept
-  /// does not depend on it. `batch`: how many samples may be worked on one after the other; 1: not at all.
-  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}, int batch = 1)
+  /// does not depend on it. `written`: whether it may be written where it belongs, in place of being added to what is
+  /// there; none are, if it is empty. `batch`: how many samples may be worked on one after the other; 1: not at all.
+  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}, int batch = 1,
+                        std::span<bool const> written = {})
       : traced(std::move(of)) {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     if (trains) differentiate(traced);
@@ -74,7 +76,7 @@ struct traced_plan {
     step_segments const backward_parts(traced.list, backward, batch);
     backward = backward_parts.order;
     backward_segments = backward_parts.segments;
-    value_places const in_backward(traced, backward, results, whole, false, backward_segments, batch);
+    value_places const in_backward(traced, backward, results, whole, false, backward_segments, batch, written);
     backward_places = in_backward.places;
     backward_workspace = in_backward.workspace;
     backward_sample_floats = in_backward.sample_floats;

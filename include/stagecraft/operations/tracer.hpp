@@ -5,7 +5,6 @@
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/operations/tensor.hpp>
-#include <algorithm>
 #include <array>
 
 namespace stagecraft::operations {
@@ -212,7 +211,7 @@ class tracer {
     std::vector<int> ids{result.id};
     for (tensor const read : reads) ids.push_back(read.id);
     operations::composite what{name, first, rule};
-    std::copy(numbers.begin(), numbers.end(), what.numbers);
+    for (int i = 0; float const number : numbers) what.numbers[i++] = number;
     return {list_, list_->append(what, result.shape(), ids)};
   }
   /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.

@@ -6,6 +6,7 @@
 #include <stagecraft/operations/segments.hpp>
 #include <stagecraft/operations/steps.hpp>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace stagecraft::operations {
@@ -18,6 +19,7 @@ enum class storage : unsigned char {
   weight,
   output,
   output_gradient,
+  gradient,  ///< that of input, then weight, `index`: the step's result
   kept,
   workspace,
   samples  ///< of the samples that are worked on: `offset` floats for each of them behind the begin
@@ -37,9 +39,12 @@ class value_places {
   std::int64_t workspace = 0;      ///< floats
   std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
 
-  /// `order`: the operations of the step; `results`: what is read when it has ended; `carried_out`: both steps.
+  /// `written`: whether the gradient of an input (then of a weight) is to be written to its memory, where others are
+  /// added to what is there, or unwanted. `order`: the operations of the step; `results`: what is read when it has
+  /// ended; `carried_out`: both steps.
   constexpr value_places(trace const& traced, std::vector<int> const& order, std::vector<int> const& results,
-                         steps const& carried_out, bool is_forward, std::vector<segment> const& segments, int batch)
+                         steps const& carried_out, bool is_forward, std::vector<segment> const& segments, int batch,
+                         std::span<bool const> written = {})
       : places(traced.list.nodes.size()), list_(&traced.list), order_(&order), segments_(&segments), batch_(batch) {
     positions_.assign(places.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i) positions_[at(order[i])] = static_cast<int>(i);
@@ -58,6 +63,7 @@ class value_places {
       auto& output = places[at(root(traced.outputs[0]))];
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
     }
+    if (!is_forward) place_gradients(traced, written);
     place_others(results);
     for (int const id : order) places[at(id)] = places[at(root(id))];
   }
@@ -103,6 +109,15 @@ class value_places {
       if (auto const* read = what.if_is<input>())
         places[at(id)] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
                                                                               : place{storage::output_gradient, 0, 0};
+    }
+  }
+
+  constexpr void place_gradients(trace const& traced, std::span<bool const> written) {
+    for (std::size_t i = 0; i < written.size() && i < traced.gradients.size(); ++i) {
+      if (!written[i] || traced.gradients[i] < 0) continue;
+      int const id = root(traced.gradients[i]);
+      if (runs(id) && places[at(id)].in == storage::nowhere)
+        places[at(id)] = {storage::gradient, static_cast<int>(i), 0};
     }
   }
 

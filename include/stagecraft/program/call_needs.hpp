@@ -186,13 +186,6 @@ constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_in
   return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
 }
 
-constexpr call_needs needs_of(layers::spatial_dropout1d const& layer, layer_inputs const&, int, execution_mode mode) {
-  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
-}
-constexpr call_needs needs_of(layers::spatial_dropout2d const& layer, layer_inputs const&, int, execution_mode mode) {
-  return {.input = false, .output = false, .view = mode == execution_mode::inference || layer.rate == 0.0F};
-}
-
 namespace detail {
 
 /// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
@@ -222,21 +215,5 @@ constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs c
 constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false};
 }
-namespace detail {
 
-/// Whether all inputs have the output's shape; the gradients of others are sums.
-constexpr bool has_one_shape(layer_inputs const& in) {
-  bool result = true;
-  for (int i = 1; i < in.size(); ++i) result = result && in[i] == in[0];
-  return result;
-}
-
-}  // namespace detail
-
-constexpr call_needs needs_of(layers::slicing_op_lambda const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false, .adds_exactly = true};
-}
-constexpr call_needs needs_of(layers::concatenate const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false, .adds_exactly = true};
-}
 }  // namespace stagecraft

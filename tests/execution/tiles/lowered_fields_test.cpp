@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lowered steps of pooling, borders, up-sampling and concatenation give what the host's kernels give.
 #include <stagecraft/execution/operations/borders.hpp>
-#include <stagecraft/execution/operations/concatenate.hpp>
 #include <stagecraft/execution/operations/global_pooling.hpp>
 #include <stagecraft/execution/operations/pooling.hpp>
 #include <stagecraft/execution/operations/up_sampling.hpp>
@@ -76,9 +75,21 @@ template <class Lowered>
 struct array_call : Lowered {
   using architecture = sc::kernels::default_architecture;
   using array = std::vector<float>;
+  static constexpr int size = Lowered::output_shape().size();
+  static constexpr bool adds_parameter_gradient = false;
+  struct plan {
+    static constexpr bool trains = Lowered::trains;
+    static constexpr int threads = 1;
+  };
+  struct memory_type {
+    std::uint64_t seed = 11, step = 3;
+    float* workspace = nullptr;
+    [[nodiscard]] float* shared_workspace() const { return workspace; }
+  };
 
   mutable std::vector<array> inputs, input_gradients;
-  mutable array results, result_gradients, kept;
+  mutable array results, result_gradients, kept, workspace;
+  memory_type memory;
 
   explicit array_call(std::mt19937& random) {
     auto const numbers = [&](long long count) {
@@ -93,6 +104,8 @@ struct array_call : Lowered {
     results = numbers(Lowered::output_elements());
     result_gradients = numbers(Lowered::output_elements());
     kept = array(static_cast<std::size_t>(Lowered::planned.needs.saved) + 64);
+    workspace = array(std::size_t{1} << 16);
+    memory.workspace = workspace.data();
   }
 
   [[nodiscard]] float const* input(int index) const { return inputs[static_cast<std::size_t>(index)].data(); }
@@ -103,6 +116,15 @@ struct array_call : Lowered {
   [[nodiscard]] float* output_gradient() const { return result_gradients.data(); }
   [[nodiscard]] float* saved() const { return kept.data(); }
   [[nodiscard]] static sc::kernels::share share() { return {}; }
+  [[nodiscard]] static sc::kernels::share::range elements(long long count) { return {0, count}; }
+  template <class Work>
+  void divide(Work const& work) const {
+    work(*this);
+  }
+  [[nodiscard]] static constexpr bool wants_parameter_gradient(int) { return false; }
+  [[nodiscard]] static float* mutable_weight(int) { return nullptr; }
+  [[nodiscard]] static float* parameter_gradient(int) { return nullptr; }
+  [[nodiscard]] static float const* weight(int) { return nullptr; }
 
   /// A tensor of the step; none if it is a temporary one.
   [[nodiscard]] array tensor(sc::tile_tensor const& which) const {
@@ -162,13 +184,13 @@ void check_call() {
     std::mt19937 random(Index);
     array_call<forward> call(random);
     static constexpr auto forward_step = sc::detail::lower_forward<forward>();
-    compare(forward_step, call, [&] { sc::operation<layer>::forward(call); });
+    compare(forward_step, call, [&] { sc::operation_of<array_call<forward>>::forward(call); });
     array_call<backward> back(random);
     back.inputs = call.inputs;
     back.results = call.results;
     back.kept = call.kept;
     static constexpr auto backward_step = sc::detail::lower_backward<backward>();
-    compare(backward_step, back, [&] { sc::operation<layer>::backward(back); });
+    compare(backward_step, back, [&] { sc::operation_of<array_call<backward>>::backward(back); });
   }
 }
 

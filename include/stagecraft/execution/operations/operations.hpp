@@ -4,7 +4,6 @@
 
 #include <stagecraft/execution/operations/batch_normalization.hpp>
 #include <stagecraft/execution/operations/borders.hpp>
-#include <stagecraft/execution/operations/concatenate.hpp>
 #include <stagecraft/execution/operations/conv2d_transpose.hpp>
 #include <stagecraft/execution/operations/convolution.hpp>
 #include <stagecraft/execution/operations/dense.hpp>

@@ -22,12 +22,12 @@ struct spatial_dropout_operation {
 
   template <class Call>
   static void forward(Call const& call) {
-    if constexpr (!Call::planned.needs.view) run<false>(call, call.input(0), call.output());
+    run<false>(call, call.input(0), call.output());
   }
 
   template <class Call>
   static void backward(Call const& call) {
-    if constexpr (!Call::planned.needs.view && Call::wants_input_gradient(0))
+    if constexpr (Call::wants_input_gradient(0))
       run<Call::adds_input_gradient(0)>(call, call.output_gradient(), call.input_gradient(0));
   }
 

@@ -17,16 +17,21 @@
 namespace stagecraft::detail {
 
 /// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
-/// gradient of input i is wanted; then come those of the weights.
-template <auto Layer, int Batch, bool TrainsModel, bool Trains, std::uint64_t Wanted, shape... Inputs>
+/// gradient of input i is wanted, and of `Written`, that it may be written where it belongs; then come those of the
+/// weights.
+template <auto Layer, int Batch, bool TrainsModel, bool Trains, std::uint64_t Wanted, std::uint64_t Written,
+          shape... Inputs>
 class plan_of_layer {
   struct make {
     constexpr operations::traced_plan operator()() const {
       shape const shapes[]{Inputs...};
       auto traced = trace_layer(Layer, shapes, Batch, TrainsModel);
-      bool wanted[64]{};
-      for (std::size_t i = 0; i < std::size(wanted); ++i) wanted[i] = (Wanted >> i & 1U) != 0;
-      return operations::traced_plan(std::move(traced), Trains, wanted, Batch);
+      bool wanted[64]{}, written[64]{};
+      for (std::size_t i = 0; i < std::size(wanted); ++i) {
+        wanted[i] = (Wanted >> i & 1U) != 0;
+        written[i] = (Written >> i & 1U) != 0;
+      }
+      return operations::traced_plan(std::move(traced), Trains, wanted, Batch, written);
     }
   };
 
@@ -34,17 +39,32 @@ class plan_of_layer {
   static constexpr auto value = operations::freeze_plan(make{});
 };
 
-template <class Call>
-inline constexpr std::uint64_t gradients_wanted = [] {
-  std::uint64_t wanted = 0;
+/// A bit for each gradient of a call for which `is(index)`, of inputs and then of weights.
+template <class Call, class Is>
+constexpr std::uint64_t gradient_bits(Is const& is) {
+  std::uint64_t bits = 0;
   for (int i = 0; i < Call::input_count + Call::parameter_count && i < 64; ++i)
-    if (i < Call::input_count ? Call::wants_input_gradient(i) : Call::wants_parameter_gradient(i - Call::input_count))
-      wanted |= std::uint64_t{1} << i;
-  return wanted;
-}();
+    if (is(i)) bits |= std::uint64_t{1} << i;
+  return bits;
+}
+template <class Call>
+constexpr bool wants_gradient(int index) {
+  return index < Call::input_count ? Call::wants_input_gradient(index)
+                                   : Call::wants_parameter_gradient(index - Call::input_count);
+}
+template <class Call>
+constexpr bool writes_gradient(int index) {
+  if (!wants_gradient<Call>(index)) return false;
+  if (index >= Call::input_count) return !Call::adds_parameter_gradient;
+  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
+  for (int i = 0; i < Call::input_count; ++i)
+    if (i != index && Call::input_call(i) == Call::input_call(index)) return false;
+  return !Call::adds_input_gradient(index);
+}
 
 template <class Call, std::size_t... Input>
-plan_of_layer<anonymous(Call::layer), Call::batch, Call::plan::trains, Call::trains, gradients_wanted<Call>,
+plan_of_layer<anonymous(Call::layer), Call::batch, Call::plan::trains, Call::trains,
+              gradient_bits<Call>(wants_gradient<Call>), gradient_bits<Call>(writes_gradient<Call>),
               Call::input_shape(Input)...>
     plan_type_of_call(std::index_sequence<Input...>);
 
@@ -202,6 +222,12 @@ class traced_layer {
       case storage::output_gradient:
         if constexpr (trains) return call.output_gradient();
         return nullptr;
+      case storage::gradient:
+        if constexpr (trains) {
+          if (where.index < Call::input_count) return call.input_gradient(where.index);
+          if constexpr (Call::parameter_count > 0) return call.parameter_gradient(where.index - Call::input_count);
+        }
+        return nullptr;
       case storage::kept:
         if constexpr (trains) return call.saved() + where.offset;
         return nullptr;
@@ -218,6 +244,7 @@ class traced_layer {
       return;
     }
     float const* const from = shared_address(part, backward_step.places[at(id)]);
+    if (from == to) return;
     if (adds)
       kernels::scaled_add<true, arch>(1.0F, from + first, to + first, last - first);
     else

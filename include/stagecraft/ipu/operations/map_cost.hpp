@@ -105,7 +105,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
     return in_place || reads[0].count != 0 || reads[0].type != work.type;
   };
   if (is_operation(function)) {
-    add_operation(work, operation_of(function), reads, count, in_place);
+    add_operation(work, function_in(function), reads, count, in_place);
     return work;
   }
   switch (function) {

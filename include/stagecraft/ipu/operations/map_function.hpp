@@ -50,7 +50,7 @@ enum class map_function : int {
 [[nodiscard]] constexpr bool is_operation(map_function function) noexcept {
   return function >= map_function::first_of_operations;
 }
-[[nodiscard]] constexpr operations::function operation_of(map_function function) noexcept {
+[[nodiscard]] constexpr operations::function function_in(map_function function) noexcept {
   return static_cast<operations::function>(static_cast<int>(function) -
                                            static_cast<int>(map_function::first_of_operations));
 }

@@ -78,7 +78,6 @@ template <>
 struct lowering<layers::activation> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
-    if (Call::planned.needs.view) return;
     if (Call::planned.activation_in_loss)
       detail::append_logits<Call>(step);
     else if (Call::layer.function.kind == activation_kind::softmax)
@@ -89,7 +88,6 @@ struct lowering<layers::activation> {
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    if (Call::planned.needs.view) return;
     if (Call::planned.activation_in_loss)
       detail::append_logits_gradient<Call>(step);
     else if (Call::layer.function.kind == activation_kind::softmax)

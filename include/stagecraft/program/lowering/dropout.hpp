@@ -18,11 +18,11 @@ template <bool OfChannels>
 struct dropout_lowering {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
-    if (!Call::planned.needs.view) append<Call>(step, Call::input(step), Call::output(step), false);
+    append<Call>(step, Call::input(step), Call::output(step), false);
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    if (!Call::planned.needs.view && Call::wants_input_gradient(0))
+    if (Call::wants_input_gradient(0))
       append<Call>(step, Call::output_gradient(step), Call::input_gradient(step), true);
   }
 

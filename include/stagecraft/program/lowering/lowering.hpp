@@ -32,15 +32,18 @@ namespace detail {
 template <class Call>
 constexpr lowered_step lower_forward() {
   lowered_step step;
-  lowering<layer_t<typename Call::model, Call::call>>::template forward<Call>(step);
+  if constexpr (!Call::planned.needs.view)
+    lowering<layer_t<typename Call::model, Call::call>>::template forward<Call>(step);
   return step;
 }
 
-/// Behind the layer's own operations: gradients of activations that this call applies for its inputs (unless the layer
-/// does it with its own output), gradients that are added to others, and the accumulation of the weights' gradients.
+/// A view has no operations. Behind the layer's own ones: gradients of activations that this call applies for its
+/// inputs (unless the layer does it with its own output), gradients that are added to others, and the accumulation of
+/// the weights' gradients.
 template <class Call>
 constexpr lowered_step lower_backward() {
   lowered_step step;
+  if constexpr (Call::planned.needs.view) return step;
   lowering<layer_t<typename Call::model, Call::call>>::template backward<Call>(step);
   for (int i = 0; i < Call::input_count; ++i) {
     if (!Call::wants_input_gradient(i)) continue;

@@ -90,7 +90,7 @@ class map_values {
   [[nodiscard]] float value_of_operation(float const* in) const {
     double operands[3]{};
     int next = 0;
-    auto const apply = operation_of(function_);
+    auto const apply = function_in(function_);
     for (int i = 0; i < operations::arity(apply); ++i)
       operands[i] = (operation_.sizes[map_numbers] >> i & 1) != 0 ? operation_.scalars[i] : in[next++];
     return static_cast<float>(kernels::function_value(apply, operands[0], operands[1], operands[2]));
