@@ -50,7 +50,7 @@ struct nested_frame {
 /// A model under construction.
 class model_builder {
  public:
-  /// `known`: the shapes of all calls, in the order of tracing, from a trace before this one.
+  /// `known`: the shapes of all calls, from a trace before this one.
   constexpr explicit model_builder(detail::layer_collector* collector = nullptr, std::span<shape const> known = {})
       : collector_(collector), known_(known) {}
   model_builder(model_builder const&) = delete;
@@ -190,9 +190,7 @@ class model_builder {
 };
 
 namespace detail {
-
 inline constexpr shape no_shape{};
-
 }  // namespace detail
 
 constexpr shape const& symbolic_tensor::shape() const {

@@ -85,8 +85,8 @@ struct operation<layers::batch_normalization> {
   [[nodiscard]] static auto epilogue(Call const& call, float* workspace) {
     using s = shapes<Call>;
     float* const scale = workspace + s::array;
-    kernels::reciprocal_deviation<typename s::arch>(call.weight(s::moving_variance), Call::layer.options.epsilon, workspace,
-                                                    s::channels);
+    kernels::reciprocal_deviation<typename s::arch>(call.weight(s::moving_variance), Call::layer.options.epsilon,
+                                                    workspace, s::channels);
     kernels::normalization_scale<s::channels, typename s::arch>(workspace, s::gamma_of(call), s::beta_of(call), scale);
     return kernels::normalization_epilogue{call.weight(s::moving_mean), scale, scale + s::array};
   }

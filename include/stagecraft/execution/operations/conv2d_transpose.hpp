@@ -28,7 +28,8 @@ struct operation<layers::conv2d_transpose> {
     static constexpr int filters = Call::layer.filters;
     static constexpr int rows = Call::batch * out[0] * out[1];
     using arch = typename Call::architecture;
-    using epilogue = detail::activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
+    using epilogue =
+        detail::activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
   };
 
   template <class Call>

@@ -30,7 +30,8 @@ struct convolution_operation {
     static constexpr int batch = Call::batch * in.size(0, in.rank() - layer_type::axes);
     static constexpr int rows = batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
-    using epilogue = activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
+    using epilogue =
+        activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
   };
 
   template <class Call>

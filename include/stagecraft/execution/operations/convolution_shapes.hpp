@@ -10,8 +10,8 @@ namespace stagecraft::detail {
 
 /// The convolution that the windows of a layer make of an image, or of a sequence, of a given size.
 template <class Derived, class Size, class Options>
-constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<Derived, Size, Options> const& layer, int height,
-                                                    int width, int channels, int filters, int groups = 1) {
+constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<Derived, Size, Options> const& layer,
+                                                    int height, int width, int channels, int filters, int groups = 1) {
   auto const rows = layer.rows(height), columns = layer.columns(width);
   return {.height = height,
           .width = width,

@@ -24,8 +24,8 @@ struct operation<layers::depthwise_conv2d> {
         detail::convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2]);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
-    using epilogue =
-        detail::activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
+    using epilogue = detail::activation_epilogue<rows, convolution.filters, Call::layer.activation,
+                                                 Call::layer.options.use_bias, arch>;
   };
 
   template <class Call>

@@ -12,9 +12,9 @@ namespace stagecraft::detail {
 /// The convolution that the windows of a layer make of a batch of images, or of sequences, of a given size. Dilation of
 /// a single element does not matter, and is left out.
 template <class Derived, class Size, class Options>
-constexpr convolution_shape layer_convolution(layers::convolution_layer<Derived, Size, Options> const& layer, dtype type,
-                                              std::int64_t batch, int height, int width, int channels, int filters,
-                                              int groups = 1) {
+constexpr convolution_shape layer_convolution(layers::convolution_layer<Derived, Size, Options> const& layer,
+                                              dtype type, std::int64_t batch, int height, int width, int channels,
+                                              int filters, int groups = 1) {
   auto const rows = layer.rows(height), columns = layer.columns(width);
   convolution_shape result;
   result.input = result.output = type;

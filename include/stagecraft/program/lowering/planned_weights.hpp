@@ -25,8 +25,7 @@ constexpr auto find_planned_weights() {
           }
         }(),
         ...);
-  }
-  (std::make_index_sequence<graph.layers.size()>{});
+  }(std::make_index_sequence<graph.layers.size()>{});
   return result;
 }
 template <class M, auto Training, execution_mode Mode, class Machine>
