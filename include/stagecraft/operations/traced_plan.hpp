@@ -185,7 +185,9 @@ struct plan_view {
         kept_floats(of.kept_floats),
         forward_workspace(of.forward_workspace),
         backward_workspace(of.backward_workspace) {}
-  constexpr explicit plan_view(traced_plan const& of)
+  /// A template, since making spans of vectors takes programs that do not need it long to compile.
+  template <std::same_as<traced_plan> Plan>
+  constexpr explicit plan_view(Plan const& of)
       : nodes(of.traced.list.nodes),
         operands(of.traced.list.operands),
         forward(of.forward),
