@@ -25,4 +25,4 @@ using model = sc::sequential<input{3}, dense{2, iterated{}}>;
 inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{}, .batch_size = 8};
 
 using trainer = sc::trainer<model, training>;
-auto const fit = [](trainer& model) { model.train_on_batch({}, {}); };  // <- here
+[[maybe_unused]] auto const fit = [](trainer& model) { model.train_on_batch({}, {}); };  // <- here
