@@ -58,6 +58,14 @@ using turned = lambda<decltype([](auto& ops, auto x) { return ops.transpose(x, {
 using centred = lambda<decltype([](auto& ops, auto x) { return x - ops.mean(x, -1); })>;
 static_assert(!of_one<turned({})>::facts.holds && !of_one<centred({})>::facts.holds);
 
+// Nor formulas that are too long for registers.
+using long_one = lambda<decltype([](auto x) {
+  auto y = x;
+  for (int i = 0; i < 40; ++i) y = y * x + 1.0F;
+  return y;
+})>;
+static_assert(!of_one<long_one({})>::facts.holds);
+
 // What is not elementwise, has weights, or no `call`.
 static_assert(!of_one<activation{sc::softmax}>::facts.holds && !of_one<group_normalization{1}>::facts.holds);
 static_assert(!of_one<softmax_layer{}>::facts.holds);

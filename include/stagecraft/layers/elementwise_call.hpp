@@ -93,6 +93,11 @@ class elementwise_call {
           if (step.index == count) result.gradient_reads_output[index] = true;
         }
       }
+      // Longer ones take compilers long, and more registers than there are.
+      bool is_short = result.value_steps <= operations::formula_view::most_steps;
+      for (std::size_t const steps : result.gradient_steps)
+        is_short = is_short && steps <= operations::formula_view::most_steps;
+      if (!is_short) return {};
     }
     return result;
   }

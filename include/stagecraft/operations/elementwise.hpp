@@ -15,6 +15,8 @@ namespace stagecraft::operations {
 /// uniform random number may be drawn for each place. What has weights, sums or elements that change places is none.
 class elementwise {
  public:
+  static constexpr int most_inputs = 30;
+
   bool holds = false;            ///< whether it is one; else nothing else here has a meaning
   bool repeats = false;          ///< whether an input is repeated
   bool draws = false;            ///< whether a number is drawn for each place
@@ -22,7 +24,7 @@ class elementwise {
   std::vector<extents> aligned;  ///< of each input: its axes as those of the result, 1 where it is repeated
 
   constexpr explicit elementwise(trace const& of) : inputs_(static_cast<int>(of.inputs.size())) {
-    if (of.list.problem.failed() || of.outputs.size() != 1) return;
+    if (of.list.problem.failed() || of.outputs.size() != 1 || inputs_ > most_inputs) return;
     find_live(of);
     align(of);
     if (holds) copy(of);
