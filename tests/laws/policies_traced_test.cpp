@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers that are written as a `call` on emulated IPUs, tile by tile: the bits of the host.
+// Layers that are written as a `call` on emulated IPUs, tile by tile, against the host.
 #include "policies.hpp"
 #include "policies_models.hpp"
 #include "traced_layers.hpp"

@@ -59,6 +59,13 @@ static_assert(cost(map_function::scale, {}, 1, false, 1, 0, 3) == compute(6 * (2
 static_assert(cost(map_function::sqrt, {}, 1) == compute(6 * (17 + 10) + 9 + 11, 96));
 static_assert(cost(map_function::copy, {}, 1) == compute(12 * 4 / 8, 0));
 static_assert(cost(map_function::fill, {}, 0) == compute(6 * (23 + 1), 0));
+// What a `call` uses: the same; a comparison with a number, in a turn of 12 cycles for 4 elements; of three operands,
+// of which the last is a number, a product and a sum with it.
+static_assert(cost(sc::map_function_of(sc::operations::function::add), {}, 2) == cost(map_function::add, {}, 2));
+static_assert(cost(sc::map_function_of(sc::operations::function::sqrt), {}, 1) == cost(map_function::sqrt, {}, 1));
+static_assert(cost(sc::map_function_of(sc::operations::function::less), {}, 1) == compute(6 * (20 + 12) + 11, 96));
+static_assert(cost(sc::map_function_of(sc::operations::function::select), {}, 2) ==
+              compute(6 * (29 + 3) + 11 + 6 * (20 + 2) + 11, 2 * 96));
 // A bias of 4 values: 16 bytes arrive. Written out element by element it is added faster than row by row.
 static_assert(cost(map_function::add, {}, 2, false, 1, 4) == with_exchange(compute(6 + 6 * (29 + 3) + 11, 96), 16, 16));
 // A value for each tile's 12 elements is a scalar.

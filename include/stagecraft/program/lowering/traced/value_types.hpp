@@ -12,10 +12,11 @@ namespace stagecraft::detail {
 
 /// What a call's lowering knows besides its plan.
 struct traced_options {
-  dtype type = dtype::float32;           ///< of values and gradients
-  dtype variable_type = dtype::float32;  ///< of weights, as they are stored
-  bool loads_128_bits_for_matmuls = false, loads_128_bits_for_convolutions = false;
-  ipu_target const& target;
+  dtype type = dtype::float32;                   ///< of values and gradients
+  dtype variable_type = dtype::float32;          ///< of weights, as they are stored
+  bool loads_128_bits_for_matmuls = false;       ///< poplar_options of products
+  bool loads_128_bits_for_convolutions = false;  ///< and of convolutions
+  ipu_target const& target;                      ///< an IPU with the tiles that compute
 };
 
 /// Values have the type of the call. In half precision, these are float32: sums and maxima, as they are in
