@@ -79,11 +79,11 @@ TEST_CASE("other convolutions and products are not") {
   auto dilated = image(dtype::float16, 4);
   dilated.kernel_dilation = {.height = 1, .width = 2};
   CHECK(plan_of(dilated).vertex != convolution_vertex::conv_partial_slic);
-  auto strided = image(dtype::float16, 4);
-  strided.stride = {.height = 3, .width = 3};
-  strided.output_field = {.height = 20, .width = 20};
-  CHECK(plan_of(strided).vertex != convolution_vertex::conv_partial_slic);
-  CHECK(plan_of(strided.input_gradient()).vertex != convolution_vertex::conv_partial_slic);
+  auto far_apart = image(dtype::float16, 4);
+  far_apart.stride = {.height = 3, .width = 3};
+  far_apart.output_field = {.height = 20, .width = 20};
+  CHECK(plan_of(far_apart).vertex != convolution_vertex::conv_partial_slic);
+  CHECK(plan_of(far_apart.input_gradient()).vertex != convolution_vertex::conv_partial_slic);
   CHECK(plan_of(sc::convolution_shape::matmul(dtype::float16, 100, 4, 4)).vertex !=
         convolution_vertex::conv_partial_slic);
   // Of many channels, a tile would have one group of 4 by 4 alone.
