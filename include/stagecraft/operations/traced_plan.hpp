@@ -24,10 +24,6 @@ struct traced_plan {
   std::int64_t kept_floats = 0;                                        ///< from the forward step to the backward step
   std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
   std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
-  bool backward_reads_input = false, backward_reads_output = false;
-  bool is_view = false;       ///< the output is the only input, in the same order, and so are their gradients
-  bool adds_exactly = false;  ///< each element of an input's gradient is one of the output's, or its negative, or 0
-
   /// `wanted`: whether the gradient of an input (then of a weight) is wanted; all are, if it is empty. What is kept
   /// does not depend on it. `written`: whether it may be written where it belongs, in place of being added to what is
   /// there; none are, if it is empty. `batch`: how many samples may be worked on one after the other; 1: not at all.
@@ -37,8 +33,6 @@ struct traced_plan {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
     if (trains) differentiate(traced);
     steps const whole(traced, trains);
-    backward_reads_output = whole.backward_reads_output;
-    find_copies(trains);
     bool are_all_wanted = true;
     for (std::size_t i = 0; i < wanted.size() && i < traced.gradients.size(); ++i)
       if (!wanted[i] && traced.gradients[i] >= 0) {
@@ -53,7 +47,6 @@ struct traced_plan {
     }
     forward = whole.forward;
     kept_floats = value_places::kept_floats(traced.list, whole.kept);
-    for (int const id : traced.inputs) backward_reads_input = backward_reads_input || whole.backward_reads(id);
 
     std::vector<int> results = traced.outputs;
     for (int const id : forward)
@@ -80,29 +73,6 @@ struct traced_plan {
     backward_places = in_backward.places;
     backward_workspace = in_backward.workspace;
     backward_sample_floats = in_backward.sample_floats;
-  }
-
- private:
-  [[nodiscard]] constexpr int source_of(int id, bool moves) const {
-    while (true) {
-      auto const& what = traced.list.node_of(id).what;
-      auto const* elementwise = what.if_is<map>();
-      bool const is_moved =
-          what.is<slice>() || what.is<pad>() || (elementwise != nullptr && elementwise->apply == function::negative);
-      if (!is_alias(what) && !(moves && is_moved)) return id;
-      id = traced.list.operand(id, 0);
-    }
-  }
-  constexpr void find_copies(bool trains) {
-    is_view =
-        traced.inputs.size() == 1 && traced.weights.empty() && source_of(traced.outputs[0], false) == traced.inputs[0];
-    adds_exactly = trains;
-    if (!trains) return;
-    for (std::size_t i = 0; i < traced.inputs.size(); ++i) {
-      int const id = traced.gradients[i];
-      is_view = is_view && id >= 0 && source_of(id, false) == traced.seeds[0];
-      adds_exactly = adds_exactly && (id < 0 || source_of(id, true) == traced.seeds[0]);
-    }
   }
 };
 

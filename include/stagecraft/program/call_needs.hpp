@@ -5,8 +5,7 @@
 
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/layers.hpp>
-#include <stagecraft/operations/elementwise.hpp>
-#include <stagecraft/operations/traced_plan.hpp>
+#include <stagecraft/operations/traced_needs.hpp>
 
 namespace stagecraft {
 
@@ -52,28 +51,13 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   std::vector<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
   auto traced = detail::trace_layer(layer, shapes, batch, trains);
-  operations::elementwise const formulas(traced);
-  auto const is_epilogue = formulas.holds && !formulas.repeats ? epilogue_kind::elements : epilogue_kind::none;
-  auto const* group = formulas.holds ? formulas.group() : nullptr;
-  bool const is_activation = group != nullptr && detail::activation_of(*group) != linear;
-  auto const takes_epilogue = is_activation ? epilogue_kind::none : is_epilogue;
-  operations::traced_plan const plan(std::move(traced), trains);
-  if (!trains)
-    return {.input = false,
-            .output = false,
-            .view = plan.is_view,
-            .is_epilogue = is_epilogue,
-            .takes_epilogue = takes_epilogue};
-  unsigned updated = 0;
-  for (auto const& [weight, value] : plan.updates) updated |= 1U << weight;
-  return {.input = plan.backward_reads_input,
-          .output = plan.backward_reads_output,
-          .view = plan.is_view,
-          .saved = plan.kept_floats,
-          .adds_exactly = plan.adds_exactly && !plan.is_view,
-          .updated_weights = updated,
-          .is_epilogue = is_epilogue,
-          .takes_epilogue = takes_epilogue};
+  operations::traced_needs const found(traced, trains);
+  if (!trains || found.is_view) return {.input = false, .output = false, .view = found.is_view};
+  return {.input = found.backward_reads_input,
+          .output = found.backward_reads_output,
+          .saved = found.kept_floats,
+          .adds_exactly = found.adds_exactly,
+          .updated_weights = found.updated_weights};
 }
 
 /// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and

@@ -267,7 +267,15 @@ template <auto Layer, int Batch, execution_mode Mode, shape... Inputs>
 inline constexpr call_needs needs_of_layer = [] {
   shape const shapes[sizeof...(Inputs) + 1]{Inputs...};
   diagnostic problem;
-  return needs_of(Layer, layer_inputs(shapes, sizeof...(Inputs), {}, problem), Batch, Mode);
+  auto needs = needs_of(Layer, layer_inputs(shapes, sizeof...(Inputs), {}, problem), Batch, Mode);
+  if constexpr (HasCall<std::remove_cvref_t<decltype(Layer)>> && !requires { Layer.has_kernel; } &&
+                sizeof...(Inputs) > 0) {
+    constexpr auto const &facts = elementwise_call < Layer, Batch, Mode == execution_mode::training,
+                         Inputs... > ::facts;
+    if (facts.holds && !facts.repeats) needs.is_epilogue = epilogue_kind::elements;
+    if (facts.holds && !facts.repeats && facts.function == linear) needs.takes_epilogue = epilogue_kind::elements;
+  }
+  return needs;
 }();
 
 template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivation, std::size_t... Input>
