@@ -34,8 +34,9 @@ static_assert(plain.weights.entries[0].initializer == sc::initializer(sc::initia
 static_assert(plain.weights.entries[1].name == "bias" && plain.weights.entries[1].shape == sc::shape(2));
 static_assert(plain.weights.entries[1].initializer == sc::initializer(sc::initializers::zeros{}));
 static_assert(plain.flops == 6 * 4 * 2 * (2 * 3 * 5 * 4 + 1));
-static_assert(simple.strides == 1 && simple.dilation_rate == 1 && simple.groups == 1 && simple.use_bias);
-static_assert(simple.padding == sc::padding::valid && simple.activation == sc::linear);
+static_assert(simple.options.strides == 1 && simple.options.dilation_rate == 1 && simple.options.groups == 1 &&
+              simple.options.use_bias);
+static_assert(simple.options.padding == sc::padding::valid && simple.activation == sc::linear);
 static_assert(rules_of(simple, sc::shape(3, 8, 8, 4)).flops == 3 * plain.flops);
 
 constexpr conv2d grouped{6,
@@ -57,7 +58,8 @@ static_assert(of_groups.flops == 36 * 6 * 2 * 9 * 2);
 // Options in braces inside a template, where a compiler may know less of them.
 template <class T>
 constexpr bool made_in_a_template() {
-  return conv2d{2, 3, sc::relu, {.strides = 2}}.strides == 2 && conv2d{2, {3, 1}, {.name = "one"}}.layer_name == "one";
+  return conv2d{2, 3, sc::relu, {.strides = 2}}.options.strides == 2 &&
+         conv2d{2, {3, 1}, {.name = "one"}}.layer_name == "one";
 }
 static_assert(made_in_a_template<int>());
 

@@ -36,7 +36,7 @@ static_assert(rules_of(chosen, sc::shape(8)).weights.count == 1);
 static_assert(rules_of(chosen, sc::shape(8)).weights.entries[0].regularizer.l2 == 0.5F);
 static_assert(rules_of(chosen, sc::shape(8)).weights.entries[0].initializer.seed == 3);
 static_assert(rules_of(chosen, sc::shape(8)).flops == 2 * 8 * 4);
-static_assert(dense{4}.activation == sc::linear && dense{4}.use_bias);
+static_assert(dense{4}.activation == sc::linear && dense{4}.options.use_bias);
 
 // Options in braces inside a template, where a compiler may know less of them.
 template <class T>

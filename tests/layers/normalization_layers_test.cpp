@@ -16,7 +16,8 @@ static_assert(sc::Layer<batch_normalization> && sc::Layer<layer_normalization>);
 
 // Keras's defaults.
 constexpr batch_normalization plain{};
-static_assert(plain.axis == -1 && plain.momentum == 0.99 && plain.epsilon == 1e-3F && plain.center && plain.scale);
+static_assert(plain.options.axis == -1 && plain.options.momentum == 0.99 && plain.options.epsilon == 1e-3F &&
+              plain.options.center && plain.options.scale);
 constexpr auto of_images = rules_of(plain, sc::shape(24, 24, 64));
 static_assert(of_images.gives({24, 24, 64}));
 static_assert(of_images.flops == 2 * 24 * 24 * 64);
@@ -44,7 +45,7 @@ constexpr batch_normalization chosen{{.axis = 1,
                                       .gamma_initializer = sc::initializers::constant{2},
                                       .gamma_regularizer = sc::regularizers::l2{0.5F},
                                       .name = "chosen"}};
-static_assert(chosen.layer_name == "chosen" && chosen.momentum == 0.5F);
+static_assert(chosen.layer_name == "chosen" && chosen.options.momentum == 0.5F);
 static_assert(rules_of(chosen, sc::shape(7, 3)).gives({7, 3}));
 static_assert(rules_of(chosen, sc::shape(7, 3)).weights.count == 3);
 static_assert(rules_of(chosen, sc::shape(7, 3)).weights.entries[0].shape == sc::shape(7));
@@ -52,14 +53,14 @@ static_assert(rules_of(chosen, sc::shape(7, 3)).weights.entries[0].regularizer.l
 static_assert(rules_of(chosen, sc::shape(7, 3)).weights.entries[1].name == "moving_mean");
 static_assert(rules_of(batch_normalization{{.scale = false}}, sc::shape(7)).weights.entries[0].name == "beta");
 static_assert(rules_of(batch_normalization{{.center = false, .scale = false}}, sc::shape(7)).weights.count == 2);
-static_assert(batch_normalization{2}.axis == 2);
+static_assert(batch_normalization{2}.options.axis == 2);
 
 // Options in braces inside a template, where a compiler may know less of them.
 template <class T>
 constexpr batch_normalization in_template(T axis) {
   return batch_normalization{{.axis = axis, .name = "here"}};
 }
-static_assert(in_template(2).layer_name == "here" && in_template(2).axis == 2);
+static_assert(in_template(2).layer_name == "here" && in_template(2).options.axis == 2);
 
 // Which variance Keras's kernels gather.
 static_assert(!plain.moves_unbiased_variance(sc::shape(5)));
@@ -82,7 +83,8 @@ static_assert(rules_of(batch_normalization{{.momentum = __builtin_nanf("")}}, sc
 static_assert(rules_of(batch_normalization{{.epsilon = -1e-3}}, sc::shape(4)).problem.code == 1053);
 
 constexpr layer_normalization rows{};
-static_assert(rows.axis == sc::axis_list(-1) && rows.epsilon == 1e-3F && rows.center && rows.scale);
+static_assert(rows.options.axis == sc::axis_list(-1) && rows.options.epsilon == 1e-3F && rows.options.center &&
+              rows.options.scale);
 constexpr auto of_rows = rules_of(rows, sc::shape(7, 10));
 static_assert(of_rows.gives({7, 10}) && of_rows.flops == 7 * 70);
 static_assert(of_rows.weights.count == 2);

@@ -27,8 +27,9 @@ static_assert(depthwise.weights.entries[0].shape == sc::shape(3, 5, 4, 2));
 static_assert(depthwise.weights.entries[0].layout == sc::parameter_layout::plain);
 static_assert(depthwise.weights.entries[1].name == "bias" && depthwise.weights.entries[1].shape == sc::shape(8));
 static_assert(depthwise.flops == 6 * 4 * 8 * (2 * 3 * 5 + 1));
-static_assert(depthwise_conv2d{3}.activation == sc::linear && depthwise_conv2d{3}.use_bias);
-static_assert(depthwise_conv2d{3}.depth_multiplier == 1 && depthwise_conv2d{3, sc::relu}.activation == sc::relu);
+static_assert(depthwise_conv2d{3}.activation == sc::linear && depthwise_conv2d{3}.options.use_bias);
+static_assert(depthwise_conv2d{3}.options.depth_multiplier == 1 &&
+              depthwise_conv2d{3, sc::relu}.activation == sc::relu);
 static_assert(rules_of(depthwise_conv2d{3, {.use_bias = false}}, image).weights.count == 1);
 
 static_assert(rules_of(depthwise_conv2d{0}, image).problem.code == 1031);

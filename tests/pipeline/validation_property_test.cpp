@@ -23,7 +23,9 @@ struct random_graph {
   std::vector<int> outputs;
   std::vector<int> order;
 
-  [[nodiscard]] sc::graph_view view() const { return {layers, parameters, calls, inputs, models, {}, outputs, order}; }
+  [[nodiscard]] sc::graph_view view() const {
+    return {layers, parameters, calls, inputs, models, {}, outputs, {}, order};
+  }
   [[nodiscard]] std::vector<int> inputs_of(int call) const {
     auto const& node = calls[static_cast<std::size_t>(call)];
     return {inputs.begin() + node.first_input, inputs.begin() + node.first_input + node.input_count};

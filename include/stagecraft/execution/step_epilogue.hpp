@@ -54,8 +54,11 @@ template <class Call>
   }
 }
 template <class Call>
-[[nodiscard]] auto epilogues_of(Call const& call) {
-  return epilogues_from(call, call.memory.workspace + operation_of<Call>::template workspace<Call>());
+[[nodiscard]] auto epilogues_of([[maybe_unused]] Call const& call) {
+  if constexpr (!has_epilogue<Call>)
+    return kernels::no_epilogue{};
+  else
+    return epilogues_from(call, call.memory.workspace + operation_of<Call>::template workspace<Call>());
 }
 
 /// Floats of workspace, on each thread, that the steps of a model need, one at a time, in any of these plans.

@@ -74,7 +74,8 @@ struct prelu : layer<prelu> {
     auto const alpha = ops.weight({.name = "alpha",
                                    .shape = alpha_shape(in),
                                    .initializer = alpha_initializer,
-                                   .regularizer = alpha_regularizer});
+                                   .regularizer = alpha_regularizer,
+                                   .constraint = alpha_constraint});
     return where(x > 0.0F, x, x * alpha);
   }
 

@@ -79,6 +79,7 @@ struct array_call : Lowered {
   static constexpr bool adds_parameter_gradient = false;
   struct plan {
     static constexpr bool trains = Lowered::trains;
+    static constexpr int epilogue(int) { return -1; }
     static constexpr int threads = 1;
   };
   struct memory_type {
