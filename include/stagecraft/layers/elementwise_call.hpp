@@ -22,6 +22,13 @@ constexpr L anonymous(L layer) {
   return layer;
 }
 
+/// What asks whether a value may be a template argument. A layer may not be one that holds a pointer to a text, as
+/// slices do to the user's file, or members that are private: then it is alike to no other.
+template <auto>
+struct template_argument {};
+template <class Call>
+concept LayerIsArgument = requires { typename template_argument<anonymous(Call::layer)>; };
+
 /// What is known of an elementwise call of `Inputs` inputs.
 template <int Inputs>
 struct elementwise_facts {

@@ -262,31 +262,44 @@ class planner {
   program<Calls, Edges, Outputs>& result_ = draft_.result;
 };
 
-// Once for all layers that are alike.
+template <class M, int Call, bool LeavesActivation>
+concept PlannedLayerIsArgument =
+    requires { typename template_argument<anonymous(planned_layer<M, Call, LeavesActivation>)>; };
+
+/// A call on inputs of these shapes, once for all that are alike.
 template <auto Layer, int Batch, execution_mode Mode, shape... Inputs>
-inline constexpr call_needs needs_of_layer = [] {
+constexpr call_needs find_needs_of_layer() {
   shape const shapes[sizeof...(Inputs) + 1]{Inputs...};
   diagnostic problem;
   auto needs = needs_of(Layer, layer_inputs(shapes, sizeof...(Inputs), {}, problem), Batch, Mode);
   if constexpr (HasCall<std::remove_cvref_t<decltype(Layer)>> && !requires { Layer.has_kernel; } &&
                 sizeof...(Inputs) > 0) {
-    constexpr auto const &facts = elementwise_call < Layer, Batch, Mode == execution_mode::training,
-                         Inputs... > ::facts;
-    if (facts.holds && !facts.repeats) needs.is_epilogue = epilogue_kind::elements;
-    if (facts.holds && !facts.repeats && facts.function == linear) needs.takes_epilogue = epilogue_kind::elements;
+    constexpr bool trains = Mode == execution_mode::training;
+    using call = elementwise_call<Layer, Batch, trains, Inputs...>;
+    if (call::facts.holds && !call::facts.repeats) {
+      needs.is_epilogue = epilogue_kind::elements;
+      if (call::facts.function == linear) needs.takes_epilogue = epilogue_kind::elements;
+    }
   }
   return needs;
-}();
+}
+template <auto Layer, int Batch, execution_mode Mode, shape... Inputs>
+inline constexpr call_needs needs_of_layer = find_needs_of_layer<Layer, Batch, Mode, Inputs...>();
 
 template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivation, std::size_t... Input>
 constexpr call_needs find_needs(std::index_sequence<Input...>) {
   constexpr auto const& graph = graph_of<M>;
   constexpr auto const& layer = planned_layer<M, Call, LeavesActivation>;
   // A layer that is nothing but its activation hands the logits on.
-  if constexpr (LeavesActivation && is_activation_alone<layer_t<M, Call>>)
+  if constexpr (LeavesActivation && is_activation_alone<layer_t<M, Call>>) {
     return {.input = false, .output = false, .adds_exactly = true};
-  else
+  } else if constexpr (PlannedLayerIsArgument<M, Call, LeavesActivation>) {
     return needs_of_layer<anonymous(layer), Batch, Mode, graph.call(graph.inputs_of(Call)[Input]).shape...>;
+  } else {
+    shape const shapes[sizeof...(Input) + 1]{graph.call(graph.inputs_of(Call)[Input]).shape...};
+    diagnostic problem;
+    return needs_of(layer, layer_inputs(shapes, sizeof...(Input), {}, problem), Batch, Mode);
+  }
 }
 
 // One constant for each call and for each part of the plan: compilers limit the steps of each.

@@ -18,7 +18,14 @@
 
 namespace stagecraft::detail {
 
+/// Of a layer that is no template argument nothing is known.
+template <int Inputs>
+struct unknown_call {
+  static constexpr elementwise_facts<Inputs> facts{};
+};
 template <class Call, std::size_t... Input>
+unknown_call<Call::input_count> elementwise_call_type(std::index_sequence<Input...>);
+template <LayerIsArgument Call, std::size_t... Input>
 elementwise_call<anonymous(Call::layer), Call::batch, Call::plan::trains, Call::input_shape(Input)...>
     elementwise_call_type(std::index_sequence<Input...>);
 

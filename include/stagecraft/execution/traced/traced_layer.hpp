@@ -19,13 +19,13 @@ namespace stagecraft::detail {
 /// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
 /// gradient of input i is wanted, and of `Written`, that it may be written where it belongs; then come those of the
 /// weights.
-template <auto Layer, int Batch, bool TrainsModel, bool Trains, std::uint64_t Wanted, std::uint64_t Written,
+template <class Layer, int Batch, bool TrainsModel, bool Trains, std::uint64_t Wanted, std::uint64_t Written,
           shape... Inputs>
 class plan_of_layer {
   struct make {
     constexpr operations::traced_plan operator()() const {
       shape const shapes[]{Inputs...};
-      auto traced = trace_layer(Layer, shapes, Batch, TrainsModel);
+      auto traced = trace_layer(Layer::value, shapes, Batch, TrainsModel);
       bool wanted[64]{}, written[64]{};
       for (std::size_t i = 0; i < std::size(wanted); ++i) {
         wanted[i] = (Wanted >> i & 1U) != 0;
@@ -62,8 +62,22 @@ constexpr bool writes_gradient(int index) {
   return !Call::adds_input_gradient(index);
 }
 
+/// A layer, which is the same for calls that are alike.
+template <class Call>
+struct layer_of_call {
+  static constexpr auto const& value = Call::layer;
+};
+template <auto Layer>
+struct layer_of_calls {
+  static constexpr auto value = Layer;
+};
+template <class Call>
+layer_of_call<Call> layer_of_plan(Call const*);
+template <LayerIsArgument Call>
+layer_of_calls<anonymous(Call::layer)> layer_of_plan(Call const*);
+
 template <class Call, std::size_t... Input>
-plan_of_layer<anonymous(Call::layer), Call::batch, Call::plan::trains, Call::trains,
+plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch, Call::plan::trains, Call::trains,
               gradient_bits<Call>(wants_gradient<Call>), gradient_bits<Call>(writes_gradient<Call>),
               Call::input_shape(Input)...>
     plan_type_of_call(std::index_sequence<Input...>);
