@@ -216,14 +216,22 @@ struct diagnostic {
   /// Records the problem if it is the first one: `report(1002, "layer '", name, "' expects ...")`.
   template <class... Parts>
   constexpr void report(int error_code, Parts const&... parts) {
-    if (failed()) return;
-    code = error_code;
+    if (!begin(error_code)) return;
     (append(parts), ...);
-    text.append(" [E").append(error_code).append(']');
+    end();
   }
+  /// The same in steps: parts are appended in between, unless there is a problem already.
+  constexpr bool begin(int error_code) {
+    if (failed()) return false;
+    code = error_code;
+    return true;
+  }
+  constexpr void end() { text.append(" [E").append(code).append(']'); }
 
   /// One part of a message: text, a number, or anything with `append_to(message&)`, such as a shape.
+  constexpr void append(char const* part) { text.append(std::string_view(part)); }
   template <class Part>
+    requires(!std::is_array_v<Part>)
   constexpr void append(Part const& part) {
     if constexpr (requires { part.append_to(text); })
       part.append_to(text);
@@ -4299,6 +4307,7 @@ struct symbolic_tensor {
   [[nodiscard]] constexpr stagecraft::shape const& shape() const;
   [[nodiscard]] constexpr dtype type() const;
   /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/slicing_op_lambda.hpp.
+  template <class Part = slice_list>  // so that a program that has none need not compile it
   [[nodiscard]] constexpr symbolic_tensor operator[](slice_list const& part) const;
 };
 
@@ -4378,12 +4387,16 @@ class layer_inputs {
 
   [[nodiscard]] constexpr int size() const noexcept { return count_; }
   constexpr shape const& operator[](int index) const { return shapes_[index]; }
+  [[nodiscard]] constexpr shape const* data() const noexcept { return shapes_; }
 
   /// Says that the call is not valid: `return in.error(1002, "expects ..., but got ", in[0]);`. The text begins with
   /// the layer's name by itself. Returns a shape that stands in for the missing one.
   template <class... Parts>
   constexpr shape error(int code, Parts const&... parts) const {
-    problem_->report(code, "layer '", layer_name_, "' ", parts...);
+    if (begin_error(code)) {
+      (problem_->append(parts), ...);
+      problem_->end();
+    }
     return count_ > 0 ? shapes_[0] : shape(1);
   }
 
@@ -4405,6 +4418,14 @@ class layer_inputs {
   }
 
  private:
+  constexpr bool begin_error(int code) const {
+    if (!problem_->begin(code)) return false;
+    problem_->append("layer '");
+    problem_->append(layer_name_);
+    problem_->append("' ");
+    return true;
+  }
+
   shape const* shapes_;
   int count_;
   std::string_view layer_name_;
@@ -4412,6 +4433,60 @@ class layer_inputs {
 };
 
 }  // namespace stagecraft
+
+// ---- stagecraft/graph/known_rules.hpp
+// What calls of layers that are alike have been found to give, while a model is traced: a large model has many, and
+// compilers need not find it again. Level 1.
+
+namespace stagecraft::detail {
+
+/// What a layer without weights says in `rules_key()`: layers of its type with the same key compute the same.
+struct rules_key {
+  unsigned words[4]{};
+  bool is_known = true;
+
+  friend constexpr bool operator==(rules_key const&, rules_key const&) = default;
+};
+
+struct known_rule {
+  static constexpr int most_inputs = 2;
+
+  type_tag const* type = nullptr;
+  rules_key key;
+  shape inputs[most_inputs]{};
+  int input_count = 0;
+  shape output;
+  long long flops = 0;
+  bool moves_only = false;
+};
+
+/// The rules of the calls so far, as many as there is room for.
+class known_rules {
+ public:
+  [[nodiscard]] constexpr known_rule const* find(type_tag const* type, rules_key const& key,
+                                                 layer_inputs const& in) const {
+    for (int i = 0; i < count_; ++i) {
+      known_rule const& rule = rules_[i];
+      if (rule.input_count == in.size() && rule.inputs[0] == in[0] && (in.size() == 1 || rule.inputs[1] == in[1]) &&
+          rule.key == key && same_type(rule.type, type))
+        return &rule;
+    }
+    return nullptr;
+  }
+  constexpr void add(known_rule rule, layer_inputs const& in) {
+    if (count_ == capacity || in.size() > known_rule::most_inputs) return;
+    rule.input_count = in.size();
+    for (int i = 0; i < in.size(); ++i) rule.inputs[i] = in[i];
+    rules_[count_++] = rule;
+  }
+
+ private:
+  static constexpr int capacity = 32;
+  known_rule rules_[capacity]{};
+  int count_ = 0;
+};
+
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/layer_names.hpp
 // The names of layers and models: Keras's rule for those that have none of their own, and which are taken. Level 1.
@@ -4686,6 +4761,7 @@ class model_builder {
 
   diagnostic problem;
   detail::masks_of_calls masks{problem};
+  detail::known_rules rules;
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
@@ -6755,10 +6831,13 @@ class operation_list {
     else
       problem.report(1070, kind, " '", layer_name, "': ", parts...);
   }
-  /// Records what a layer says of its options: "layer 'name' has ...".
-  template <class... Parts>
-  constexpr void reject(int code, Parts const&... parts) {
-    problem.report(code, "layer '", layer_name, "' ", parts...);
+  /// Begins what a layer says of its options, "layer 'name' has ..."; false if there is a problem already.
+  constexpr bool begin_rejection(int code) {
+    if (!problem.begin(code)) return false;
+    problem.append("layer '");
+    problem.append(layer_name);
+    problem.append("' ");
+    return true;
   }
 
   std::vector<node> nodes;
@@ -7197,7 +7276,9 @@ class tracer {
   /// Says that the layer's options, or its inputs, are wrong: "layer 'name' " and the rest.
   template <class... Parts>
   constexpr void error(int code, Parts const&... parts) {
-    list_->reject(code, parts...);
+    if (!list_->begin_rejection(code)) return;
+    (list_->problem.append(parts), ...);
+    list_->problem.end();
   }
   /// Appends any operation, unchecked.
   constexpr tensor append(operation const& what, extents const& shape, std::initializer_list<int> reads = {}) {
@@ -7247,7 +7328,9 @@ class composite_gradient {
       : ops_(&ops),
         composite_(composite),
         of_result_(of_result),
-        given_(static_cast<std::size_t>(ops.list().node_of(composite).operand_count - 1)) {}
+        count_(ops.list().node_of(composite).operand_count - 1) {
+    if (count_ > most_operands) ops.list().fail("a group reads more than ", most_operands, " tensors");
+  }
 
   [[nodiscard]] constexpr tracer& ops() const noexcept { return *ops_; }
   /// Operand `index` of `reads`.
@@ -7259,14 +7342,18 @@ class composite_gradient {
   [[nodiscard]] constexpr composite what() const { return ops_->list().node_of(composite_).what.as<composite>(); }
   [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
   /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
-  constexpr void give(int index, tensor gradient) { given_[static_cast<std::size_t>(index)] = gradient; }
-  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept { return given_; }
+  constexpr void give(int index, tensor gradient) { given_[index] = gradient; }
+  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept {
+    return {given_, static_cast<std::size_t>(count_ < most_operands ? count_ : most_operands)};
+  }
 
  private:
   tracer* ops_;
   int composite_;
   tensor of_result_;
-  std::vector<tensor> given_;
+  int count_;
+  static constexpr int most_operands = 8;
+  tensor given_[most_operands]{};
 };
 
 /// y (dy - sum(y dy)) along its axis.
@@ -7582,41 +7669,51 @@ constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list i
   return false;
 }
 
+/// What of a trace does not depend on the layer, so that compilers see it once.
+struct open_trace {
+  operations::trace traced;
+  std::vector<operations::tensor> inputs;
+  operations::tracer ops;
+
+  constexpr open_trace(std::span<shape const> shapes, int batch, bool training, std::string_view name)
+      : ops(traced.list, traced.weights, training) {
+    traced.list.layer_name = name;
+    for (shape const& sample : shapes) {
+      inputs.push_back(
+          ops.append(operations::input{static_cast<int>(inputs.size())}, operations::extents::of_batch(batch, sample)));
+      traced.inputs.push_back(inputs.back().id);
+    }
+  }
+  open_trace(open_trace const&) = delete;
+  open_trace& operator=(open_trace const&) = delete;
+  constexpr ~open_trace() = default;
+
+  constexpr void end(operations::tensor result) {
+    traced.outputs.push_back(result.id);
+    traced.forward_count = traced.list.size();
+  }
+};
+
 /// A layer's `call` on `batch` samples of inputs of these shapes. Not to be used if `trace.outputs` is empty.
 template <class L>
 constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
                                         std::string_view name = {}) {
-  std::vector<operations::extents> shapes;
-  for (shape const& sample : inputs) shapes.push_back(operations::extents::of_batch(batch, sample));
-  bool called = true;
-  auto traced = operations::trace_call(
-      [&](operations::tracer& ops, tensor_list in) {
-        operations::tensor result;
-        called = call_layer(layer, ops, in, result);
-        return called ? result : in[0];
-      },
-      shapes, training, name);
-  if (!called) traced.outputs.clear();
-  return traced;
+  open_trace open(inputs, batch, training, name);
+  if (operations::tensor result; call_layer(layer, open.ops, open.inputs, result)) open.end(result);
+  return std::move(open.traced);
 }
 
-/// The rules of a layer that has a `call`. Shapes and cost are those of a sample: two are traced, so that a `call` that
-/// mixes the samples of a batch is noticed. E1001, E1070.
-template <class L>
-struct rules_of_call {
+/// What follows from a trace of two samples: so a `call` that mixes the samples of a batch is noticed. Shapes and cost
+/// are those of a sample. E1001, E1070.
+struct rules_of_trace {
+  static constexpr int batch = 2;
   shape output;
   long long flops = 0;
   bool is_valid = false;
   bool moves_only = false;  ///< elements of the inputs at other places, or zeros: of the inputs' type
 
-  constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
-                          diagnostic& problem) {
-    constexpr int batch = 2;
-    input_counts<L> const counts(layer);
-    if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
-    std::vector<shape> shapes;
-    for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
-    auto const traced = trace_layer(layer, shapes, batch, true, name);
+  constexpr void find(operations::trace const& traced, layer_inputs const& in, parameter_list& weights,
+                      diagnostic& problem) {
     if (traced.outputs.empty()) {
       in.error(1001, "does not take ", in.size(), in.size() == 1 ? " input" : " inputs");
       return;
@@ -7644,6 +7741,17 @@ struct rules_of_call {
   }
 };
 
+/// The rules of a layer that has a `call`.
+template <class L>
+struct rules_of_call : rules_of_trace {
+  constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
+                          diagnostic& problem) {
+    input_counts<L> const counts(layer);
+    if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
+    find(trace_layer(layer, {in.data(), static_cast<std::size_t>(in.size())}, batch, true, name), in, weights, problem);
+  }
+};
+
 }  // namespace detail
 
 }  // namespace stagecraft
@@ -7658,9 +7766,9 @@ namespace stagecraft {
 template <class L>
 concept Layer = std::derived_from<L, layer_base> && requires(L const& layer, layer_inputs const& in) {
   { L::class_name } -> std::convertible_to<std::string_view>;
-  requires detail::HasCall<L> || requires {
+  requires requires {
     { layer.output_shape(in) } -> std::convertible_to<shape>;
-  };
+  } || detail::HasCall<L>;
 };
 
 namespace detail {
@@ -7862,6 +7970,28 @@ struct layer : layer_base {
       return mask;
   }
 
+  /// Shape, weights and cost that follow from `call`.
+  static constexpr void find_rules(Derived const& self, model_builder& model, layer_inputs const& in,
+                                   std::string_view name, detail::call_record& record, parameter_list& weights) {
+    detail::known_rule found;
+    found.type = record.type;
+    if constexpr (requires { self.rules_key(); }) found.key = self.rules_key();
+    bool const has_key = requires { self.rules_key(); } && found.key.is_known;
+    auto const* known = has_key ? model.rules.find(record.type, found.key, in) : nullptr;
+    if (known == nullptr) {
+      detail::rules_of_call<Derived> const rules(self, in, name, weights, model.problem);
+      found.output = rules.is_valid ? rules.output : record.shape;
+      found.flops = rules.flops;
+      found.moves_only = rules.moves_only;
+      if (has_key && rules.is_valid) model.rules.add(found, in);
+    } else {
+      found = *known;
+    }
+    record.shape = found.output;
+    record.flops = found.flops;
+    if (!found.moves_only) record.type_of_output = dtype::float32;
+  }
+
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
                                               std::span<symbolic_tensor const> given) {
     std::vector<shape> shapes;
@@ -7902,15 +8032,10 @@ struct layer : layer_base {
       return model.add_call(record);
     }
     // After a broken rule shapes may be anything: no further rule is asked.
-    if constexpr (detail::HasCall<Derived>) {
-      if (!model.problem.failed()) {
-        detail::rules_of_call<Derived> const rules(self, in, model.name_of(layer_id), weights, model.problem);
-        if (rules.is_valid) record.shape = rules.output;
-        record.flops = rules.flops;
-        if (!rules.moves_only) record.type_of_output = dtype::float32;
-      }
-    } else if (!model.problem.failed()) {
-      record.shape = self.output_shape(in);
+    if constexpr (requires { self.output_shape(in); }) {
+      if (!model.problem.failed()) record.shape = self.output_shape(in);
+    } else {
+      if (!model.problem.failed()) find_rules(self, model, in, model.name_of(layer_id), record, weights);
     }
     if (!model.problem.failed()) {
       if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
@@ -10252,6 +10377,12 @@ struct activation : layer<activation> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
+  [[nodiscard]] constexpr detail::rules_key rules_key() const {
+    auto const bits = [](float number) { return __builtin_bit_cast(unsigned, number); };
+    return {{static_cast<unsigned>(function.kind), bits(function.alpha), bits(function.max_value),
+             bits(function.threshold)},
+            function.kind != activation_kind::own};
+  }
   constexpr auto call(auto&, auto x) const { return function(x); }
 };
 
@@ -10360,6 +10491,7 @@ struct merge : layer<Derived> {
   static constexpr bool supports_masking = true;
   static constexpr int least_inputs = 2, most_inputs = MostInputs;
 
+  static constexpr detail::rules_key rules_key() { return {}; }
   constexpr auto call(auto& ops, tensor_list in) const {
     shape result = detail::sample_shape(in[0]);
     for (std::size_t i = 1; i < in.size(); ++i) {
@@ -11737,12 +11869,20 @@ struct dropout : layer<dropout> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  constexpr auto call(auto& ops, auto x) const {
+  // Said so that checks of stages need not compile the call; its cost is that of the call.
+  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
+    if (!in.expect_count(1, 1)) return in[0];
     if (!(rate > -1e6F && rate < 1e6F))
-      ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
-    else if (!(rate >= 0.0F && rate < 1.0F))
-      ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
-    if (!ops.training() || !(rate > 0.0F && rate < 1.0F)) return x;
+      return in.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
+    if (!(rate >= 0.0F && rate < 1.0F))
+      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100),
+                      " percent; it must be at least 0 and below 1");
+    return in[0];
+  }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return rate > 0 ? 3LL * in[0].size() : 0; }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!ops.training() || rate == 0.0F) return x;
     return where(ops.uniform(x.shape(), seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F);
   }
 };
@@ -11890,6 +12030,10 @@ struct flatten : layer<flatten> {
   static constexpr std::string_view class_name = "Flatten";
   static constexpr bool is_view = true;
 
+  // Said so that checks of stages need not compile the call.
+  static constexpr shape output_shape(layer_inputs const& in) {
+    return in.expect_count(1, 1) ? shape(in[0].size()) : in[0];
+  }
   constexpr auto call(auto& ops, auto x) const { return ops.reshape(x, {x.length(0), detail::sample_shape(x).size()}); }
 };
 
@@ -13502,8 +13646,9 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
 
 }  // namespace layers
 
+template <class Part>
 constexpr symbolic_tensor symbolic_tensor::operator[](slice_list const& part) const {
-  layers::slicing_op_lambda layer;
+  std::conditional_t<std::is_same_v<Part, slice_list>, layers::slicing_op_lambda, Part> layer;
   layer.list = part;
   layer.list.where = {};
   return layer(detail::first_tensor(*this, part.where.file, part.where.line));
@@ -13718,16 +13863,17 @@ struct tf_op_lambda : layer<tf_op_lambda<Operator>> {
 
 namespace detail {
 
+template <class T>
+concept Number = std::integral<T> || std::floating_point<T>;
+// Of the number's own type, so that nothing is compiled before there is one.
 template <tensor_operator Operator>
-constexpr symbolic_tensor operate(first_tensor const& tensor, float number, int place) {
+constexpr symbolic_tensor operate(first_tensor const& tensor, Number auto number, int place) {
   layers::tf_op_lambda<Operator> operation;
-  operation.number = number;
+  operation.number = static_cast<float>(number);
   operation.number_place = place;
   return operation(tensor);
 }
 
-template <class T>
-concept Number = std::integral<T> || std::floating_point<T>;
 template <class T>
 concept Operand = Number<T> || std::same_as<T, symbolic_tensor>;
 
@@ -13743,45 +13889,46 @@ struct tensor_variable {
 
 }  // namespace detail
 
-// Found by the tensors that they are called with.
-constexpr symbolic_tensor operator+(detail::first_tensor a, symbolic_tensor b) {
+// Found by the tensors that they are called with. Templates, so that a program that has none need not compile them.
+constexpr symbolic_tensor operator+(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::add>{}(a, b);
 }
-constexpr symbolic_tensor operator-(detail::first_tensor a, symbolic_tensor b) {
+constexpr symbolic_tensor operator-(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::subtract>{}(a, b);
 }
-constexpr symbolic_tensor operator*(detail::first_tensor a, symbolic_tensor b) {
+constexpr symbolic_tensor operator*(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::multiply>{}(a, b);
 }
-constexpr symbolic_tensor operator/(detail::first_tensor a, symbolic_tensor b) {
+constexpr symbolic_tensor operator/(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::divide>{}(a, b);
 }
 constexpr symbolic_tensor operator+(detail::first_tensor a, detail::Number auto b) {
-  return detail::operate<tensor_operator::add>(a, static_cast<float>(b), 1);
+  return detail::operate<tensor_operator::add>(a, b, 1);
 }
 constexpr symbolic_tensor operator-(detail::first_tensor a, detail::Number auto b) {
-  return detail::operate<tensor_operator::subtract>(a, static_cast<float>(b), 1);
+  return detail::operate<tensor_operator::subtract>(a, b, 1);
 }
 constexpr symbolic_tensor operator*(detail::first_tensor a, detail::Number auto b) {
-  return detail::operate<tensor_operator::multiply>(a, static_cast<float>(b), 1);
+  return detail::operate<tensor_operator::multiply>(a, b, 1);
 }
 constexpr symbolic_tensor operator/(detail::first_tensor a, detail::Number auto b) {
-  return detail::operate<tensor_operator::divide>(a, static_cast<float>(b), 1);
+  return detail::operate<tensor_operator::divide>(a, b, 1);
 }
 constexpr symbolic_tensor operator+(detail::Number auto a, detail::first_tensor b) {
-  return detail::operate<tensor_operator::add>(b, static_cast<float>(a), 0);
+  return detail::operate<tensor_operator::add>(b, a, 0);
 }
 constexpr symbolic_tensor operator-(detail::Number auto a, detail::first_tensor b) {
-  return detail::operate<tensor_operator::subtract>(b, static_cast<float>(a), 0);
+  return detail::operate<tensor_operator::subtract>(b, a, 0);
 }
 constexpr symbolic_tensor operator*(detail::Number auto a, detail::first_tensor b) {
-  return detail::operate<tensor_operator::multiply>(b, static_cast<float>(a), 0);
+  return detail::operate<tensor_operator::multiply>(b, a, 0);
 }
 constexpr symbolic_tensor operator/(detail::Number auto a, detail::first_tensor b) {
-  return detail::operate<tensor_operator::divide>(b, static_cast<float>(a), 0);
+  return detail::operate<tensor_operator::divide>(b, a, 0);
 }
+template <tensor_operator Negative = tensor_operator::negative>
 constexpr symbolic_tensor operator-(detail::first_tensor a) {
-  return detail::operate<tensor_operator::negative>(a, -1, 1);
+  return detail::operate<Negative>(a, -1, 1);
 }
 
 // As in Python, the variable stands for the result from then on; other copies of it stand for what they did.
@@ -13904,7 +14051,7 @@ struct time_distributed : layer<time_distributed<Each>> {
     shape const step = of_step(in[0]);
     layer_inputs const one = in.with_shapes(&step, 1);
     rules_of_step found;
-    if constexpr (detail::HasCall<Each>) {
+    if constexpr (!requires { each.output_shape(one); }) {
       detail::rules_of_call<Each> const traced(each, one, in.layer_name(), found.weights, in.problem());
       found.output = traced.output;
       found.flops = traced.flops;

@@ -25,7 +25,7 @@ constexpr rules rules_of(L const& layer, Shapes const&... shapes) {
   rules result;
   sc::shape const given[]{shapes...};
   sc::layer_inputs const in(given, sizeof...(Shapes), "the_layer", result.problem);
-  if constexpr (sc::detail::HasCall<L>) {
+  if constexpr (!requires { layer.output_shape(in); }) {
     sc::detail::rules_of_call<L> const found(layer, in, "the_layer", result.weights, result.problem);
     result.output = found.output;
     result.flops = found.flops;

@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/text.hpp>
 #include <string_view>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -53,14 +54,22 @@ struct diagnostic {
   /// Records the problem if it is the first one: `report(1002, "layer '", name, "' expects ...")`.
   template <class... Parts>
   constexpr void report(int error_code, Parts const&... parts) {
-    if (failed()) return;
-    code = error_code;
+    if (!begin(error_code)) return;
     (append(parts), ...);
-    text.append(" [E").append(error_code).append(']');
+    end();
   }
+  /// The same in steps: parts are appended in between, unless there is a problem already.
+  constexpr bool begin(int error_code) {
+    if (failed()) return false;
+    code = error_code;
+    return true;
+  }
+  constexpr void end() { text.append(" [E").append(code).append(']'); }
 
   /// One part of a message: text, a number, or anything with `append_to(message&)`, such as a shape.
+  constexpr void append(char const* part) { text.append(std::string_view(part)); }
   template <class Part>
+    requires(!std::is_array_v<Part>)
   constexpr void append(Part const& part) {
     if constexpr (requires { part.append_to(text); })
       part.append_to(text);

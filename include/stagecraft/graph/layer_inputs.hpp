@@ -17,12 +17,16 @@ class layer_inputs {
 
   [[nodiscard]] constexpr int size() const noexcept { return count_; }
   constexpr shape const& operator[](int index) const { return shapes_[index]; }
+  [[nodiscard]] constexpr shape const* data() const noexcept { return shapes_; }
 
   /// Says that the call is not valid: `return in.error(1002, "expects ..., but got ", in[0]);`. The text begins with
   /// the layer's name by itself. Returns a shape that stands in for the missing one.
   template <class... Parts>
   constexpr shape error(int code, Parts const&... parts) const {
-    problem_->report(code, "layer '", layer_name_, "' ", parts...);
+    if (begin_error(code)) {
+      (problem_->append(parts), ...);
+      problem_->end();
+    }
     return count_ > 0 ? shapes_[0] : shape(1);
   }
 
@@ -44,6 +48,14 @@ class layer_inputs {
   }
 
  private:
+  constexpr bool begin_error(int code) const {
+    if (!problem_->begin(code)) return false;
+    problem_->append("layer '");
+    problem_->append(layer_name_);
+    problem_->append("' ");
+    return true;
+  }
+
   shape const* shapes_;
   int count_;
   std::string_view layer_name_;

@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/call_record.hpp>
+#include <stagecraft/graph/known_rules.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/layer_names.hpp>
@@ -120,6 +121,7 @@ class model_builder {
 
   diagnostic problem;
   detail::masks_of_calls masks{problem};
+  detail::known_rules rules;
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen

@@ -30,6 +30,12 @@ struct activation : layer<activation> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
+  [[nodiscard]] constexpr detail::rules_key rules_key() const {
+    auto const bits = [](float number) { return __builtin_bit_cast(unsigned, number); };
+    return {{static_cast<unsigned>(function.kind), bits(function.alpha), bits(function.max_value),
+             bits(function.threshold)},
+            function.kind != activation_kind::own};
+  }
   constexpr auto call(auto&, auto x) const { return function(x); }
 };
 

@@ -24,9 +24,9 @@ namespace stagecraft {
 template <class L>
 concept Layer = std::derived_from<L, layer_base> && requires(L const& layer, layer_inputs const& in) {
   { L::class_name } -> std::convertible_to<std::string_view>;
-  requires detail::HasCall<L> || requires {
+  requires requires {
     { layer.output_shape(in) } -> std::convertible_to<shape>;
-  };
+  } || detail::HasCall<L>;
 };
 
 namespace detail {
@@ -228,6 +228,28 @@ struct layer : layer_base {
       return mask;
   }
 
+  /// Shape, weights and cost that follow from `call`.
+  static constexpr void find_rules(Derived const& self, model_builder& model, layer_inputs const& in,
+                                   std::string_view name, detail::call_record& record, parameter_list& weights) {
+    detail::known_rule found;
+    found.type = record.type;
+    if constexpr (requires { self.rules_key(); }) found.key = self.rules_key();
+    bool const has_key = requires { self.rules_key(); } && found.key.is_known;
+    auto const* known = has_key ? model.rules.find(record.type, found.key, in) : nullptr;
+    if (known == nullptr) {
+      detail::rules_of_call<Derived> const rules(self, in, name, weights, model.problem);
+      found.output = rules.is_valid ? rules.output : record.shape;
+      found.flops = rules.flops;
+      found.moves_only = rules.moves_only;
+      if (has_key && rules.is_valid) model.rules.add(found, in);
+    } else {
+      found = *known;
+    }
+    record.shape = found.output;
+    record.flops = found.flops;
+    if (!found.moves_only) record.type_of_output = dtype::float32;
+  }
+
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
                                               std::span<symbolic_tensor const> given) {
     std::vector<shape> shapes;
@@ -268,15 +290,10 @@ struct layer : layer_base {
       return model.add_call(record);
     }
     // After a broken rule shapes may be anything: no further rule is asked.
-    if constexpr (detail::HasCall<Derived>) {
-      if (!model.problem.failed()) {
-        detail::rules_of_call<Derived> const rules(self, in, model.name_of(layer_id), weights, model.problem);
-        if (rules.is_valid) record.shape = rules.output;
-        record.flops = rules.flops;
-        if (!rules.moves_only) record.type_of_output = dtype::float32;
-      }
-    } else if (!model.problem.failed()) {
-      record.shape = self.output_shape(in);
+    if constexpr (requires { self.output_shape(in); }) {
+      if (!model.problem.failed()) record.shape = self.output_shape(in);
+    } else {
+      if (!model.problem.failed()) find_rules(self, model, in, model.name_of(layer_id), record, weights);
     }
     if (!model.problem.failed()) {
       if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);

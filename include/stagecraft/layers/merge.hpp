@@ -16,6 +16,7 @@ struct merge : layer<Derived> {
   static constexpr bool supports_masking = true;
   static constexpr int least_inputs = 2, most_inputs = MostInputs;
 
+  static constexpr detail::rules_key rules_key() { return {}; }
   constexpr auto call(auto& ops, tensor_list in) const {
     shape result = detail::sample_shape(in[0]);
     for (std::size_t i = 1; i < in.size(); ++i) {

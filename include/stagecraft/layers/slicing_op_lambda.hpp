@@ -5,6 +5,7 @@
 #include <stagecraft/graph/slice.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <string_view>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -89,8 +90,9 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
 
 }  // namespace layers
 
+template <class Part>
 constexpr symbolic_tensor symbolic_tensor::operator[](slice_list const& part) const {
-  layers::slicing_op_lambda layer;
+  std::conditional_t<std::is_same_v<Part, slice_list>, layers::slicing_op_lambda, Part> layer;
   layer.list = part;
   layer.list.where = {};
   return layer(detail::first_tensor(*this, part.where.file, part.where.line));

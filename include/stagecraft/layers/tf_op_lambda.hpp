@@ -65,16 +65,17 @@ struct tf_op_lambda : layer<tf_op_lambda<Operator>> {
 
 namespace detail {
 
+template <class T>
+concept Number = std::integral<T> || std::floating_point<T>;
+// Of the number's own type, so that nothing is compiled before there is one.
 template <tensor_operator Operator>
-constexpr symbolic_tensor operate(first_tensor const& tensor, float number, int place) {
+constexpr symbolic_tensor operate(first_tensor const& tensor, Number auto number, int place) {
   layers::tf_op_lambda<Operator> operation;
-  operation.number = number;
+  operation.number = static_cast<float>(number);
   operation.number_place = place;
   return operation(tensor);
 }
 
-template <class T>
-concept Number = std::integral<T> || std::floating_point<T>;
 template <class T>
 concept Operand = Number<T> || std::same_as<T, symbolic_tensor>;
 
@@ -90,45 +91,46 @@ struct tensor_variable {
 
 }  // namespace detail
 
-// Found by the tensors that they are called with.
-constexpr symbolic_tensor operator+(detail::first_tensor a, symbolic_tensor b) {
+// Found by the tensors that they are called with. Templates, so that a program that has none need not compile them.
+constexpr symbolic_tensor operator+(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::add>{}(a, b);
 }
-constexpr symbolic_tensor operator-(detail::first_tensor a, symbolic_tensor b) {
+constexpr symbolic_tensor operator-(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::subtract>{}(a, b);
 }
-constexpr symbolic_tensor operator*(detail::first_tensor a, symbolic_tensor b) {
+constexpr symbolic_tensor operator*(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::multiply>{}(a, b);
 }
-constexpr symbolic_tensor operator/(detail::first_tensor a, symbolic_tensor b) {
+constexpr symbolic_tensor operator/(detail::first_tensor a, std::same_as<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::divide>{}(a, b);
 }
 constexpr symbolic_tensor operator+(detail::first_tensor a, detail::Number auto b) {
-  return detail::operate<tensor_operator::add>(a, static_cast<float>(b), 1);
+  return detail::operate<tensor_operator::add>(a, b, 1);
 }
 constexpr symbolic_tensor operator-(detail::first_tensor a, detail::Number auto b) {
-  return detail::operate<tensor_operator::subtract>(a, static_cast<float>(b), 1);
+  return detail::operate<tensor_operator::subtract>(a, b, 1);
 }
 constexpr symbolic_tensor operator*(detail::first_tensor a, detail::Number auto b) {
-  return detail::operate<tensor_operator::multiply>(a, static_cast<float>(b), 1);
+  return detail::operate<tensor_operator::multiply>(a, b, 1);
 }
 constexpr symbolic_tensor operator/(detail::first_tensor a, detail::Number auto b) {
-  return detail::operate<tensor_operator::divide>(a, static_cast<float>(b), 1);
+  return detail::operate<tensor_operator::divide>(a, b, 1);
 }
 constexpr symbolic_tensor operator+(detail::Number auto a, detail::first_tensor b) {
-  return detail::operate<tensor_operator::add>(b, static_cast<float>(a), 0);
+  return detail::operate<tensor_operator::add>(b, a, 0);
 }
 constexpr symbolic_tensor operator-(detail::Number auto a, detail::first_tensor b) {
-  return detail::operate<tensor_operator::subtract>(b, static_cast<float>(a), 0);
+  return detail::operate<tensor_operator::subtract>(b, a, 0);
 }
 constexpr symbolic_tensor operator*(detail::Number auto a, detail::first_tensor b) {
-  return detail::operate<tensor_operator::multiply>(b, static_cast<float>(a), 0);
+  return detail::operate<tensor_operator::multiply>(b, a, 0);
 }
 constexpr symbolic_tensor operator/(detail::Number auto a, detail::first_tensor b) {
-  return detail::operate<tensor_operator::divide>(b, static_cast<float>(a), 0);
+  return detail::operate<tensor_operator::divide>(b, a, 0);
 }
+template <tensor_operator Negative = tensor_operator::negative>
 constexpr symbolic_tensor operator-(detail::first_tensor a) {
-  return detail::operate<tensor_operator::negative>(a, -1, 1);
+  return detail::operate<Negative>(a, -1, 1);
 }
 
 // As in Python, the variable stands for the result from then on; other copies of it stand for what they did.

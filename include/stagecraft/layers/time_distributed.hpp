@@ -69,7 +69,7 @@ struct time_distributed : layer<time_distributed<Each>> {
     shape const step = of_step(in[0]);
     layer_inputs const one = in.with_shapes(&step, 1);
     rules_of_step found;
-    if constexpr (detail::HasCall<Each>) {
+    if constexpr (!requires { each.output_shape(one); }) {
       detail::rules_of_call<Each> const traced(each, one, in.layer_name(), found.weights, in.problem());
       found.output = traced.output;
       found.flops = traced.flops;

@@ -7,6 +7,10 @@
 #include <stagecraft/graph/step_mask.hpp>
 #include <stagecraft/operations/flops.hpp>
 #include <stagecraft/operations/trace.hpp>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace stagecraft {
 
@@ -89,41 +93,51 @@ constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list i
   return false;
 }
 
+/// What of a trace does not depend on the layer, so that compilers see it once.
+struct open_trace {
+  operations::trace traced;
+  std::vector<operations::tensor> inputs;
+  operations::tracer ops;
+
+  constexpr open_trace(std::span<shape const> shapes, int batch, bool training, std::string_view name)
+      : ops(traced.list, traced.weights, training) {
+    traced.list.layer_name = name;
+    for (shape const& sample : shapes) {
+      inputs.push_back(
+          ops.append(operations::input{static_cast<int>(inputs.size())}, operations::extents::of_batch(batch, sample)));
+      traced.inputs.push_back(inputs.back().id);
+    }
+  }
+  open_trace(open_trace const&) = delete;
+  open_trace& operator=(open_trace const&) = delete;
+  constexpr ~open_trace() = default;
+
+  constexpr void end(operations::tensor result) {
+    traced.outputs.push_back(result.id);
+    traced.forward_count = traced.list.size();
+  }
+};
+
 /// A layer's `call` on `batch` samples of inputs of these shapes. Not to be used if `trace.outputs` is empty.
 template <class L>
 constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
                                         std::string_view name = {}) {
-  std::vector<operations::extents> shapes;
-  for (shape const& sample : inputs) shapes.push_back(operations::extents::of_batch(batch, sample));
-  bool called = true;
-  auto traced = operations::trace_call(
-      [&](operations::tracer& ops, tensor_list in) {
-        operations::tensor result;
-        called = call_layer(layer, ops, in, result);
-        return called ? result : in[0];
-      },
-      shapes, training, name);
-  if (!called) traced.outputs.clear();
-  return traced;
+  open_trace open(inputs, batch, training, name);
+  if (operations::tensor result; call_layer(layer, open.ops, open.inputs, result)) open.end(result);
+  return std::move(open.traced);
 }
 
-/// The rules of a layer that has a `call`. Shapes and cost are those of a sample: two are traced, so that a `call` that
-/// mixes the samples of a batch is noticed. E1001, E1070.
-template <class L>
-struct rules_of_call {
+/// What follows from a trace of two samples: so a `call` that mixes the samples of a batch is noticed. Shapes and cost
+/// are those of a sample. E1001, E1070.
+struct rules_of_trace {
+  static constexpr int batch = 2;
   shape output;
   long long flops = 0;
   bool is_valid = false;
   bool moves_only = false;  ///< elements of the inputs at other places, or zeros: of the inputs' type
 
-  constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
-                          diagnostic& problem) {
-    constexpr int batch = 2;
-    input_counts<L> const counts(layer);
-    if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
-    std::vector<shape> shapes;
-    for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
-    auto const traced = trace_layer(layer, shapes, batch, true, name);
+  constexpr void find(operations::trace const& traced, layer_inputs const& in, parameter_list& weights,
+                      diagnostic& problem) {
     if (traced.outputs.empty()) {
       in.error(1001, "does not take ", in.size(), in.size() == 1 ? " input" : " inputs");
       return;
@@ -148,6 +162,17 @@ struct rules_of_call {
                                   what.is<operations::slice>() || what.is<operations::pad>() ||
                                   what.is<operations::concatenate>() || what.is<operations::transpose>());
     }
+  }
+};
+
+/// The rules of a layer that has a `call`.
+template <class L>
+struct rules_of_call : rules_of_trace {
+  constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
+                          diagnostic& problem) {
+    input_counts<L> const counts(layer);
+    if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
+    find(trace_layer(layer, {in.data(), static_cast<std::size_t>(in.size())}, batch, true, name), in, weights, problem);
   }
 };
 

@@ -13,7 +13,9 @@ class composite_gradient {
       : ops_(&ops),
         composite_(composite),
         of_result_(of_result),
-        given_(static_cast<std::size_t>(ops.list().node_of(composite).operand_count - 1)) {}
+        count_(ops.list().node_of(composite).operand_count - 1) {
+    if (count_ > most_operands) ops.list().fail("a group reads more than ", most_operands, " tensors");
+  }
 
   [[nodiscard]] constexpr tracer& ops() const noexcept { return *ops_; }
   /// Operand `index` of `reads`.
@@ -25,14 +27,18 @@ class composite_gradient {
   [[nodiscard]] constexpr composite what() const { return ops_->list().node_of(composite_).what.as<composite>(); }
   [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
   /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
-  constexpr void give(int index, tensor gradient) { given_[static_cast<std::size_t>(index)] = gradient; }
-  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept { return given_; }
+  constexpr void give(int index, tensor gradient) { given_[index] = gradient; }
+  [[nodiscard]] constexpr std::span<tensor const> given() const noexcept {
+    return {given_, static_cast<std::size_t>(count_ < most_operands ? count_ : most_operands)};
+  }
 
  private:
   tracer* ops_;
   int composite_;
   tensor of_result_;
-  std::vector<tensor> given_;
+  int count_;
+  static constexpr int most_operands = 8;
+  tensor given_[most_operands]{};
 };
 
 /// y (dy - sum(y dy)) along its axis.

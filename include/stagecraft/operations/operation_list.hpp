@@ -45,10 +45,13 @@ class operation_list {
     else
       problem.report(1070, kind, " '", layer_name, "': ", parts...);
   }
-  /// Records what a layer says of its options: "layer 'name' has ...".
-  template <class... Parts>
-  constexpr void reject(int code, Parts const&... parts) {
-    problem.report(code, "layer '", layer_name, "' ", parts...);
+  /// Begins what a layer says of its options, "layer 'name' has ..."; false if there is a problem already.
+  constexpr bool begin_rejection(int code) {
+    if (!problem.begin(code)) return false;
+    problem.append("layer '");
+    problem.append(layer_name);
+    problem.append("' ");
+    return true;
   }
 
   std::vector<node> nodes;

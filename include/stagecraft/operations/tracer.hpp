@@ -304,7 +304,9 @@ class tracer {
   /// Says that the layer's options, or its inputs, are wrong: "layer 'name' " and the rest.
   template <class... Parts>
   constexpr void error(int code, Parts const&... parts) {
-    list_->reject(code, parts...);
+    if (!list_->begin_rejection(code)) return;
+    (list_->problem.append(parts), ...);
+    list_->problem.end();
   }
   /// Appends any operation, unchecked.
   constexpr tensor append(operation const& what, extents const& shape, std::initializer_list<int> reads = {}) {
