@@ -4661,7 +4661,6 @@ struct instance_scope {
 namespace stagecraft {
 
 namespace detail {
-
 /// Collects the layers of one type while a model is traced once more.
 struct layer_collector {
   type_tag const* wanted = no_type;
