@@ -33559,6 +33559,8 @@ class traced_steps {
   }
   constexpr void read_kept(int id) {
     auto& value = program.values[at(id)];
+    if (value.tensor < 0 && program.plan.backward_places[at(id)].in == operations::storage::output)
+      value.tensor = output();
     if (value.tensor < 0 && program.plan.backward_places[at(id)].in == operations::storage::kept &&
         program.plan.forward_places[at(id)].in == operations::storage::kept && !program.is_same_as_operand(id))
       value.tensor = saved(id);

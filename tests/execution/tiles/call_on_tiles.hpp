@@ -39,7 +39,17 @@ struct few_tiles {
 /// Call number `Index` of a model without stages.
 template <class M, auto Training, stagecraft::execution_mode Mode, int Tiles, int Index>
 class call_on_tiles {
-  using plan = stagecraft::host_plan<M, Training, Mode, stagecraft::host<>>;
+  /// Each step by itself, also if the host does it as the epilogue of another one: then what it writes has that one's
+  /// place.
+  struct plan : stagecraft::host_plan<M, Training, Mode, stagecraft::host<>> {
+    using base = stagecraft::host_plan<M, Training, Mode, stagecraft::host<>>;
+    [[nodiscard]] static constexpr int epilogue(int) { return -1; }
+    [[nodiscard]] static constexpr bool is_epilogue(int) { return false; }
+    [[nodiscard]] static constexpr long long value(int call) {
+      while (base::epilogue(call) >= 0) call = base::epilogue(call);
+      return base::value(call);
+    }
+  };
   using on_host = stagecraft::host_call<plan, Index>;
   template <int Pass>
   using lowered = stagecraft::lowered_call<M, Training, Mode, few_tiles<Tiles>, Pass, Index>;

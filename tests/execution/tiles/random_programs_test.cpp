@@ -92,6 +92,8 @@ class plan_on_tiles {
       case tensor_role::input: return with.inputs[at(tensor.index)];
       case tensor_role::weight: return with.weights[at(tensor.index)];
       case tensor_role::output_gradient: return with.output_gradient;
+      case tensor_role::output:
+        return with.output.empty() ? floats(at(static_cast<int>(tensor.elements))) : with.output;
       case tensor_role::saved:
         for (auto const& [index, elements] : kept_)
           if (index == tensor.index) return elements;
