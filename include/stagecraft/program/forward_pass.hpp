@@ -85,10 +85,25 @@ class forward_pass_planner : pass_planner<M, Training, Mode> {
       int const call = draft_.steps[at(step)].call, next = program.calls[at(call)].epilogue;
       bool const goes_on = program.calls[at(call)].epilogue_of < 0 || first[at(call)] >= 0;
       if (next < 0 || !runs(at(next)) || !goes_on || here().value[at(call)].exists() || is_stashed[at(call)]) continue;
+      int const begin = first[at(call)] >= 0 ? first[at(call)] : step;
+      if (!are_there(call, next, begin, first)) continue;
       draft_.places.epilogue[at(call)] = next;
-      first[at(next)] = first[at(call)] >= 0 ? first[at(call)] : step;
+      first[at(next)] = begin;
       use_value(at(next), first[at(next)]);
     }
+  }
+
+  /// Whether the other inputs of an epilogue are there before a step: what the program makes an epilogue of an earlier
+  /// step may have a step of its own in this pass.
+  [[nodiscard]] constexpr bool are_there(int call, int next, int begin, std::array<int, calls> const& first) const {
+    for (int const input : graph.inputs_of(next)) {
+      if (input == call || !runs(root(input))) continue;
+      int made = first[root(input)];
+      for (int step = 0; made < 0; ++step)
+        if (root(draft_.steps[at(step)].call) == root(input)) made = step;
+      if (made >= begin) return false;
+    }
+    return true;
   }
 
   constexpr void find_loss_gradients() {

@@ -39,16 +39,24 @@ struct few_tiles {
 /// Call number `Index` of a model without stages.
 template <class M, auto Training, stagecraft::execution_mode Mode, int Tiles, int Index>
 class call_on_tiles {
-  /// Each step by itself, also if the host does it as the epilogue of another one: then what it writes has that one's
-  /// place.
+  /// Each step by itself, also if the host does it as the epilogue of another one: what then is never stored has a
+  /// place behind the others.
   struct plan : stagecraft::host_plan<M, Training, Mode, stagecraft::host<>> {
     using base = stagecraft::host_plan<M, Training, Mode, stagecraft::host<>>;
     [[nodiscard]] static constexpr int epilogue(int) { return -1; }
     [[nodiscard]] static constexpr bool is_epilogue(int) { return false; }
     [[nodiscard]] static constexpr long long value(int call) {
-      while (base::epilogue(call) >= 0) call = base::epilogue(call);
-      return base::value(call);
+      return base::epilogue(call) >= 0 ? base::program.floats + place_behind(call) : base::value(call);
     }
+    /// Floats of the calls before this one.
+    [[nodiscard]] static constexpr long long place_behind(int call) {
+      long long floats = 0;
+      for (int i = 0; i < call; ++i)
+        floats += (static_cast<long long>(base::program.batch) * base::graph.call(i).shape.size() + 15) / 16 * 16;
+      return floats;
+    }
+    static constexpr long long floats =
+        base::program.floats + place_behind(static_cast<int>(base::graph.calls.size())) + 64;
   };
   using on_host = stagecraft::host_call<plan, Index>;
   template <int Pass>
@@ -60,7 +68,7 @@ class call_on_tiles {
  public:
   explicit call_on_tiles(float tolerance, int valid_samples = Training.batch_size) : tolerance_(tolerance) {
     memory_.valid_samples = valid_samples;
-    for (long long i = 0; i < plan::program.floats; ++i) block_.data()[i] = number();
+    for (long long i = 0; i < plan::floats; ++i) block_.data()[i] = number();
     for_each_weight([this]<std::size_t Parameter>() {
       std::vector<float> values(static_cast<std::size_t>(plan::graph.parameters[Parameter].size()));
       for (float& value : values) value = number() / 4 + 1;
@@ -152,8 +160,8 @@ class call_on_tiles {
   }
 
   static constexpr long long workspace = stagecraft::operation<layer_type>::template workspace<on_host>();
-  stagecraft::aligned_block block_{plan::program.floats}, weights_{plan::weights.floats},
-      gradients_{plan::gradients.floats}, workspace_{workspace};
+  stagecraft::aligned_block block_{plan::floats}, weights_{plan::weights.floats}, gradients_{plan::gradients.floats},
+      workspace_{workspace};
   stagecraft::host_memory memory_{.block = block_.data(),
                                   .weights = weights_.data(),
                                   .gradients = gradients_.data(),
