@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/host_plan.hpp>
+#include <stagecraft/ipu/ipu_devices.hpp>
 #include <stagecraft/program/pipeline_program.hpp>
 #include <cstddef>
 
