@@ -20451,7 +20451,7 @@ class plan_runner {
   void forward(tensors const& where) { run(plan_.forward, plan_.forward_places, plan_.forward_workspace, where); }
   void backward(tensors const& where) { run(plan_.backward, plan_.backward_places, plan_.backward_workspace, where); }
 
-  /// Of an operation's value, after its step.
+  /// Where an operation's value lies after its step.
   [[nodiscard]] float const* address(int id) const { return addresses_[at(id)]; }
 
  private:
@@ -32666,7 +32666,7 @@ namespace stagecraft::detail {
 /// Axes of a result and the strides in its source, of which neighbours are put together where both go on alike.
 class merged_axes {
  public:
-  /// From the outermost axis on.
+  /// Adds an axis; they come from the outermost one on.
   constexpr void add(std::int64_t length, std::int64_t source_stride) {
     if (length == 1) return;
     if (count_ > 0 && strides_[count_ - 1] == source_stride * length) {
@@ -33609,7 +33609,7 @@ class traced_steps {
   struct rows {
     std::int64_t outer = 1, columns = 1, inner = 1;
   };
-  /// Those of its sum.
+  /// The rows of a softmax: those of its sum.
   [[nodiscard]] constexpr rows rows_of_softmax(int id) const {
     operations::operation const& group = program.node_of(id).what;
     for (int k = group.as<operations::composite>().first; k < id; ++k) {
@@ -34151,7 +34151,7 @@ constexpr bool has_weight_lowering(operations::plan_view const& plan, int id) {
   return true;
 }
 
-/// Of all operations of a plan.
+/// Whether tiles carry out all operations of a plan for a weight.
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward)
     if (!has_weight_lowering(plan, id)) return false;
@@ -39643,7 +39643,7 @@ struct variables_on_tiles {
   [[nodiscard]] static constexpr std::int64_t bytes_of(std::size_t weight, std::int64_t elements, dtype type) {
     return bytes_on_tile(elements, type, Machine::target, planned_weights<M, Training, Mode, Machine>[weight]);
   }
-  /// Of a layer's first weights.
+  /// The bytes of the accumulators of a layer's first `count` weights.
   [[nodiscard]] static constexpr std::int64_t bytes_of_accumulators(layer_info const& layer, int count, bool remote) {
     std::int64_t bytes = 0;
     for (int i = layer.first_parameter; i < layer.first_parameter + count; ++i)
@@ -54437,7 +54437,7 @@ class weight_functions {
   [[nodiscard]] static constexpr bool has_penalty_gradient() {
     return has_own_penalty<Parameter>() && is_trained<Parameter>();
   }
-  /// Of any weight.
+  /// Whether any weight has a constraint.
   [[nodiscard]] static constexpr bool have_constraints() {
     return any([]<std::size_t Parameter>() { return has_constraint<Parameter>(); });
   }

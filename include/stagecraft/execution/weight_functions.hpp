@@ -45,7 +45,7 @@ class weight_functions {
   [[nodiscard]] static constexpr bool has_penalty_gradient() {
     return has_own_penalty<Parameter>() && is_trained<Parameter>();
   }
-  /// Of any weight.
+  /// Whether any weight has a constraint.
   [[nodiscard]] static constexpr bool have_constraints() {
     return any([]<std::size_t Parameter>() { return has_constraint<Parameter>(); });
   }

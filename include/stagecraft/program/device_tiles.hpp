@@ -94,7 +94,7 @@ struct variables_on_tiles {
   [[nodiscard]] static constexpr std::int64_t bytes_of(std::size_t weight, std::int64_t elements, dtype type) {
     return bytes_on_tile(elements, type, Machine::target, planned_weights<M, Training, Mode, Machine>[weight]);
   }
-  /// Of a layer's first weights.
+  /// The bytes of the accumulators of a layer's first `count` weights.
   [[nodiscard]] static constexpr std::int64_t bytes_of_accumulators(layer_info const& layer, int count, bool remote) {
     std::int64_t bytes = 0;
     for (int i = layer.first_parameter; i < layer.first_parameter + count; ++i)

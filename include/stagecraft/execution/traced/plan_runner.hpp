@@ -40,7 +40,7 @@ class plan_runner {
   void forward(tensors const& where) { run(plan_.forward, plan_.forward_places, plan_.forward_workspace, where); }
   void backward(tensors const& where) { run(plan_.backward, plan_.backward_places, plan_.backward_workspace, where); }
 
-  /// Of an operation's value, after its step.
+  /// Where an operation's value lies after its step.
   [[nodiscard]] float const* address(int id) const { return addresses_[at(id)]; }
 
  private:

@@ -80,7 +80,7 @@ constexpr bool has_weight_lowering(operations::plan_view const& plan, int id) {
   return true;
 }
 
-/// Of all operations of a plan.
+/// Whether tiles carry out all operations of a plan for a weight.
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward)
     if (!has_weight_lowering(plan, id)) return false;

@@ -11,7 +11,7 @@ namespace stagecraft::detail {
 /// Axes of a result and the strides in its source, of which neighbours are put together where both go on alike.
 class merged_axes {
  public:
-  /// From the outermost axis on.
+  /// Adds an axis; they come from the outermost one on.
   constexpr void add(std::int64_t length, std::int64_t source_stride) {
     if (length == 1) return;
     if (count_ > 0 && strides_[count_ - 1] == source_stride * length) {

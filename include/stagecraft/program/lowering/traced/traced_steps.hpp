@@ -175,7 +175,7 @@ class traced_steps {
   struct rows {
     std::int64_t outer = 1, columns = 1, inner = 1;
   };
-  /// Those of its sum.
+  /// The rows of a softmax: those of its sum.
   [[nodiscard]] constexpr rows rows_of_softmax(int id) const {
     operations::operation const& group = program.node_of(id).what;
     for (int k = group.as<operations::composite>().first; k < id; ++k) {
