@@ -50,10 +50,10 @@ class call_on_tiles {
     }
     /// Floats of the calls before this one.
     [[nodiscard]] static constexpr long long place_behind(int call) {
-      long long floats = 0;
+      long long before = 0;
       for (int i = 0; i < call; ++i)
-        floats += (static_cast<long long>(base::program.batch) * base::graph.call(i).shape.size() + 15) / 16 * 16;
-      return floats;
+        before += (static_cast<long long>(base::program.batch) * base::graph.call(i).shape.size() + 15) / 16 * 16;
+      return before;
     }
     static constexpr long long floats =
         base::program.floats + place_behind(static_cast<int>(base::graph.calls.size())) + 64;
