@@ -190,7 +190,7 @@ template <class L>
 struct rules_of_call : rules_of_trace {
   constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
                           diagnostic& problem) {
-    if constexpr (requires { L::has_kernel; } && requires { layer.activation; }) {
+    if constexpr (requires { L::has_kernel; }) {
       if (!in.expect_count(1, 1)) return;
       operations::shape_tracer ops(in, weights);
       auto const result = layer.call(ops, ops.input());
@@ -205,6 +205,8 @@ struct rules_of_call : rules_of_trace {
       find(open.traced, in, weights, problem);
       for (parameter& weight : weights.entries) weight.layout = parameter_layout::plain;  // operations read them so
     }
+    if constexpr (requires { layer.flops(in); })
+      if (is_valid) flops = layer.flops(in);
   }
 };
 

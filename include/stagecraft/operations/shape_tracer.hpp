@@ -15,7 +15,7 @@ namespace stagecraft::operations {
 /// A tensor of which the extents alone are known. It has the words that the library's layers with kernels use.
 struct shape_tensor {
   extents of;
-  long long* flops;
+  long long* flops = nullptr;
 
   [[nodiscard]] constexpr extents const& shape() const noexcept { return of; }
   [[nodiscard]] constexpr int rank() const noexcept { return of.rank; }
@@ -38,6 +38,8 @@ struct shape_tensor {
   friend constexpr shape_tensor operator*(shape_tensor const& a, float) { return a.mapped(); }
   constexpr shape_tensor& operator+=(shape_tensor const& b) { return *this = mapped(b); }
   constexpr shape_tensor& operator*=(shape_tensor const& b) { return *this = mapped(b); }
+  friend constexpr shape_tensor operator>=(shape_tensor const& a, float) { return a.mapped(); }
+  friend constexpr shape_tensor where(shape_tensor const& a, shape_tensor const& b, float) { return a.mapped(b); }
   friend constexpr shape_tensor square(shape_tensor const& a) { return a.mapped(); }
   friend constexpr shape_tensor rsqrt(shape_tensor const& a) { return a.mapped(); }
 };
@@ -67,6 +69,14 @@ class shape_tracer {
     flops_ += product{}.flops(a.of, out);
     return made(out);
   }
+  constexpr shape_tensor uniform(extents const& shape, std::uint64_t) { return made(shape); }
+  constexpr shape_tensor mean(shape_tensor const& x, axis_list const& axes) {
+    extents out = x.of;
+    for (int const axis : axes) out[axis] = 1;
+    flops_ += x.of.size();
+    return made(out);
+  }
+  static constexpr void update(shape_tensor const&, shape_tensor const&) {}
   constexpr shape_tensor conv(shape_tensor const& x, shape_tensor const& filter, windows const& over, int = 1) {
     extents out;
     over.out(x.of, filter.of[-1], out);
