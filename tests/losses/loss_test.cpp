@@ -8,11 +8,11 @@
 #include <vector>
 
 #include <stagecraft/kernels/loss.hpp>
-#include <stagecraft/kernels/reference.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <doctest/doctest.h>
 
 #include "../golden/golden.hpp"
+#include "../kernels/reference_formulas.hpp"
 
 namespace losses = stagecraft::losses;
 namespace kernels = stagecraft::kernels;
