@@ -84,7 +84,7 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
   }(std::make_index_sequence<output_names<M>.size()>{});
   for (auto const& each : reported_metrics<M, Training>) {
     if (problem.failed()) return;
-    if (each.metric.rules == nullptr || each.metric.rules->is_elementwise) continue;
+    if (each.metric.rules == nullptr || !each.metric.rules->takes_ops) continue;
     auto const call = [&](auto& ops, auto target, auto output) {
       return each.metric.rules->call(each.metric.options, ops, target, output);
     };

@@ -119,7 +119,12 @@ class metric_state {
     constexpr bool sparse = !std::is_same_v<Target, float>;
     if constexpr (resolved.kind == call) {
       using row = kernels::loss_row<metrics::metric_call<resolved, sparse>{}, Width, kernels::default_architecture>;
-      return row::evaluate(target, prediction, 1, nullptr);
+      if constexpr (sparse) {
+        auto const label = static_cast<float>(*target);
+        return row::evaluate(&label, prediction, 1, nullptr);
+      } else {
+        return row::evaluate(target, prediction, 1, nullptr);
+      }
     } else if constexpr (resolved.kind == categorical_accuracy || resolved.kind == top_k_categorical_accuracy) {
       return score_class(prediction, sparse ? static_cast<int>(*target) : first_of(target));
     } else {
