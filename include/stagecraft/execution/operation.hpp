@@ -172,7 +172,8 @@ struct operation<L> {
  private:
   template <class Call>
   static constexpr bool is_elementwise =
-      detail::elementwise_call_of<Call>::facts.holds || detail::elementwise_call_of<Call>::facts.function != linear;
+      detail::elementwise_call_of<Call, Call::plan::trains>::facts.holds ||
+      detail::elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
 namespace detail {

@@ -224,6 +224,12 @@ class tracer {
     };
     return composite("softmax", {x}, inside, softmax_rule, {along});
   }
+  /// x / (1 - rate), or 0 where a number that is drawn is below the rate: one for each element of `drawn`, which is
+  /// broadcast.
+  constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0) {
+    auto const inside = [&] { return where(uniform(drawn, seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
+    return composite("dropout", {x}, inside, nullptr, {rate});
+  }
 
   // Weights that change.
 

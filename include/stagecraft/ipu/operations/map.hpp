@@ -84,6 +84,18 @@ constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std:
   operation.sizes[detail::map_dropout_channels] = channels;
 }
 
+/// A formula of operands at each place, and of a random number from [0, 1) behind them if it `draws`. A seed of 0 is
+/// the trainer's.
+constexpr tile_operation& append_formula(lowered_step& step, operations::formula_view const& formula, int result,
+                                         std::initializer_list<map_operand> operands, bool draws = false,
+                                         std::uint64_t seed = 0) {
+  tile_operation& operation = append_map(step, map_function::formula, result, operands);
+  operation.formula = &formula;
+  operation.sizes[detail::map_draws] = draws ? 1 : 0;
+  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
+  return operation;
+}
+
 /// The numbers that a `call` draws: `first` is the number of the first of them in the sequence of the call.
 constexpr void append_random(lowered_step& step, map_function function, int result, std::uint64_t first) {
   append_map(step, function, result, {}).sizes[detail::map_random_first] = static_cast<std::int64_t>(first);

@@ -5,8 +5,8 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
-#include <stagecraft/ipu/operations/function_vertices.hpp>
 #include <stagecraft/ipu/operations/formula_work.hpp>
+#include <stagecraft/ipu/operations/function_vertices.hpp>
 #include <stagecraft/ipu/operations/map_activation_cost.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/operations/map_work.hpp>
@@ -74,12 +74,17 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
 
 /// A formula; operands that are repeated are written out first.
 constexpr void add_formula(map_work& work, tile_operation const& operation, map_read const* reads) {
-  dtype types[tile_operation::most_inputs]{};
+  dtype types[tile_operation::most_inputs + 1]{};
   for (int i = 0; i < operation.input_count; ++i) {
     types[i] = reads[i].count == 0 ? reads[i].type : work.type;
     if (reads[i].count != 0) work.expand(reads[i]);
   }
-  auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target).work;
+  bool const in_place = operation.inputs[0] == operation.outputs[0];
+  if (operation.sizes[map_draws] != 0) {
+    types[operation.input_count] = work.type;
+    work.random(work.elements);
+  }
+  auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target, in_place).work;
   work.cycles += vertices.cycles;
   work.flops += vertices.flops;
 }
@@ -95,7 +100,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   for (int i = 0; i < count; ++i) reads[i] = read_of(step, operation, i, target);
   bool const in_place = count > 0 && operation.inputs[0] == operation.outputs[0];
   auto const function = static_cast<map_function>(operation.function);
-  if (operation.formula != nullptr) {
+  if (operation.formula != nullptr) {  // of an activation of one's own, too
     add_formula(work, operation, reads);
     return work;
   }

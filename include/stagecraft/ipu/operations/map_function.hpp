@@ -36,7 +36,7 @@ enum class map_function : int {
   prelu,             ///< a > 0 ? a : b a
   prelu_gradient,    ///< of a: c where a > 0, b c where a < 0, else 0
   prelu_slope_gradient,  ///< of b, before its sums: a b where a < 0, else 0; b is the gradient of the output
-  formula,               ///< of any operands: the operation's own
+  formula,               ///< append_formula: of any operands, the operation's own
   iota,                  ///< the place along an axis: (e / s) % n of element e, no operand
   random_uniform,        ///< from [0, 1), no operand
   random_normal,         ///< of mean 0 and standard deviation 1, no operand
@@ -63,6 +63,7 @@ inline constexpr int map_dropout_seed = 17;
 inline constexpr int map_dropout_positions = 18;
 inline constexpr int map_dropout_channels = 19;
 inline constexpr int map_numbers = 20;  ///< bit i: operand i is the number in scalar i, not a tensor
+inline constexpr int map_draws = 21;    ///< whether a formula is given a random number, behind its operands
 inline constexpr int map_iota_inner = 17, map_iota_count = 18;
 inline constexpr int map_random_first = 18;  ///< the number of the first random number
 

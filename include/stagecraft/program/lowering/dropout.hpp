@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/layers/dropout.hpp>
 #include <stagecraft/layers/spatial_dropout1d.hpp>
 #include <stagecraft/layers/spatial_dropout2d.hpp>
 #include <stagecraft/program/lowering/lowering.hpp>
@@ -37,8 +36,6 @@ struct dropout_lowering {
 
 }  // namespace detail
 
-template <>
-struct lowering<layers::dropout> : detail::dropout_lowering<false> {};
 template <>
 struct lowering<layers::spatial_dropout1d> : detail::dropout_lowering<true> {};
 template <>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of layers that are written as a `call`: a program of operations on all tiles; one vertex on tile 0 where a
-// layer has an operation that tiles do not know. Level 4.
+// Lowering of layers that are written as a `call`: one operation if the call is elementwise; else a program of
+// operations on all tiles; one vertex on tile 0 where a layer has an operation that tiles do not know. Level 4.
 #pragma once
 
+#include <stagecraft/program/lowering/elementwise.hpp>
 #include <stagecraft/program/lowering/lowering.hpp>
 #include <stagecraft/program/lowering/traced/program_of_call.hpp>
 
@@ -42,14 +43,18 @@ template <class L>
 struct lowering<L> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
-    if constexpr (detail::has_program<typename detail::call_without_variant<Call>::type>)
+    if constexpr (detail::elementwise_lowering<Call>::holds)
+      detail::elementwise_lowering<Call>::forward(step);
+    else if constexpr (detail::has_program<typename detail::call_without_variant<Call>::type>)
       detail::append_program_of_call<Call, false>(step);
     else
       append_custom_forward<Call>(step);
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    if constexpr (detail::has_program<typename detail::call_without_variant<Call>::type>)
+    if constexpr (detail::elementwise_lowering<Call>::holds)
+      detail::elementwise_lowering<Call>::backward(step);
+    else if constexpr (detail::has_program<typename detail::call_without_variant<Call>::type>)
       detail::append_program_of_call<Call, true>(step);
     else
       append_custom_backward<Call>(step);

@@ -28,6 +28,9 @@ class map_values {
         first_micro_batch_(values.accumulated == 0),
         kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
 
+  /// What a formula draws for an element.
+  [[nodiscard]] float drawn(std::int64_t element) const { return kernels::random_uniform(key_, counter(element)); }
+
   /// `in` has an element of each operand; `element` is the number of the result's.
   [[nodiscard]] float operator()(float const* in, std::int64_t element) const {
     float const s = operation_.scalars[0];
@@ -57,8 +60,7 @@ class map_values {
       case map_function::activation: return activation_value(activation_, in[0]);
       case map_function::activation_gradient: return activation_gradient_value(activation_, in[1], in[0]);
       case map_function::dropout:
-      case map_function::dropout_gradient:
-        return kernels::random_uniform(key_, counter(element)) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
+      case map_function::dropout_gradient: return drawn(element) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
       case map_function::maximum_gradient: return wins(in + 1, count - 1, static_cast<int>(s)) ? in[0] : 0.0F;
       case map_function::prelu: return in[0] > 0 ? in[0] : in[1] * in[0];
       case map_function::prelu_gradient: return in[0] > 0 ? in[2] : in[0] < 0 ? in[1] * in[2] : 0.0F;
@@ -170,13 +172,15 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
     machine.vertex("map", tile, work.cycles, [&] {
       auto const result = machine.home(operation.outputs[0], tile);
       operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
+      bool const draws = operation.sizes[detail::map_draws] != 0;
       auto const read = [&](std::size_t i, std::int64_t e) {
+        if (i == inputs) return function.drawn(mapping.first(tile) + e);
         auto const& from = own[i].read;
         std::int64_t const element = mapping.first(tile) + e;
         return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
       };
       if (operation.formula != nullptr)
-        return detail::formula_codelet(*operation.formula, {}).run(inputs, read, {&result, 1});
+        return detail::formula_codelet(*operation.formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
       for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
         float in[most]{};
         for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
