@@ -7,8 +7,7 @@
 namespace stagecraft::operations {
 
 /// Both steps of a differentiated trace. What is cheap (maps, movement, random numbers) is computed again in the
-/// backward step; sums, products, rows of tables and the states of loops are kept, or what alone is computed of them if
-/// it is no larger, and the results of groups with sums inside, such as softmax.
+/// backward step; sums, products, rows of tables and the states of loops are kept.
 class steps {
  public:
   std::vector<int> forward, backward;  ///< operations in their order
@@ -25,7 +24,6 @@ class steps {
     auto const count = traced.list.nodes.size();
     std::vector<char> live(count, 0);
     find_output();
-    if (trains) find_worth();
     if (trains) {
       for (int const id : traced.gradients)
         if (id >= 0) need(id, live, true);
@@ -62,52 +60,20 @@ class steps {
   /// What has the output's elements in the same order, if something computes them.
   constexpr void find_output() {
     is_output_.assign(at(traced_->forward_count), 0);
-    int const source = source_of(traced_->outputs[0]);
+    int source = traced_->outputs[0];
+    while (is_alias(traced_->list.node_of(source).what)) source = traced_->list.operand(source, 0);
     auto const& what = traced_->list.node_of(source).what;
     if (what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<last>()) return;
     is_output_[at(source)] = 1;
     for (int id = source + 1; id < traced_->forward_count; ++id)
       if (is_alias(traced_->list.node_of(id).what)) is_output_[at(id)] = is_output_[at(traced_->list.operand(id, 0))];
   }
-  /// Finds which results of the forward step are worth their memory.
-  constexpr void find_worth() {
-    auto const& list = traced_->list;
-    std::vector<int> readers(list.nodes.size(), 0);
-    for (int id = 0; id < list.size(); ++id)
-      for (int i = 0; i < list.node_of(id).operand_count; ++i)
-        if (!list.node_of(id).what.is<composite>() || i == 0) ++readers[at(list.operand(id, i))];
-    is_worth_keeping_.assign(at(traced_->forward_count), 0);
-    for (int id = 0; id < traced_->forward_count; ++id) {
-      auto const& what = list.node_of(id).what;
-      int const large = what.is<map>() || what.is<transpose>() || is_alias(what) ? only_large_operand(id) : -1;
-      is_worth_keeping_[at(id)] =
-          is_costly(what) || (large >= 0 && readers[at(large)] == 1 && is_worth_keeping_[at(large)] != 0);
-      if (auto const* group = what.if_is<composite>())
-        for (int inside = group->first; inside < id; ++inside)
-          if (list.node_of(inside).what.is<reduce>()) is_worth_keeping_[at(source_of(id))] = 1;
-    }
-  }
-  [[nodiscard]] static constexpr bool is_costly(operation const& what) {
+  /// Whether a result of the forward step is worth its memory.
+  [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
+    auto const& what = traced_->list.node_of(id).what;
     return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
            what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
            what.is<last>();
-  }
-  /// The operand that is as large as the result, if there is one, or -1.
-  [[nodiscard]] constexpr int only_large_operand(int id) const {
-    auto const& list = traced_->list;
-    int large = -1;
-    int const count = list.node_of(id).what.is<composite>() ? 1 : list.node_of(id).operand_count;
-    for (int i = 0; i < count; ++i) {
-      if (list.node_of(list.operand(id, i)).shape.size() < list.node_of(id).shape.size()) continue;
-      if (large >= 0) return -1;
-      large = list.operand(id, i);
-    }
-    return large;
-  }
-  /// What computes a value that is handed on.
-  [[nodiscard]] constexpr int source_of(int id) const {
-    while (is_alias(traced_->list.node_of(id).what)) id = traced_->list.operand(id, 0);
-    return id;
   }
   /// The copy of a weight that the forward step changes, or -1.
   [[nodiscard]] constexpr int copy_of(int id) const {
@@ -130,8 +96,7 @@ class steps {
         backward_reads_output = true;
         continue;
       }
-      if (is_backward && next < traced_->forward_count && is_worth_keeping_[at(next)] != 0 &&
-          !is_alias(traced_->list.node_of(next).what)) {
+      if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
         live[at(next)] = read;
         kept.push_back(next);
         continue;
@@ -167,7 +132,7 @@ class steps {
   }
 
   trace const* traced_;
-  std::vector<char> is_output_, is_worth_keeping_;
+  std::vector<char> is_output_;
 };
 
 }  // namespace stagecraft::operations
