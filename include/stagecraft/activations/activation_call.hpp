@@ -114,7 +114,7 @@ constexpr operations::tensor activation::operator()(operations::tensor x) const 
   operations::tracer ops(*x.list, no_weights);
   if (kind == activation_kind::linear) return x;
   if (kind == activation_kind::softmax) return ops.softmax(x);
-  if (kind == activation_kind::own) return own->call(options, x);
+  if (kind == activation_kind::own) return rules->call(options, x);
   return ops.composite(detail::composite_name(*this), {x}, [&] { return detail::activation_value(*this, x); },
                        detail::activation_rule, {alpha, max_value, threshold});
 }

@@ -307,6 +307,7 @@ class tracer {
     for (std::size_t i = 0; i < States; ++i) next(loop, before[i], after[i]);
     for (std::size_t i = 0; i < States; ++i)
       result.all[i] = stack(loop, after[i], {along < after[i].rank() ? along : 0});
+    stack_products(loop, along);  // the gradient reads these as well
     end_loop(loop);
     for (std::size_t i = 0; i < States; ++i) result.last[i] = last(loop, before[i]);
     return result;
@@ -326,6 +327,34 @@ class tracer {
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
 
  private:
+  /// Stacks what the products of a loop's step are, or become by sums with others.
+  constexpr void stack_products(tensor loop, int along) {
+    std::vector<int> sums;
+    int depth = 0;  // of loops inside
+    for (int id = loop.id + 1, end = list_->size(); id < end; ++id) {
+      auto const& what = list_->node_of(id).what;
+      depth += (what.is<operations::loop>() ? 1 : 0) - (what.is<loop_end>() ? 1 : 0);
+      if (depth == 0 && what.is<product>()) sums.push_back(sum_with(id));
+    }
+    for (int const id : sums) {
+      int const rank = list_->node_of(id).shape.rank;
+      if (rank < extents::max_rank) stack(loop, {list_, id}, {along < rank ? along : 0});
+    }
+  }
+  /// The last of the sums that `id` alone goes into, or itself.
+  [[nodiscard]] constexpr int sum_with(int id) const {
+    int reader = -1, readers = 0;
+    for (int other = id + 1; other < list_->size(); ++other)
+      for (int i = 0; i < list_->node_of(other).operand_count; ++i)
+        if (list_->operand(other, i) == id) {
+          reader = other;
+          ++readers;
+        }
+    if (readers != 1 || list_->node_of(reader).shape != list_->node_of(id).shape) return id;
+    auto const* what = list_->node_of(reader).what.if_is<map>();
+    bool const is_sum = what != nullptr && (what->apply == function::add || what->apply == function::subtract);
+    return is_sum ? sum_with(reader) : id;
+  }
   /// The gradient of a loop runs its step again: it would draw others.
   constexpr tensor drawn(random const& from, extents const& shape) {
     if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementwise operations on the tiles of small IPUs: values as in plain loops, cycles and memory as the cost says.
+#include "../../kernels/reference_dropout.hpp"
 #include "run_on_tiles.hpp"
 
 #include <stagecraft/execution/tiles/codelets/map.hpp>
 #include <stagecraft/kernels/accumulate.hpp>
 #include <stagecraft/kernels/activation.hpp>
-#include <stagecraft/kernels/dropout.hpp>
 #include <stagecraft/kernels/spatial_dropout.hpp>
 #include <algorithm>
 #include <cmath>
