@@ -35,17 +35,6 @@ constexpr tile_operation& append_map(lowered_step& step, map_function function, 
   return operation;
 }
 
-/// The sum, product, maximum or minimum of any number of operands, which may be the result only if they come first.
-constexpr void append_merge(lowered_step& step, map_function function, int result, int const* operands, int count) {
-  for (int next = 0; next < count;) {
-    tile_operation& operation = append_map(step, function, result, {});
-    if (next > 0) operation.inputs[operation.input_count++] = result;
-    while (next < count && operation.input_count < tile_operation::most_inputs)
-      operation.inputs[operation.input_count++] = operands[next++];
-    for (int i = 0; i < operation.input_count; ++i) operation.sizes[2 * i] = 1;
-  }
-}
-
 namespace detail {
 
 constexpr void set_activation(tile_operation& operation, activation const& function) {
