@@ -49,7 +49,7 @@ struct dropout : layer<dropout> {
 
   constexpr auto call(auto& ops, auto x) const {
     if (!ops.training() || rate == 0.0F) return x;
-    return where(ops.uniform(x.shape(), seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F);
+    return ops.dropout(x, x.shape(), rate, seed);
   }
 };
 

@@ -180,7 +180,8 @@ struct rules_of_trace {
       auto const& what = each.what;
       moves_only = moves_only && (what.is<operations::input>() || what.is<operations::reshape>() ||
                                   what.is<operations::slice>() || what.is<operations::pad>() ||
-                                  what.is<operations::concatenate>() || what.is<operations::transpose>());
+                                  what.is<operations::concatenate>() || what.is<operations::transpose>() ||
+                                  what.is<operations::broadcast>());
     }
   }
 };

@@ -185,9 +185,6 @@ class tile_machine {
     return most;
   }
   [[nodiscard]] tile_memory const& memory(int tile) const { return memories_[static_cast<std::size_t>(tile)]; }
-  void reset_high_water_marks() {
-    for (auto& memory : memories_) memory.reset_high_water_mark();
-  }
 
  private:
   [[nodiscard]] std::size_t index(int tensor, int tile) const {

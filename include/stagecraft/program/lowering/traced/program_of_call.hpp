@@ -52,7 +52,11 @@ inline constexpr traced_options options_of_call{
     .variable_type = Call::variable_type,
     .loads_128_bits_for_matmuls = Call::config.matmuls.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
-    .target = Call::target};
+    .draws_of_channels = requires {Call::layer.has_kernel;
+}  // namespace stagecraft::detail
+, .target = Call::target
+}
+;
 
 template <class Call, bool Backward>
 constexpr traced_steps<> lower_traced_step() {
@@ -63,6 +67,36 @@ constexpr traced_steps<> lower_traced_step() {
           wanted_gradients<Call>,
           Call::input_count};
 }
+
+/// How many operations a traced one becomes, if it needs neither plans nor loops, and tiles know it; else -1.
+constexpr int simple_operations(operations::node const& of) {
+  operations::operation const& what = of.what;
+  if (of.shape.rank > box_axes::count) return -1;
+  if (is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
+      what.is<operations::constant>())
+    return 0;
+  if (what.is<operations::concatenate>()) return of.operand_count;
+  auto const* part = what.if_is<operations::pad>();
+  bool const is_simple = what.is<operations::map>() || what.is<operations::reduce>() || what.is<operations::random>() ||
+                         what.is<operations::slice>() || what.is<operations::broadcast>() ||
+                         (part != nullptr && (part->step == 1 || part->step == -1));
+  return is_simple ? 1 : -1;
+}
+/// Whether both steps of a call are a few of these: they are appended to the step around them, with no program between.
+template <class Call>
+inline constexpr bool is_appended = [] {
+  auto const& plan = lowered_plan<Call>;
+  auto const are_few = [&](std::span<int const> order) {
+    int count = 0;
+    for (int const id : order) {
+      int const more = simple_operations(plan.nodes[static_cast<std::size_t>(id)]);
+      if (more < 0) return false;
+      count += more;
+    }
+    return count <= 24;
+  };
+  return are_few(plan.forward) && are_few(plan.backward);
+}();
 
 /// How long the arrays of a frozen program are; without any if it has operations that tiles do not know.
 struct program_sizes {
@@ -108,7 +142,11 @@ struct frozen_program {
 };
 
 template <class Call, bool Backward>
-inline constexpr frozen_program<Call, Backward> program_constant{lower_traced_step<Call, Backward>()};
+inline constexpr frozen_program<Call, Backward> program_constant = [] {
+  auto steps = lower_traced_step<Call, Backward>();
+  steps.lay_out();
+  return frozen_program<Call, Backward>(steps);
+}();
 
 template <class Call, bool Backward, std::size_t Index>
 constexpr convolution_plan const& plan_of_product() {
