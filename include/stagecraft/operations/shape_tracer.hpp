@@ -38,8 +38,6 @@ struct shape_tensor {
   friend constexpr shape_tensor operator*(shape_tensor const& a, float) { return a.mapped(); }
   constexpr shape_tensor& operator+=(shape_tensor const& b) { return *this = mapped(b); }
   constexpr shape_tensor& operator*=(shape_tensor const& b) { return *this = mapped(b); }
-  friend constexpr shape_tensor operator>=(shape_tensor const& a, float) { return a.mapped(); }
-  friend constexpr shape_tensor where(shape_tensor const& a, shape_tensor const& b, float) { return a.mapped(b); }
   friend constexpr shape_tensor square(shape_tensor const& a) { return a.mapped(); }
   friend constexpr shape_tensor rsqrt(shape_tensor const& a) { return a.mapped(); }
 };
@@ -69,7 +67,10 @@ class shape_tracer {
     flops_ += product{}.flops(a.of, out);
     return made(out);
   }
-  constexpr shape_tensor uniform(extents const& shape, std::uint64_t) { return made(shape); }
+  constexpr shape_tensor dropout(shape_tensor const& x, extents const& drawn, float, std::uint64_t) {
+    flops_ += drawn.size();
+    return x.mapped().mapped();
+  }
   constexpr shape_tensor mean(shape_tensor const& x, axis_list const& axes) {
     extents out = x.of;
     for (int const axis : axes) out[axis] = 1;
