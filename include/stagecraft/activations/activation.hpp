@@ -53,6 +53,12 @@ struct activation {
 
   /// The function of a tensor of a layer's `call`; softmax along the last axis. Defined in activation_call.hpp.
   [[nodiscard]] constexpr operations::tensor operator()(operations::tensor x) const;
+  /// The same where shapes alone are asked for: a layer's activation is not counted among its operations.
+  [[nodiscard]] constexpr auto operator()(auto const& x) const
+    requires requires { x.mapped(); }
+  {
+    return x;
+  }
 
   /// Keras's name of the function (`tf.keras.activations.serialize`).
   [[nodiscard]] constexpr std::string_view name() const {

@@ -91,6 +91,18 @@ class tracer {
     if (!wider.broadcast_with(shape) || wider != shape) return failed(x, "cannot be broadcast to ", shape);
     return append(operations::broadcast{}, shape, {x.id});
   }
+  /// Each element of an axis `count` times.
+  constexpr tensor repeat(tensor x, int count, int axis) {
+    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1)
+      return failed(x, "cannot be repeated ", count, " times along axis ", axis);
+    extents one = x.shape(), all = one;
+    int const along = one.from_front(axis);
+    all[along] *= count;
+    one.insert(along + 1, 1);
+    auto const apart = reshape(x, one);
+    one[along + 1] = count;
+    return reshape(broadcast(apart, one), all);
+  }
   /// Axis i of the result is axis order[i] of x.
   constexpr tensor transpose(tensor x, axis_list const& order) {
     int const rank = x.rank();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lowered steps of pooling, borders, up-sampling and concatenation give what the host's kernels give.
-#include <stagecraft/execution/operations/borders.hpp>
 #include <stagecraft/execution/operations/global_pooling.hpp>
 #include <stagecraft/execution/operations/pooling.hpp>
 #include <stagecraft/execution/operations/up_sampling.hpp>
