@@ -82,6 +82,16 @@ template <class L>
   requires detail::HasCall<L>
 struct lowering<L> {
   template <class Call>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    using same = typename detail::call_without_variant<Call>::type;
+    if constexpr (detail::elementwise_lowering<Call>::holds)
+      return nullptr;
+    else if constexpr (detail::is_appended<same> || !detail::has_program<same>)
+      return nullptr;
+    else
+      return detail::traced_mappings<same>[static_cast<std::size_t>(index)];
+  }
+  template <class Call>
   static constexpr void forward(lowered_step& step) {
     detail::append_call<Call, false>(step);
   }
