@@ -292,11 +292,12 @@ struct layer : layer_base {
     // After a broken rule shapes may be anything: no further rule is asked.
     if constexpr (requires { self.output_shape(in); }) {
       if (!model.problem.failed()) record.shape = self.output_shape(in);
+      if constexpr (requires { self.flops(in); })
+        if (!model.problem.failed()) record.flops = self.flops(in);
     } else {
       if (!model.problem.failed()) find_rules(self, model, in, model.name_of(layer_id), record, weights);
     }
     if (!model.problem.failed()) {
-      if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
       if constexpr (requires { self.parameters(in, weights); }) self.parameters(in, weights);
       if (weights.count > parameter_list::capacity)
         in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::capacity);

@@ -191,13 +191,14 @@ template <class L>
 struct rules_of_call : rules_of_trace {
   constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
                           diagnostic& problem) {
-    if constexpr (requires { L::has_kernel; } && requires { layer.activation; }) {
+    if constexpr (requires { L::has_kernel; } || requires { L::follows_shapes; }) {
       if (!in.expect_count(1, 1)) return;
       operations::shape_tracer ops(in, weights);
       auto const result = layer.call(ops, ops.input());
       is_valid = !problem.failed();
       output = sample_shape(result);
       flops = ops.flops();
+      moves_only = flops == 0 && weights.count == 0;
     } else {
       input_counts<L> const counts(layer);
       if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
@@ -206,6 +207,8 @@ struct rules_of_call : rules_of_trace {
       find(open.traced, in, weights, problem);
       for (parameter& weight : weights.entries) weight.layout = parameter_layout::plain;  // operations read them so
     }
+    if constexpr (requires { layer.flops(in); })
+      if (is_valid) flops = layer.flops(in);
   }
 };
 

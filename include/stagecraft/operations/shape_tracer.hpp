@@ -15,7 +15,7 @@ namespace stagecraft::operations {
 /// A tensor of which the extents alone are known. It has the words that the library's layers with kernels use.
 struct shape_tensor {
   extents of;
-  long long* flops;
+  long long* flops = nullptr;
 
   [[nodiscard]] constexpr extents const& shape() const noexcept { return of; }
   [[nodiscard]] constexpr int rank() const noexcept { return of.rank; }
@@ -67,6 +67,17 @@ class shape_tracer {
     flops_ += product{}.flops(a.of, out);
     return made(out);
   }
+  constexpr shape_tensor dropout(shape_tensor const& x, extents const& drawn, float, std::uint64_t) {
+    flops_ += drawn.size();
+    return x.mapped().mapped();
+  }
+  constexpr shape_tensor mean(shape_tensor const& x, axis_list const& axes) {
+    extents out = x.of;
+    for (int const axis : axes) out[axis] = 1;
+    flops_ += x.of.size();
+    return made(out);
+  }
+  static constexpr void update(shape_tensor const&, shape_tensor const&) {}
   constexpr shape_tensor conv(shape_tensor const& x, shape_tensor const& filter, windows const& over, int = 1) {
     extents out;
     over.out(x.of, filter.of[-1], out);

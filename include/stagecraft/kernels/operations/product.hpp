@@ -17,6 +17,24 @@ struct product_shape {
   bool transpose_b = false;  ///< b lies as columns x inner
 };
 
+/// Rows of floats: where the first begins, if there are any, and how far behind it the next.
+struct product_rows_at {
+  float* begin = nullptr;
+  std::int64_t stride = 0;
+};
+/// What becomes of a product before it leaves the registers: the same rows of another tensor are added, and the result
+/// is stored a second time.
+struct product_finish {
+  product_rows_at added, copied;
+
+  [[nodiscard]] product_finish from(int row, int column) const {
+    product_finish result = *this;
+    for (auto* one : {&result.added, &result.copied})
+      if (one->begin != nullptr) one->begin += row * one->stride + column;
+    return result;
+  }
+};
+
 namespace detail {
 
 /// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
@@ -40,7 +58,7 @@ struct product_panel {
 /// line of it for each row of the panel is called near meanwhile.
 template <int Rows, int Vectors, bool Whole, class Arch>
 inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
-                         float* y, std::int64_t y_stride, bool adds, float const* ahead) {
+                         float* y, std::int64_t y_stride, bool adds, product_finish const& finish, float const* ahead) {
   using value = batch<Arch>;
   constexpr int width = lanes<Arch>, line = 16;
   constexpr int before = (Vectors - 1) * width;  // columns of whole registers
@@ -58,33 +76,55 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       sums[r][Vectors - 1] = load_first<Arch>(y + r * y_stride + before, rest);
     }
   }
-  // The next tile's rows, which lie far apart.
-  if (adds)
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) {
-      __builtin_prefetch(y + (Rows + r) * y_stride, 1);
-      if constexpr (Vectors * width > line) __builtin_prefetch(y + (Rows + r) * y_stride + line, 1);
-    }
+  // Rows lie far apart. Those of the next tile are called near, and what is added and stored at the end, some at a
+  // time.
+  auto const call_near = [](float const* row) __attribute__((always_inline)) {
+    __builtin_prefetch(row, 1);
+    if constexpr (Vectors * width > line) __builtin_prefetch(row + line, 1);
+  };
+  constexpr int steps = 16;
   float const* from = b.begin;
-  for (int k = 0; k < b.depth; ++k, from += b.stride, a += inner_step, ahead += line) {
-    value right[Vectors];
-    if constexpr (width == line) __builtin_prefetch(ahead);  // narrower panels are read slowly enough
+  for (int k = 0, row = 0; k < b.depth; ++row) {
+    if (row < Rows) {
+      if (adds) call_near(y + (Rows + row) * y_stride);
+      if (finish.added.stride != 0) call_near(finish.added.begin + row * finish.added.stride);
+      if (finish.copied.stride != 0) call_near(finish.copied.begin + row * finish.copied.stride);
+    }
+    int const end = b.depth - k < steps ? b.depth : k + steps;
+    for (; k < end; ++k, from += b.stride, a += inner_step, ahead += line) {
+      value right[Vectors];
+      if constexpr (width == line) __builtin_prefetch(ahead);  // narrower panels are read slowly enough
 #pragma GCC unroll 4
-    for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
-    right[Vectors - 1] = Whole ? value::load_unaligned(from + before) : load_first<Arch>(from + before, rest);
+      for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
+      right[Vectors - 1] = Whole ? value::load_unaligned(from + before) : load_first<Arch>(from + before, rest);
 #pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) {
-      value const left(a[r * row_step]);
+      for (int r = 0; r < Rows; ++r) {
+        value const left(a[r * row_step]);
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
+        for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
+      }
     }
   }
+  auto const store = [&](product_rows_at const& to) __attribute__((always_inline)) {
 #pragma GCC unroll 8
-  for (int r = 0; r < Rows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
+      float* const row = to.begin + r * to.stride;
 #pragma GCC unroll 4
-    for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(y + r * y_stride + v * width);
-    store_first<Arch>(sums[r][Vectors - 1], y + r * y_stride + before, rest);
+      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(row + v * width);
+      store_first<Arch>(sums[r][Vectors - 1], row + before, rest);
+    }
+  };
+  if (finish.added.begin != nullptr) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      float const* const row = finish.added.begin + r * finish.added.stride;
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = sums[r][v] + value::load_unaligned(row + v * width);
+      sums[r][Vectors - 1] = sums[r][Vectors - 1] + load_first<Arch>(row + before, rest);
+    }
   }
+  store({y, y_stride});
+  if (finish.copied.begin != nullptr) store(finish.copied);
 }
 
 /// Rows of a that a tile takes at most: with two panels' registers, as many as leave some for what is read.
@@ -111,7 +151,7 @@ struct product_left {
 /// caller, GCC 12 keeps less of it in registers.
 template <int Vectors, bool Whole, class Arch>
 [[gnu::noinline]] void product_rows(product_panel const& b, product_left<Arch> const& a, float* y,
-                                    std::int64_t y_stride, int rows, bool adds) {
+                                    std::int64_t y_stride, int rows, bool adds, product_finish const& finish) {
   int row = 0;
   constexpr int line = 16;
   std::int64_t near = 0;
@@ -119,7 +159,7 @@ template <int Vectors, bool Whole, class Arch>
   auto const some = [&]<int Rows>(int end) {
     for (; row + Rows <= end; row += Rows, near += std::int64_t{line} * b.depth)
       product_tile<Rows, Vectors, Whole, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride,
-                                               adds, near < floats ? b.next + near : b.begin);
+                                               adds, finish.from(row, 0), near < floats ? b.next + near : b.begin);
   };
   // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
   constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
@@ -209,7 +249,7 @@ template <class Arch>
 /// of y from `row` on. `left_rows`: `packed_left_floats` floats.
 template <class Arch, class Fill>
 inline void product_of_panels(product_shape const& shape, float const* a, float* y, float* left_rows,
-                              share const& columns, Fill const& fill) {
+                              share const& columns, product_finish const& finish, Fill const& fill) {
   constexpr int width = 2 * lanes<Arch>;
   auto const part = columns.of(shape.columns, width);
   for (int first = 0; first < shape.inner; first += product_depth) {
@@ -224,11 +264,12 @@ inline void product_of_panels(product_shape const& shape, float const* a, float*
       for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
         auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
         fill(panel, first, column, row);
+        auto const end = first + depth < shape.inner ? product_finish{} : finish.from(row, column);
         auto const multiply = [&]<int Vectors>() {
           if (panel.whole || panel.columns == Vectors * lanes<Arch>)
-            product_rows<Vectors, true, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
+            product_rows<Vectors, true, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
           else
-            product_rows<Vectors, false, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
+            product_rows<Vectors, false, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
         };
         if (panel.columns > lanes<Arch>)
           multiply.template operator()<2>();
@@ -259,13 +300,13 @@ template <class Arch = default_architecture>
 /// whatever share of the columns is computed.
 template <class Arch = default_architecture>
 inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
-                    share const& columns = {}) {
+                    share const& columns = {}, product_finish const& finish = {}) {
   bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
   // A panel is packed just before its first rows, and forgotten where they are all.
   bool const keeps = shape.rows > detail::product_rows_at_once;
   float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats(shape));
   detail::product_of_panels<Arch>(
-      shape, a, y, left_rows, columns, [&](detail::product_panel& panel, int first, int column, int row) {
+      shape, a, y, left_rows, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
         if (packs) {
           float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
           if (row == 0) detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
@@ -291,10 +332,10 @@ inline void pack_product(product_shape const& shape, float const* b, float* pack
 }
 /// y = a b for a packed b; the same bits. `workspace` holds `product_workspace` floats.
 template <class Arch = default_architecture>
-inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y,
-                           float* workspace) {
+inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y, float* workspace,
+                           product_finish const& finish = {}) {
   detail::product_of_panels<Arch>(
-      shape, a, y, workspace, {}, [&](detail::product_panel& panel, int first, int column, int /*row*/) {
+      shape, a, y, workspace, {}, finish, [&](detail::product_panel& panel, int first, int column, int /*row*/) {
         panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
         panel.next = panel.begin + panel.depth * panel.stride;
       });
