@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of epilogues, alone and composed, against the same work done after the product.
 #include <stagecraft/kernels/activation.hpp>
-#include <stagecraft/kernels/dropout.hpp>
 #include <stagecraft/kernels/epilogue.hpp>
 #include <stagecraft/kernels/matmul.hpp>
 #include <doctest/doctest.h>
@@ -58,10 +57,6 @@ void check_epilogues() {
   epilogue_then const rectified{
       epilogue_then{kernels::bias_epilogue{bias.data()}, kernels::residual_epilogue{residual.data()}}, rectify<Arch>{}};
   check(rectified);
-
-  kernels::random_key const key(5, 6);
-  kernels::dropout<Arch>(expected.data(), expected.data(), M * N, 0.3F, key);
-  check(epilogue_then{rectified, kernels::dropout_epilogue{0.3F, key}});
 
   // The result may hold the residual itself.
   kernels::matmul<M, K, N, Arch>(x.data(), packed.data(), expected.data());

@@ -158,10 +158,10 @@ struct rules_of_trace {
     is_valid = moves_only = true;
     for (operations::node const& each : traced.list.nodes) {
       auto const& what = each.what;
-      moves_only = moves_only && (what.is<operations::input>() || what.is<operations::reshape>() ||
-                                  what.is<operations::slice>() || what.is<operations::pad>() ||
-                                  what.is<operations::concatenate>() || what.is<operations::transpose>() ||
-                                  what.is<operations::broadcast>());
+      moves_only = moves_only &&
+                   (what.is<operations::input>() || what.is<operations::reshape>() || what.is<operations::slice>() ||
+                    what.is<operations::pad>() || what.is<operations::concatenate>() ||
+                    what.is<operations::transpose>() || what.is<operations::broadcast>());
     }
   }
 };

@@ -2,8 +2,7 @@
 // The lowered steps of activations, merging layers and dropout give what the host's kernels give.
 #include "run_on_tiles.hpp"
 
-#include <stagecraft/execution/operations/prelu.hpp>
-#include <stagecraft/execution/operations/spatial_dropout.hpp>
+#include <stagecraft/execution/operation.hpp>
 #include <stagecraft/execution/tiles/codelets/map.hpp>
 #include <stagecraft/execution/tiles/codelets/rearrange.hpp>
 #include <stagecraft/execution/tiles/codelets/reduce.hpp>
@@ -125,6 +124,7 @@ struct array_call : Lowered {
   [[nodiscard]] float* output_gradient() const { return result_gradients.data(); }
   [[nodiscard]] static sc::kernels::share share() { return {}; }
   [[nodiscard]] static sc::kernels::share::range elements(long long count) { return {0, count}; }
+  [[nodiscard]] static constexpr bool wants_parameter_gradient(int) { return true; }
   template <class Work>
   void divide(Work const& work) const {
     work(*this);

@@ -4,60 +4,41 @@
 
 #include <stagecraft/kernels/elementwise.hpp>
 #include <stagecraft/kernels/operations/strided.hpp>
+#include <stagecraft/kernels/reduction.hpp>
 #include <stagecraft/operations/reduce.hpp>
-#include <limits>
 
 namespace stagecraft::kernels {
 
 namespace detail {
 
-/// One number of a row of n.
-template <class Arch, class Combine, class Join>
-[[nodiscard]] inline float reduce_row(float const* x, std::int64_t n, float neutral, Combine const& combine,
-                                      Join const& join) {
-  using value = batch<Arch>;
-  constexpr int width = lanes<Arch>;
-  value sums[4]{value(neutral), value(neutral), value(neutral), value(neutral)};
-  std::int64_t i = 0;
-  for (; i + 4 * width <= n; i += 4 * width)
-    for (int k = 0; k < 4; ++k) sums[k] = combine(sums[k], value::load_unaligned(x + i + k * width));
-  for (; i + width <= n; i += width) sums[0] = combine(sums[0], value::load_unaligned(x + i));
-  float result = join(combine(combine(sums[0], sums[1]), combine(sums[2], sums[3])));
-  for (; i < n; ++i) {
-    value const one(x[i]), both(result);
-    result = combine(both, one).get(0);
-  }
-  return result;
+template <class Reduction, class Arch>
+inline void reduce_axes(strided_axes<2, Arch> const& axes, float* y, std::int64_t results, float const* x) {
+  auto const join = [](batch<Arch> const& a, batch<Arch> const& b) { return Reduction::join(a, b); };
+  fill<Arch>(y, Reduction::start, results);
+  auto const length = axes.row_length();
+  bool const into_one = axes.row_strides()[0] == 0;
+  axes.for_each_row([&](auto const& at) {
+    float* const to = y + at[0];
+    float const* const from = x + at[1];
+    if (into_one)
+      *to =
+          join(batch<Arch>(*to), batch<Arch>(Reduction::of_lanes(reduce_array<Reduction, Arch>(from, length)))).get(0);
+    else
+      transform<Arch>(length, join, to, static_cast<float const*>(to), from);
+  });
 }
 
 }  // namespace detail
 
-/// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along what is reduced; array 1 is x. y has
-/// `results` elements.
+/// y = the sums or maxima of x; a maximum is NaN if one of its numbers is. Array 0 of `axes` is y, with stride 0 along
+/// what is reduced; array 1 is x. y has `results` elements.
 template <class Arch = default_architecture>
 inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& axes, float* y, std::int64_t results,
                         float const* x) {
-  using value = batch<Arch>;
-  bool const adds = by == operations::reduction::sum;
-  float const neutral = adds ? 0.0F : -std::numeric_limits<float>::infinity();
-  fill<Arch>(y, neutral, results);
-  auto const run = [&](auto const& combine, auto const& join) {
-    auto const length = axes.row_length();
-    bool const into_one = axes.row_strides()[0] == 0;
-    axes.for_each_row([&](auto const& at) {
-      float* const to = y + at[0];
-      float const* const from = x + at[1];
-      if (into_one)
-        *to = combine(value(*to), value(detail::reduce_row<Arch>(from, length, neutral, combine, join))).get(0);
-      else
-        transform<Arch>(length, combine, to, static_cast<float const*>(to), from);
-    });
-  };
-  if (adds)
-    run([](value const& a, value const& b) { return a + b; }, [](value const& a) { return horizontal_sum<Arch>(a); });
+  if (by == operations::reduction::sum)
+    detail::reduce_axes<detail::sum_of_batches<Arch>, Arch>(axes, y, results, x);
   else
-    run([](value const& a, value const& b) { return at_least(a, b); },
-        [](value const& a) { return horizontal_max<Arch>(a); });
+    detail::reduce_axes<detail::maximum_of_batches<Arch>, Arch>(axes, y, results, x);
 }
 
 }  // namespace stagecraft::kernels
