@@ -285,24 +285,29 @@ class list_runner {
   }
   void step(operations::gather const&) {
     std::int64_t const width = stride(shape_of(0), 0);
-    clear();
-    for_each_index(1, shape_of(0)[0],
-                   [&](std::int64_t k, std::int64_t row) { copy(x(0) + row * width, y() + k * width, width); });
+    for_each_index(1, shape_of(0)[0], [&](std::int64_t k, std::int64_t row) {
+      if (row >= 0)
+        copy(x(0) + row * width, y() + k * width, width);
+      else
+        std::memset(y() + k * width, 0, static_cast<std::size_t>(width) * sizeof(float));
+    });
   }
   void step(operations::scatter_add const&) {
     std::int64_t const width = stride(shape(), 0);
     clear();
     for_each_index(1, shape()[0], [&](std::int64_t k, std::int64_t row) {
-      kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
+      if (row >= 0) kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
     });
   }
+  /// `f(k, row)` for index k; the row is -1 if there is none with this number.
   template <class F>
   void for_each_index(int operand, int rows, F const& f) {
     std::int64_t const count = size(shape_of(operand));
     float const* const indices = x(operand);
-    for (std::int64_t k = 0; k < count; ++k)
-      if (float const index = indices[k]; index >= 0 && index < static_cast<float>(rows))
-        f(k, static_cast<std::int64_t>(index));
+    for (std::int64_t k = 0; k < count; ++k) {
+      float const index = indices[k];
+      f(k, index >= 0 && index < static_cast<float>(rows) ? static_cast<std::int64_t>(index) : std::int64_t{-1});
+    }
   }
 
   // Loops. The trip of the innermost one that runs is at the top.
