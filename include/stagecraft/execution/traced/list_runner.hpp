@@ -53,6 +53,8 @@ class list_runner {
     run(order);
     by_sample_ = false;
   }
+  /// From now on one segment runs, for some samples after the others: weights are packed for all of them.
+  void keep_packed_weights() { keeps_packed_ = true; }
   /// A part of the columns of a product.
   void run_product(std::span<int const> order, kernels::share const& columns) {
     columns_ = columns;
@@ -61,6 +63,7 @@ class list_runner {
   }
   void run(std::span<int const> order) {
     order_ = order;
+    if (!keeps_packed_) packed_count_ = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
       if (is_done_by_product()) continue;
@@ -77,6 +80,7 @@ class list_runner {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
+    if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
     float* const begin = next_packed_;
     next_packed_ += kernels::packed_product_floats<Arch>(shape);
     packed_[packed_count_++] = {id_, begin};
@@ -168,7 +172,8 @@ class list_runner {
     extents const a = shape_of(0), b = shape_of(1), result = shape();
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
     auto const [to, behind] = end_of_product();
-    if (depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_))
+    if ((depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_)) ||
+        (keeps_packed_ && floats::is_product_with_weight(here(), nodes_, operands_)))
       if (float const* const right = packed(one); right != nullptr)
         return kernels::packed_product<Arch>(one, x(0), right, to, workspace_, behind);
     if (result.rank == 2) return kernels::product<Arch>(one, x(0), x(1), to, workspace_, columns_, behind);
@@ -316,13 +321,7 @@ class list_runner {
     std::size_t begin;
   };
   running& top() { return loops_[depth_ - 1]; }
-  void step(operations::loop const& what) {
-    if (depth_ == 0) {
-      packed_count_ = 0;
-      next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
-    }
-    loops_[depth_++] = {id_, what.trips, 0, position_};
-  }
+  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
   running const& loop_of(int index) const { return loop_named(read(index)); }
   running const& loop_named(int loop) const {
     int i = depth_ - 1;
@@ -387,6 +386,7 @@ class list_runner {
   static constexpr int most_packed = 16;  // others are packed in each trip
   packed_operand packed_[most_packed]{};
   int packed_count_ = 0;
+  bool keeps_packed_ = false;
   float* next_packed_ = nullptr;
   running loops_[operations::loop::most_nested]{};
   int depth_ = 0;
