@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of epilogues, alone and composed, against the same work done after the product.
 #include <stagecraft/kernels/activation.hpp>
-#include <stagecraft/kernels/dropout.hpp>
 #include <stagecraft/kernels/epilogue.hpp>
 #include <stagecraft/kernels/matmul.hpp>
 #include <doctest/doctest.h>
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "matmul_cases.hpp"
+#include "reference_dropout.hpp"
 
 using namespace matmul_cases;
 using kernels::epilogue_then;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loops of formulas: every length, numbers that are one for a row, sums, gradients, ties, NaN, and drawn numbers.
-#include <stagecraft/kernels/dropout.hpp>
 #include <stagecraft/kernels/operations/formula_rows.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/layers.hpp>
@@ -11,6 +10,8 @@
 #include <doctest/doctest.h>
 #include <limits>
 #include <vector>
+
+#include "reference_dropout.hpp"
 
 namespace {
 

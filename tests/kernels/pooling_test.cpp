@@ -3,9 +3,9 @@
 #include <stagecraft/kernels/average_pooling.hpp>
 #include <stagecraft/kernels/global_pooling.hpp>
 #include <stagecraft/kernels/max_pooling.hpp>
-#include <stagecraft/kernels/reference_pooling.hpp>
 #include <doctest/doctest.h>
 
+#include "reference_pooling.hpp"
 #include "share_check.hpp"
 
 namespace {
@@ -187,8 +187,6 @@ struct global_kernels {
   void (*max)(float const* x, float* y, kernels::share part);
   void (*max_gradient)(bool accumulate, float const* x, float const* y, float const* dy, float* dx,
                        kernels::share part);
-  void (*average)(float const* x, float* y, kernels::share part);
-  void (*average_gradient)(bool accumulate, float const* dy, float* dx, kernels::share part);
 };
 
 template <int Batch, int Positions, int Channels, class Arch>
@@ -205,15 +203,6 @@ constexpr global_kernels global_of = {
         kernels::global_max_pooling_gradient<Batch, Positions, Channels, true, Arch>(x, y, dy, dx, part);
       else
         kernels::global_max_pooling_gradient<Batch, Positions, Channels, false, Arch>(x, y, dy, dx, part);
-    },
-    [](float const* x, float* y, kernels::share part) {
-      kernels::global_average_pooling<Batch, Positions, Channels, Arch>(x, y, part);
-    },
-    [](bool accumulate, float const* dy, float* dx, kernels::share part) {
-      if (accumulate)
-        kernels::global_average_pooling_gradient<Batch, Positions, Channels, true, Arch>(dy, dx, part);
-      else
-        kernels::global_average_pooling_gradient<Batch, Positions, Channels, false, Arch>(dy, dx, part);
     }};
 
 void check_global(global_kernels const& tested) {
@@ -224,22 +213,9 @@ void check_global(global_kernels const& tested) {
   int const sample = tested.positions * tested.channels;
   int const inputs = tested.batch * sample, outputs = tested.batch * tested.channels;
   buffer x(inputs), y(outputs), dy(outputs), dx(inputs, -1), expected(inputs);
-  shuffled(x, 3);
   dy.fill(4);
-  std::vector<double> mean(static_cast<std::size_t>(outputs));
   std::vector<int> counts(static_cast<std::size_t>(outputs));
-  kernels::reference::average_pooling(tested.batch, whole, x.data(), mean.data(), counts.data());
-  tested.average(x.data(), y.data(), {});
-  CHECK(share_check::deviation(y.data(), mean) < 1e-6);
-  CHECK(y.guard_is_intact());
-  tested.average_gradient(false, dy.data(), dx.data(), {});
-  tested.average_gradient(true, dy.data(), dx.data(), {});
   auto const output_of = [&](int i) { return i / sample * tested.channels + i % tested.channels; };
-  for (int i = 0; i < inputs; ++i)
-    expected.data()[i] = 2 * (dy.data()[output_of(i)] * (1.0F / static_cast<float>(tested.positions)));
-  CHECK(matmul_cases::first_difference(dx.data(), expected.data(), inputs) == -1);
-  CHECK(dx.guard_is_intact());
-
   x.fill(5);  // with ties
   tested.max(x.data(), y.data(), {});
   kernels::reference::max_pooling(tested.batch, whole, x.data(), expected.data(), counts.data());
@@ -259,7 +235,6 @@ void check_global(global_kernels const& tested) {
   check_shares(y, [&](kernels::share part) { tested.max(x.data(), y.data(), part); });
   check_shares(
       dx, [&](kernels::share part) { tested.max_gradient(false, x.data(), y.data(), dy.data(), dx.data(), part); });
-  check_shares(dx, [&](kernels::share part) { tested.average_gradient(false, dy.data(), dx.data(), part); });
 }
 
 template <int Batch, int Positions, int Channels, class... Arch>

@@ -9,6 +9,7 @@
 #include <stagecraft/execution/operation_of.hpp>
 #include <stagecraft/execution/traced/elementwise_layer.hpp>
 #include <stagecraft/execution/traced/traced_layer.hpp>
+#include <stagecraft/execution/traced/transfer_layer.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <cstring>
 #include <span>
@@ -137,43 +138,56 @@ struct operation {
   }
 };
 
+namespace detail {
+
 /// The steps of a layer that is written as a `call`.
-template <class L>
-  requires detail::HasCall<L>
-struct operation<L> {
+struct call_operation {
   static constexpr bool has_phases = true;
 
   template <class Call>
   static constexpr long long workspace() {
     if constexpr (is_elementwise<Call>)
       return 0;
+    else if constexpr (transfers_of_call<Call>::holds)
+      return 0;
     else
-      return detail::traced_layer<Call>::workspace();
+      return traced_layer<Call>::workspace();
   }
   template <class Call>
   static void forward(Call const& call) {
     if constexpr (is_elementwise<Call>)
-      call.divide([](Call const& part) { detail::elementwise_layer<Call>::forward(part); });
+      call.divide([](Call const& part) { elementwise_layer<Call>::forward(part); });
+    else if constexpr (transfers_of_call<Call>::holds)
+      transfer_layer<Call>::forward(call);
     else
-      detail::traced_layer<Call>::forward(call);
+      traced_layer<Call>::forward(call);
   }
   template <class Call>
   static void backward(Call const& call) {
     if constexpr (is_elementwise<Call>)
-      call.divide([](Call const& part) { detail::elementwise_layer<Call>::backward(part); });
+      call.divide([](Call const& part) { elementwise_layer<Call>::backward(part); });
+    else if constexpr (transfers_of_call<Call>::holds)
+      transfer_layer<Call>::backward(call);
     else
-      detail::traced_layer<Call>::backward(call);
+      traced_layer<Call>::backward(call);
   }
   template <int Input, class Call>
   [[nodiscard]] static auto epilogue(Call const& call, float* /*workspace*/) {
-    return detail::elementwise_layer<Call>::template epilogue<Input>(call);
+    return elementwise_layer<Call>::template epilogue<Input>(call);
   }
 
  private:
   template <class Call>
   static constexpr bool is_elementwise =
-      detail::elementwise_call_of<Call>::facts.holds || detail::elementwise_call_of<Call>::facts.function != linear;
+      elementwise_call_of<Call, Call::plan::trains>::facts.holds ||
+      elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
+
+}  // namespace detail
+
+template <class L>
+  requires detail::HasCall<L>
+struct operation<L> : detail::call_operation {};
 
 namespace detail {
 

@@ -10,7 +10,7 @@ namespace stagecraft::kernels::detail {
 /// Calls `function.operator()<Vectors, Last>(first)` for blocks of channels: Vectors registers, of which the last one
 /// holds Last channels.
 template <int Channels, class Arch, class Function>
-inline void for_channel_blocks(Function const& function) {
+[[gnu::always_inline]] inline void for_channel_blocks(Function const& function) {
   constexpr int width = lanes<Arch>;
   constexpr int block = 4 * width;
   constexpr int blocks = Channels / block;

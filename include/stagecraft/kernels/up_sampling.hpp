@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes images larger by whole factors, by repetition or bilinear interpolation, and the gradients. Keras counterpart:
-// tf.keras.layers.UpSampling2D and UpSampling1D. Level 4 of the house.
+// Makes images larger by whole factors, by bilinear interpolation, and the gradient. Keras counterpart:
+// tf.keras.layers.UpSampling2D. Level 4 of the house.
 #pragma once
 
 #include <stagecraft/kernels/channel_block.hpp>
 #include <stagecraft/kernels/share.hpp>
 
 #include <cstdint>
-#include <cstring>
 
 namespace stagecraft::kernels {
 
-/// An image (height, width, channels) and its two factors. A sequence is an image of height 1.
+/// An image (height, width, channels) and its two factors.
 struct up_sampling_shape {
   int height = 1, width = 1, channels = 1;
   int factor_height = 1, factor_width = 1;
@@ -23,50 +22,6 @@ struct up_sampling_shape {
 
   friend constexpr bool operator==(up_sampling_shape const&, up_sampling_shape const&) = default;
 };
-
-/// y = x with each pixel repeated. Items of `part`: rows of x, of all samples.
-template <int Batch, up_sampling_shape Shape, class Arch = default_architecture>
-inline void up_sampling_nearest(float const* x, float* y, share part = {}) {
-  constexpr std::int64_t row_size = static_cast<std::int64_t>(Shape.output_width()) * Shape.channels;
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
-  for (std::int64_t item = first; item < last; ++item) {
-    float const* pixel = x + item * Shape.width * Shape.channels;
-    float* const rows = y + item * Shape.factor_height * row_size;
-    for (int column = 0; column < Shape.width; ++column, pixel += Shape.channels)
-      detail::for_channel_blocks<Shape.channels, Arch>([&]<int Vectors, int Last>(int channel) {
-        auto const block = detail::channel_block<Vectors, Last, Arch>::load(pixel + channel);
-        float* to = rows + column * Shape.factor_width * Shape.channels + channel;
-        for (int i = 0; i < Shape.factor_width; ++i, to += Shape.channels) block.store(to);
-      });
-    for (int i = 1; i < Shape.factor_height; ++i)
-      std::memcpy(rows + i * row_size, rows, static_cast<std::size_t>(row_size) * sizeof(float));
-  }
-}
-
-/// dx (or dx +=, if Accumulate) the gradient of `up_sampling_nearest`: sums over the repetitions.
-/// Items of `part`: rows of dx, of all samples.
-template <int Batch, up_sampling_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-inline void up_sampling_nearest_gradient(float const* dy, float* dx, share part = {}) {
-  using value = batch<Arch>;
-  constexpr std::int64_t row_size = static_cast<std::int64_t>(Shape.output_width()) * Shape.channels;
-  auto const add = [](value const& a, value const& b) { return a + b; };
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
-  for (std::int64_t item = first; item < last; ++item) {
-    float* pixel = dx + item * Shape.width * Shape.channels;
-    float const* const rows = dy + item * Shape.factor_height * row_size;
-    for (int column = 0; column < Shape.width; ++column, pixel += Shape.channels)
-      detail::for_channel_blocks<Shape.channels, Arch>([&]<int Vectors, int Last>(int channel) {
-        using block = detail::channel_block<Vectors, Last, Arch>;
-        auto sum = block::of(0.0F);
-        for (int row = 0; row < Shape.factor_height; ++row)
-          for (int i = 0; i < Shape.factor_width; ++i)
-            sum.combine(
-                add, block::load(rows + row * row_size + (column * Shape.factor_width + i) * Shape.channels + channel));
-        if constexpr (Accumulate) sum.combine(add, block::load(pixel + channel));
-        sum.store(pixel + channel);
-      });
-  }
-}
 
 namespace detail {
 

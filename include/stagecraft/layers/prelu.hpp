@@ -76,7 +76,7 @@ struct prelu : layer<prelu> {
                                    .initializer = alpha_initializer,
                                    .regularizer = alpha_regularizer,
                                    .constraint = alpha_constraint});
-    return where(x > 0.0F, x, x * alpha);
+    return relu(x) - relu(-x) * alpha;  // as Keras does it, whose gradient at 0 is 0
   }
 
  private:

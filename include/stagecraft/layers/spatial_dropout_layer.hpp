@@ -52,7 +52,7 @@ struct spatial_dropout_layer : layer<Derived> {
     else if (ops.training() && rate > 0.0F) {
       operations::extents of_channels = x.shape();
       for (int axis = 1; axis < Axes; ++axis) of_channels[axis] = 1;
-      return where(ops.uniform(of_channels, seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F);
+      return ops.dropout(x, of_channels, rate, seed);
     }
     return x;
   }

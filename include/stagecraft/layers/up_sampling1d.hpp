@@ -15,8 +15,6 @@ namespace stagecraft::layers {
 struct up_sampling1d : layer<up_sampling1d> {
   static constexpr std::string_view class_name = "UpSampling1D";
   static constexpr std::string_view usage = "up_sampling1d{size}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   int size = 2;
 
@@ -29,11 +27,14 @@ struct up_sampling1d : layer<up_sampling1d> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (size < 1) return in.error(1046, "has a size of ", size, "; it must be at least 1");
-    if (in[0].rank() != 2) return in.error(1041, "expects an input of shape (steps, channels), but got ", in[0]);
-    return {size * in[0][0], in[0][1]};
+  constexpr auto call(auto& ops, auto x) const {
+    if (size < 1)
+      ops.error(1046, "has a size of ", size, "; it must be at least 1");
+    else if (x.rank() != 3)
+      ops.error(1041, "expects an input of shape (steps, channels), but got ", detail::sample_shape(x));
+    else
+      return ops.repeat(x, size, 1);
+    return x;
   }
 };
 

@@ -6,6 +6,7 @@
 #include <stagecraft/layers/interpolation.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/size_2d.hpp>
+#include <vector>
 
 namespace stagecraft::layers {
 
@@ -28,8 +29,6 @@ struct up_sampling2d : layer<up_sampling2d> {
   static constexpr std::string_view class_name = "UpSampling2D";
   static constexpr std::string_view usage =
       "up_sampling2d{size} or up_sampling2d{size, {.interpolation = sc::interpolation::bilinear, .name = ...}}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   size_2d size;
   stagecraft::interpolation interpolation{};
@@ -51,17 +50,37 @@ struct up_sampling2d : layer<up_sampling2d> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
+  constexpr auto call(auto& ops, auto x) const {
     if (size.height < 1 || size.width < 1)
-      return in.error(1046, "has a size of ", size, "; each number must be at least 1");
-    if (in[0].rank() != 3)
-      return in.error(1041, "expects an input of shape (height, width, channels), but got ", in[0]);
-    return {size.height * in[0][0], size.width * in[0][1], in[0][2]};
+      ops.error(1046, "has a size of ", size, "; each number must be at least 1");
+    else if (x.rank() != 4)
+      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
+    else if (interpolation == interpolation::nearest)
+      return ops.repeat(ops.repeat(x, size.height, 1), size.width, 2);
+    else
+      return interpolated(ops, interpolated(ops, x, 1, size.height), 2, size.width);
+    return x;
   }
-  /// Bilinear: three interpolations of three FLOPs each per element.
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return interpolation == interpolation::nearest ? 0 : 9LL * size.area() * in[0].size();
+
+ private:
+  /// Each place becomes `factor` places, between it and the one before or after, with half-pixel centres; beyond the
+  /// ends are the outermost places.
+  static constexpr auto interpolated(auto& ops, auto x, int axis, int factor) {
+    int const length = x.length(axis);
+    auto const wide = ops.concatenate({ops.slice(x, axis, 0, 1), x, ops.slice(x, axis, length - 1, 1)}, axis);
+    operations::extents one = x.shape(), all = x.shape();
+    one.insert(axis + 1, 1);
+    all[axis] *= factor;
+    std::vector<operations::tensor> parts;
+    for (int i = 0; i < factor; ++i) {
+      float const place = (static_cast<float>(i) + 0.5F) / static_cast<float>(factor) + 0.5F;  // 1 is x itself
+      int const before = static_cast<int>(place);
+      float const weight = place - static_cast<float>(before);
+      auto part = ops.slice(wide, axis, before, length);
+      if (weight > 0) part = part + (ops.slice(wide, axis, before + 1, length) - part) * weight;
+      parts.push_back(ops.reshape(part, one));
+    }
+    return ops.reshape(ops.concatenate(parts, axis + 1), all);
   }
 };
 

@@ -16,6 +16,7 @@ struct matmul_options {
 };
 
 constexpr void softmax_rule(composite_gradient&);
+constexpr void dropout_rule(composite_gradient&);
 
 /// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
 template <std::size_t States>
@@ -89,6 +90,18 @@ class tracer {
     extents wider = x.shape();
     if (!wider.broadcast_with(shape) || wider != shape) return failed(x, "cannot be broadcast to ", shape);
     return append(operations::broadcast{}, shape, {x.id});
+  }
+  /// Each element of an axis `count` times.
+  constexpr tensor repeat(tensor x, int count, int axis) {
+    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1)
+      return failed(x, "cannot be repeated ", count, " times along axis ", axis);
+    extents one = x.shape(), all = one;
+    int const along = one.from_front(axis);
+    all[along] *= count;
+    one.insert(along + 1, 1);
+    auto const apart = reshape(x, one);
+    one[along + 1] = count;
+    return reshape(broadcast(apart, one), all);
   }
   /// Axis i of the result is axis order[i] of x.
   constexpr tensor transpose(tensor x, axis_list const& order) {
@@ -205,12 +218,13 @@ class tracer {
   /// inside.
   template <class Inside>
   constexpr tensor composite(std::string_view name, std::initializer_list<tensor> reads, Inside const& inside,
-                             gradient_rule rule = nullptr, std::initializer_list<float> numbers = {}) {
+                             gradient_rule rule = nullptr, std::initializer_list<float> numbers = {},
+                             bool is_gradient = false) {
     int const first = list_->size();
     tensor const result = inside();
     std::vector<int> ids{result.id};
     for (tensor const read : reads) ids.push_back(read.id);
-    operations::composite what{name, first, rule};
+    operations::composite what{name, first, rule, is_gradient};
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
     return {list_, list_->append(what, result.shape(), ids)};
   }
@@ -223,6 +237,15 @@ class tracer {
       return e / sum(e, axis);
     };
     return composite("softmax", {x}, inside, softmax_rule, {along});
+  }
+  /// x / (1 - rate), or 0 where a number that is drawn is below the rate: one for each element of `drawn`, which is
+  /// broadcast.
+  constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0) {
+    return dropout(x, uniform(drawn, seed), rate);
+  }
+  constexpr tensor dropout(tensor x, tensor drawn, float rate, bool is_gradient = false) {
+    auto const inside = [&] { return where(drawn >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
+    return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
   }
 
   // Weights that change.

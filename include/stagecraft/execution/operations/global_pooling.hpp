@@ -1,45 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of the layers on the host that reduce all positions of a sample. Level 5.
+// The steps of the layers on the host that take the largest value of all positions of a sample. Level 5.
 #pragma once
 
 #include <stagecraft/execution/operation.hpp>
 #include <stagecraft/kernels/global_pooling.hpp>
-#include <stagecraft/layers/global_average_pooling1d.hpp>
-#include <stagecraft/layers/global_average_pooling2d.hpp>
 #include <stagecraft/layers/global_max_pooling1d.hpp>
 #include <stagecraft/layers/global_max_pooling2d.hpp>
 
 namespace stagecraft {
 
 namespace detail {
-
-template <class Call>
-inline constexpr int channels_of = Call::input_shape(0).back();
-template <class Call>
-inline constexpr int positions_of = Call::input_shape(0).size() / channels_of<Call>;
-
-struct global_average_pooling_operation {
-  static constexpr bool divides = true;
-
-  template <class Call>
-  static constexpr long long workspace() {
-    return 0;
-  }
-
-  template <class Call>
-  static void forward(Call const& call) {
-    kernels::global_average_pooling<Call::batch, positions_of<Call>, channels_of<Call>, typename Call::architecture>(
-        call.input(0), call.output(), call.share());
-  }
-
-  template <class Call>
-  static void backward(Call const& call) {
-    if constexpr (Call::wants_input_gradient(0))
-      kernels::global_average_pooling_gradient<Call::batch, positions_of<Call>, channels_of<Call>,
-                                               Call::adds_input_gradient(0), typename Call::architecture>(
-          call.output_gradient(), call.input_gradient(0), call.share());
-  }
-};
 
 struct global_max_pooling_operation {
   static constexpr bool divides = true;
@@ -51,25 +21,27 @@ struct global_max_pooling_operation {
 
   template <class Call>
   static void forward(Call const& call) {
-    kernels::global_max_pooling<Call::batch, positions_of<Call>, channels_of<Call>, typename Call::architecture>(
+    kernels::global_max_pooling<Call::batch, positions<Call>, channels<Call>, typename Call::architecture>(
         call.input(0), call.output(), call.share());
   }
 
   template <class Call>
   static void backward(Call const& call) {
     if constexpr (Call::wants_input_gradient(0))
-      kernels::global_max_pooling_gradient<Call::batch, positions_of<Call>, channels_of<Call>,
-                                           Call::adds_input_gradient(0), typename Call::architecture>(
+      kernels::global_max_pooling_gradient<Call::batch, positions<Call>, channels<Call>, Call::adds_input_gradient(0),
+                                           typename Call::architecture>(
           call.input(0), call.output(), call.output_gradient(), call.input_gradient(0), call.share());
   }
+
+ private:
+  template <class Call>
+  static constexpr int channels = Call::input_shape(0).back();
+  template <class Call>
+  static constexpr int positions = Call::input_shape(0).size() / channels<Call>;
 };
 
 }  // namespace detail
 
-template <>
-struct operation<layers::global_average_pooling2d> : detail::global_average_pooling_operation {};
-template <>
-struct operation<layers::global_average_pooling1d> : detail::global_average_pooling_operation {};
 template <>
 struct operation<layers::global_max_pooling2d> : detail::global_max_pooling_operation {};
 template <>

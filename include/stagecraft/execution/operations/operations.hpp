@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stagecraft/execution/operations/batch_normalization.hpp>
-#include <stagecraft/execution/operations/borders.hpp>
 #include <stagecraft/execution/operations/conv2d_transpose.hpp>
 #include <stagecraft/execution/operations/convolution.hpp>
 #include <stagecraft/execution/operations/dense.hpp>
@@ -13,7 +12,6 @@
 #include <stagecraft/execution/operations/pooling.hpp>
 #include <stagecraft/execution/operations/prelu.hpp>
 #include <stagecraft/execution/operations/separable_convolution.hpp>
-#include <stagecraft/execution/operations/slicing_op_lambda.hpp>
 #include <stagecraft/execution/operations/spatial_dropout.hpp>
 #include <stagecraft/execution/operations/time_distributed.hpp>
 #include <stagecraft/execution/operations/up_sampling.hpp>

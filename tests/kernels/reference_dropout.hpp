@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dropout: zeroes values at random and scales the rest, so that the mean stays. The mask is never stored: the backward
-// pass draws it again from the key.
-// Keras counterpart: tf.keras.layers.Dropout (training=True). Level 4 of the house.
+// Dropout as a loop of its own: what its formula in generated loops and on tiles is compared with.
 #pragma once
 
 #include <stagecraft/kernels/random.hpp>
@@ -12,7 +10,7 @@
 namespace stagecraft::kernels {
 
 /// Dropout of a product's or a convolution's sums: the value of y[element] / (1 - rate) or 0, by the same number of the
-/// sequence as `dropout` takes for it, so that `dropout_backward` with the same key is its gradient.
+/// sequence as `dropout` takes for it.
 struct dropout_epilogue {
   float rate;
   random_key key;
@@ -43,28 +41,6 @@ inline void dropout(float const* x, float* y, std::int64_t n, float rate, random
         return xsimd::select(uniform >= limit, v * scale, value(0.0F));
       },
       y, x);
-}
-
-/// dx (or dx +=, if Accumulate) the gradient of `dropout` with the same rate, key and first.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void dropout_backward(float const* dy, float* dx, std::int64_t n, float rate, random_key const& key,
-                             std::uint64_t first = 0) {
-  if constexpr (Accumulate) {
-    using value = batch<Arch>;
-    std::uint64_t counter = first;
-    value const limit(rate);
-    value const scale(1.0F / (1.0F - rate));
-    transform<Arch>(
-        n,
-        [&](value const& g, value const& sum) {
-          value const uniform = random_uniform_batch<Arch>(key, counter);
-          counter += lanes<Arch>;
-          return xsimd::select(uniform >= limit, sum + g * scale, sum);
-        },
-        dx, dy, static_cast<float const*>(dx));
-  } else {
-    dropout<Arch>(dy, dx, n, rate, key, first);
-  }
 }
 
 }  // namespace stagecraft::kernels
