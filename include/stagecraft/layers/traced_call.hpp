@@ -178,20 +178,25 @@ struct rules_of_trace {
     is_valid = moves_only = true;
     for (operations::node const& each : traced.list.nodes) {
       auto const& what = each.what;
-      moves_only = moves_only && (what.is<operations::input>() || what.is<operations::reshape>() ||
-                                  what.is<operations::slice>() || what.is<operations::pad>() ||
-                                  what.is<operations::concatenate>() || what.is<operations::transpose>() ||
-                                  what.is<operations::broadcast>());
+      moves_only = moves_only &&
+                   (what.is<operations::input>() || what.is<operations::reshape>() || what.is<operations::slice>() ||
+                    what.is<operations::pad>() || what.is<operations::concatenate>() ||
+                    what.is<operations::transpose>() || what.is<operations::broadcast>());
     }
   }
 };
 
-/// The rules of a layer that has a `call`.
+/// The rules of a layer, found in the cheapest way: what it says itself, its call followed by shapes alone, or a trace.
 template <class L>
-struct rules_of_call : rules_of_trace {
-  constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
-                          diagnostic& problem) {
-    if constexpr (requires { L::has_kernel; } || requires { L::follows_shapes; }) {
+struct rules_of_layer : rules_of_trace {
+  constexpr rules_of_layer(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
+                           diagnostic& problem) {
+    if constexpr (requires { layer.output_shape(in); }) {
+      output = layer.output_shape(in);
+      is_valid = moves_only = !problem.failed();
+      if constexpr (requires { layer.parameters(in, weights); })
+        if (is_valid) layer.parameters(in, weights);
+    } else if constexpr (requires { L::has_kernel; } || requires { L::follows_shapes; }) {
       if (!in.expect_count(1, 1)) return;
       operations::shape_tracer ops(in, weights);
       auto const result = layer.call(ops, ops.input());
