@@ -269,4 +269,24 @@ class traced_steps {
   std::vector<char> is_whole_;
 };
 
+/// Appends the operations of a program that is not kept as one. `tensor_around(given)` is the number in the step of a
+/// tensor that the program is given.
+template <class Program, class TensorAround>
+constexpr void append_operations(lowered_step& step, Program const& program, TensorAround const& tensor_around) {
+  std::vector<int> numbers(program.tensors.size(), -1);
+  auto const number_of = [&](int tensor) {
+    auto const index = static_cast<std::size_t>(tensor);
+    auto const& each = program.tensors[index];
+    if (numbers[index] < 0)
+      numbers[index] =
+          each.given >= 0 ? tensor_around(each.tensor) : step.temporary(each.tensor.elements, each.tensor.type);
+    return numbers[index];
+  };
+  for (tile_operation const& each : program.operations) {
+    auto& operation = step.add(each.kind, each.function, {}, {}) = each;
+    for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
+    for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
+  }
+}
+
 }  // namespace stagecraft::detail
