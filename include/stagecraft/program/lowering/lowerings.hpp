@@ -2,13 +2,8 @@
 // The lowerings of all layers. Level 4.
 #pragma once
 
-#include <stagecraft/program/lowering/conv2d_transpose.hpp>
-#include <stagecraft/program/lowering/convolution.hpp>
-#include <stagecraft/program/lowering/dense.hpp>
-#include <stagecraft/program/lowering/depthwise_conv2d.hpp>
 #include <stagecraft/program/lowering/normalization.hpp>
 #include <stagecraft/program/lowering/pooling.hpp>
-#include <stagecraft/program/lowering/separable_convolution.hpp>
 #include <stagecraft/program/lowering/time_distributed.hpp>
 #include <stagecraft/program/lowering/traced.hpp>
 #include <stagecraft/program/lowering/up_sampling.hpp>

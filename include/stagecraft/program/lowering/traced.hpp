@@ -5,6 +5,7 @@
 
 #include <stagecraft/program/lowering/elementwise.hpp>
 #include <stagecraft/program/lowering/lowering.hpp>
+#include <stagecraft/program/lowering/sums.hpp>
 #include <stagecraft/program/lowering/traced/program_of_call.hpp>
 
 namespace stagecraft {
@@ -60,7 +61,12 @@ constexpr void append_operations_of_call(lowered_step& step) {
 template <class Call, bool Backward>
 constexpr void append_call(lowered_step& step) {
   using same = typename call_without_variant<Call>::type;
-  if constexpr (elementwise_lowering<Call>::holds) {
+  if constexpr (HasSums<std::remove_cvref_t<decltype(Call::layer)>>) {
+    if constexpr (Backward)
+      sums_lowering<Call>::backward(step);
+    else
+      sums_lowering<Call>::forward(step);
+  } else if constexpr (elementwise_lowering<Call>::holds) {
     if constexpr (Backward)
       elementwise_lowering<Call>::backward(step);
     else
@@ -84,7 +90,9 @@ struct lowering<L> {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
     using same = typename detail::call_without_variant<Call>::type;
-    if constexpr (detail::elementwise_lowering<Call>::holds)
+    if constexpr (detail::HasSums<L>)
+      return detail::sums_lowering<Call>::planned_weight(index);
+    else if constexpr (detail::elementwise_lowering<Call>::holds)
       return nullptr;
     else if constexpr (detail::is_appended<same> || !detail::has_program<same>)
       return nullptr;
