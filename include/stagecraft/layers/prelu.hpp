@@ -71,11 +71,8 @@ struct prelu : layer<prelu> {
                 ", which is not an axis of an input of shape ", in, "; axis 0 is the batch, the last is ", in.rank());
       return x;
     }
-    auto const alpha = ops.weight({.name = "alpha",
-                                   .shape = alpha_shape(in),
-                                   .initializer = alpha_initializer,
-                                   .regularizer = alpha_regularizer,
-                                   .constraint = alpha_constraint});
+    auto const alpha =
+        ops.weight(parameter::with("alpha", alpha_shape(in), alpha_initializer, alpha_regularizer, alpha_constraint));
     return ops.composite("prelu", {x, alpha}, [&] { return where(x > 0.0F, x, x * alpha); }, gradients);
   }
 
