@@ -3,6 +3,7 @@
 // are: choosing an operation costs little beside its loop. Level 5.
 #pragma once
 
+#include <stagecraft/execution/traced/pooling_kernels.hpp>
 #include <stagecraft/kernels/operations/map.hpp>
 #include <stagecraft/kernels/operations/product.hpp>
 #include <stagecraft/kernels/operations/reduce.hpp>
@@ -34,6 +35,8 @@ class list_runner {
   list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
               float* workspace, std::uint64_t seed, std::uint64_t stream)
       : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
+  /// Kernels for each operation, or none.
+  void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
 
   /// The operations of a segment that works sample by sample, for these samples.
   void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
@@ -101,7 +104,7 @@ class list_runner {
   [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
     if (of.what.template is<operations::product>())
       return kernels::product_workspace<Arch>(shape_of_product(of, first));
-    if (of.what.template is<operations::pooling_gradient>()) return first.size();  // more than the windows
+    if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
     return 0;
   }
   [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {
@@ -151,6 +154,9 @@ class list_runner {
     return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
   }
   static std::int64_t size(extents const& shape) { return shape.size(); }
+  [[nodiscard]] pooling_kernel pooling_at(int id) const {
+    return poolings_.empty() ? pooling_kernel{} : poolings_[at(id)];
+  }
 
   /// Floats from one place of an axis to the next.
   static std::int64_t stride(extents const& shape, int axis) {
@@ -239,10 +245,13 @@ class list_runner {
                                     what.groups, x(0), y(), x(1));
   }
   void step(operations::pooling const& what) {
+    if (auto const run = pooling_at(id_).forward; run != nullptr) return run(x(0), y(), shape()[0]);
     kernels::pool_windows<Arch>(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0),
                                 y());
   }
   void step(operations::pooling_gradient const& what) {
+    auto const run = pooling_at(id_).backward;
+    if (run != nullptr) return run(x(0), x(2), y(), workspace_, shape()[0]);
     kernels::pool_windows_gradient<Arch>(what.kind == operations::pooling_kind::max,
                                          {what.windows, shape(), shape_of(1)}, x(0), x(1), x(2), y(), workspace_);
   }
@@ -368,6 +377,7 @@ class list_runner {
   std::span<float* const> memory_;
   float* workspace_;
   std::uint64_t seed_, stream_;
+  std::span<pooling_kernel const> poolings_;
   std::span<operations::place const> places_;
   batch_part part_;
   bool by_sample_ = false;

@@ -221,6 +221,7 @@ class traced_layer {
     for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(static_cast<int>(id));
     runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
                part.memory.seed, stream_of_call(part));
+    one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     run(one);
   }
 
