@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "hand_written.hpp"
+#include "dense_gemm.hpp"
 #include "sequence_layers.hpp"
 
 namespace stagecraft::benchmarks {
@@ -22,8 +22,10 @@ class attention_gemm {
   static constexpr int rows = attention_batch * places, size = features / heads;
 
  public:
-  attention_gemm(layer_weights const& weights, bool /*trains*/) {
-    for (int i = 0; i < 4; ++i) products_[i] = {weights[at(2 * i)], weights[at(2 * i + 1)]};
+  /// `first`: where the layer's weights begin among these.
+  explicit attention_gemm(layer_weights const& weights, bool /*trains*/ = true, std::size_t first = 0) {
+    for (std::size_t i = 0; i < 4; ++i)
+      products_[i] = {rows, features, features, weights[first + 2 * i], weights[first + 2 * i + 1]};
     scores_.resize(at(attention_batch * heads) * places * places);
     joined_.resize(at(rows) * features);
     of_joined_ = joined_;
@@ -47,9 +49,13 @@ class attention_gemm {
   /// One step of stochastic gradient descent. Gives the mean squared error before it.
   float train_on_batch(float const* x, float const* target) {
     float const loss = squared_error(predict_on_batch(x), target, dy_.data(), rows, features);
-    output().weight_gradient(joined_.data(), dy_.data());
-    Library::multiply(false, true, rows, features, features, dy_.data(), features, output().kernel.data(), features,
-                      0.0F, of_joined_.data());
+    backward(x, dy_.data());
+    return loss;
+  }
+  /// The gradients of a batch that has been predicted, and the update. `dx`: where that of x goes, if it is wanted.
+  void backward(float const* x, float const* dy, float* dx = nullptr) {
+    output().weight_gradient(joined_.data(), dy);
+    output().input_gradient(dy, 0.0F, of_joined_.data());
     for_each_head([&](std::size_t begin, float const* scores) {
       float const *q = &query().y[begin], *k = &key().y[begin], *v = &value().y[begin], *d = &of_joined_[begin];
       float* const s = of_scores_.data();
@@ -63,37 +69,23 @@ class attention_gemm {
     query().weight_gradient(x, of_query_.data());
     key().weight_gradient(x, of_key_.data());
     value().weight_gradient(x, of_value_.data());
+    if (dx != nullptr) {
+      query().input_gradient(of_query_.data(), 0.0F, dx);
+      key().input_gradient(of_key_.data(), 1.0F, dx);
+      value().input_gradient(of_value_.data(), 1.0F, dx);
+    }
     for (auto& one : products_) one.update();
-    return loss;
   }
 
  private:
   static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   static float scale() { return 1.0F / std::sqrt(static_cast<float>(size)); }
 
-  struct dense_product {
-    std::vector<float> kernel, bias, y = std::vector<float>(at(rows) * features), dw = kernel, db = bias;
-
-    void forward(float const* x) {
-      for (int row = 0; row < rows; ++row) std::copy(bias.begin(), bias.end(), y.begin() + row * features);
-      Library::multiply(false, false, rows, features, features, x, features, kernel.data(), features, 1.0F, y.data());
-    }
-    void weight_gradient(float const* x, float const* dy) {
-      dw.resize(kernel.size());
-      db.assign(bias.size(), 0.0F);
-      Library::multiply(true, false, features, features, rows, x, features, dy, features, 0.0F, dw.data());
-      for (int row = 0; row < rows; ++row)
-        for (int i = 0; i < features; ++i) db[at(i)] += dy[row * features + i];
-    }
-    void update() {
-      sgd_pass(kernel.data(), dw.data(), static_cast<std::int64_t>(kernel.size()));
-      sgd_pass(bias.data(), db.data(), static_cast<std::int64_t>(bias.size()));
-    }
-  };
-  dense_product& query() { return products_[0]; }
-  dense_product& key() { return products_[1]; }
-  dense_product& value() { return products_[2]; }
-  dense_product& output() { return products_[3]; }
+  using product = dense_gemm<Library>;
+  product& query() { return products_[0]; }
+  product& key() { return products_[1]; }
+  product& value() { return products_[2]; }
+  product& output() { return products_[3]; }
 
   /// `f(where a head begins in the products, its scores)`.
   template <class F>
@@ -122,7 +114,7 @@ class attention_gemm {
     for (int i = 0; i < places; ++i) d[i] = row[i] * (d[i] - sum) * scale();
   }
 
-  dense_product products_[4];
+  product products_[4];
   std::vector<float> scores_, joined_, of_joined_, of_scores_, dy_, of_query_, of_key_, of_value_;
 };
 

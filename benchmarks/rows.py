@@ -58,6 +58,7 @@ CNN = "small CNN"
 LSTM = "LSTM 128 to 256, 64 steps, batch 32"
 EMBEDDING = "embedding 10000 x 128, 256 steps, batch 32"
 ATTENTION = "attention, 4 heads, 128 places of 256, batch 8"
+BLOCK = "transformer block, 4 heads, 128 places of 256, 1024 units, batch 8"
 FOUR = "MLP 384-256-256-256-256 in four stages"
 # Shapes with as many units as registers have floats; 10 units use 10 lanes of 16.
 WIDE = r"(32x32x32|64x64x64|128x128x128|256x256x256|512x512x512|(?:32|128)x784x256|(?:32|128)x256x128)"
@@ -85,10 +86,12 @@ ROWS = [
 
     Row(TRAINING, r"sequence/lstm/training/threads:(\d)", LSTM + r", threads: \1", "samples/s"),
     Row(TRAINING, r"sequence/attention/training/threads:(\d)", ATTENTION + r", threads: \1", "samples/s"),
+    Row(TRAINING, r"sequence/transformer_block/training/threads:(\d)", BLOCK + r", threads: \1", "samples/s"),
     Row(TRAINING, r"sequence/embedding/training/threads:1", EMBEDDING + ", 1 thread", "samples/s"),
 
     Row(INFERENCE, r"sequence/lstm/inference/threads:(\d)", LSTM + r", threads: \1", "samples/s"),
     Row(INFERENCE, r"sequence/attention/inference/threads:(\d)", ATTENTION + r", threads: \1", "samples/s"),
+    Row(INFERENCE, r"sequence/transformer_block/inference/threads:(\d)", BLOCK + r", threads: \1", "samples/s"),
     Row(INFERENCE, r"sequence/embedding/inference/threads:1", EMBEDDING + ", 1 thread", "samples/s"),
     Row(INFERENCE, r"mlp/predict/batch:1/threads:1", f"{MLP}, batch 1, 1 thread", "time", "<= 0.9"),
     Row(INFERENCE, r"mlp/predict/batch:256/threads:1", f"{MLP}, batch 256, 1 thread", "samples/s", ">= 1.05"),
@@ -124,7 +127,7 @@ ROWS = [
     Row(THREADS, r"cnn/predict/batch:128/threads:2", f"{CNN}, inference, batch 128", "samples/s", ">= 1.7",
         peers=("one_thread",)),
 
-    Row(THREADS, r"sequence/(lstm|attention)/(training|inference)/threads:2", r"\1, \2", "samples/s",
+    Row(THREADS, r"sequence/(lstm|attention|transformer_block)/(training|inference)/threads:2", r"\1, \2", "samples/s",
         peers=("one_thread",)),
     Row(THREADS, r"pipeline/training_(grouped|interleaved)/threads:2", FOUR + r", training, \1", "samples/s", ">= 1.5",
         peers=("one_thread",)),

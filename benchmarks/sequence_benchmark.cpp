@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers of sequences, alone in a model: training with the mean squared error and stochastic gradient descent, and
-// inference, beside oneDNN's LSTM, attention that is written by hand on a library's matrix products, and a table of
-// vectors by hand.
+// inference, beside oneDNN's LSTM, attention and a transformer's block that are written by hand on a library's matrix
+// products, and a table of vectors by hand.
 // Names: sequence/<layer>/<job>/threads:<n>/<program>. All programs begin with the same weights and see the same
 // samples; their first losses and outputs must be the same.
 #include <stagecraft/pipeline.hpp>
@@ -22,6 +22,7 @@
 #include "gemm_libraries.hpp"
 #include "machine_benchmark.hpp"
 #include "sequence_layers.hpp"
+#include "transformer_gemm.hpp"
 #if defined(STAGECRAFT_BENCHMARK_ONEDNN)
 #include "lstm_onednn.hpp"
 #endif
@@ -40,6 +41,16 @@ struct attention_model : sc::functional<attention_model> {
   static constexpr auto build(auto& model) {
     auto x = model.input(attention_places, attention_features);
     return sc::layers::multi_head_attention(attention_heads, attention_features / attention_heads)(x, x);
+  }
+};
+
+struct block_model : sc::functional<block_model> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input(attention_places, attention_features);
+    auto const seen = sc::layers::layer_normalization()(x);
+    x = x + sc::layers::multi_head_attention(attention_heads, attention_features / attention_heads)(seen, seen);
+    auto const inner = sc::layers::dense(block_units, sc::relu)(sc::layers::layer_normalization()(x));
+    return x + sc::layers::dense(attention_features)(inner);
   }
 };
 
@@ -167,6 +178,20 @@ int main(int argc, char** argv) {
 #endif
 #if defined(STAGECRAFT_BENCHMARK_ONEDNN)
   add_program<attention_gemm<onednn_sgemm>>(attention, "onednn_sgemm");
+#endif
+
+  layer_case block{.name = "transformer_block",
+                   .weights = block_weights(),
+                   .x = attention.x,
+                   .target = attention.target,
+                   .samples = attention_batch,
+                   .forward_operations = attention.forward_operations + 4.0 * floats * block_units};
+  add_own<block_model, attention_batch>(block);
+#if defined(STAGECRAFT_BENCHMARK_OPENBLAS)
+  add_program<transformer_gemm<openblas>>(block, "openblas");
+#endif
+#if defined(STAGECRAFT_BENCHMARK_ONEDNN)
+  add_program<transformer_gemm<onednn_sgemm>>(block, "onednn_sgemm");
 #endif
 
   constexpr std::size_t vectors = std::size_t{embedding_batch} * embedding_steps * embedding_width;

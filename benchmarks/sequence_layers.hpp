@@ -14,6 +14,9 @@ inline constexpr int lstm_batch = 32, lstm_steps = 64, lstm_features = 128, lstm
 /// Attention of a sequence to itself.
 inline constexpr int attention_batch = 8, attention_places = 128, attention_features = 256, attention_heads = 4;
 
+/// The inner units of a transformer's block, whose attention is the one above.
+inline constexpr int block_units = 1024;
+
 /// A table of vectors.
 inline constexpr int embedding_batch = 32, embedding_steps = 256, embedding_rows = 10000, embedding_width = 128;
 
@@ -42,6 +45,17 @@ inline layer_weights attention_weights() {
     result.push_back(drawn_floats(f * f, 0.06F, 2 * i + 1));
     result.push_back(drawn_floats(f, 0.1F, 2 * i + 2));
   }
+  return result;
+}
+
+/// Normalization, attention, normalization, two dense layers.
+inline layer_weights block_weights() {
+  constexpr std::size_t f = attention_features, u = block_units;
+  layer_weights result{std::vector<float>(f, 1.0F), drawn_floats(f, 0.1F, 21)};
+  for (auto& one : attention_weights()) result.push_back(one);
+  for (auto& one : {std::vector<float>(f, 1.0F), drawn_floats(f, 0.1F, 22), drawn_floats(f * u, 0.06F, 23),
+                    drawn_floats(u, 0.1F, 24), drawn_floats(u * f, 0.03F, 25), drawn_floats(f, 0.1F, 26)})
+    result.push_back(one);
   return result;
 }
 

@@ -7,11 +7,11 @@
 
 #include <stagecraft/activations/activations.hpp>
 #include <stagecraft/kernels/activation.hpp>
-#include <stagecraft/kernels/reference.hpp>
 #include <stagecraft/kernels/softmax.hpp>
 #include <doctest/doctest.h>
 
 #include "../golden/golden.hpp"
+#include "../kernels/reference_formulas.hpp"
 
 namespace sc = stagecraft;
 namespace kernels = stagecraft::kernels;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constraints against their formulas in tf.keras.constraints, and what a trainer makes of them.
+// Constraints beside Keras's, and what a trainer makes of them.
 #include <stagecraft/stagecraft.hpp>
 
 #include <doctest/doctest.h>
@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
+#include <string>
 #include <vector>
+
+#include "../golden/golden.hpp"
 
 namespace sc = stagecraft;
 using namespace sc::layers;
@@ -31,48 +33,28 @@ std::vector<float> constrained(std::vector<float> const& weight) {
   return result;
 }
 
-std::vector<float> numbers(std::size_t count) {
-  std::vector<float> result(count);
-  for (std::size_t i = 0; i < count; ++i) result[i] = std::sin(static_cast<float>(7 * i + 1)) * 1.5F;
-  return result;
-}
-
-/// Each column of a matrix, or filter of a kernel, is scaled by what its norm says.
-void check_columns(std::vector<float> const& found, std::vector<float> const& weight, std::size_t columns,
-                   std::function<double(double)> const& wanted) {
-  for (std::size_t c = 0; c < columns; ++c) {
-    double sum = 0;
-    for (std::size_t i = c; i < weight.size(); i += columns) sum += double{weight[i]} * double{weight[i]};
-    double const norm = std::sqrt(sum);
-    for (std::size_t i = c; i < weight.size(); i += columns)
-      CHECK(found[i] == doctest::Approx(weight[i] * (wanted(norm) / (1e-7 + norm))));
-  }
-}
-
 }  // namespace
 
-TEST_CASE("norms have limits") {
+TEST_CASE("constraints agree with Keras") {
   using namespace sc::constraints;
-  auto const weight = numbers(15);
-  check_columns(constrained<max_norm{}, sc::shape{5, 3}>(weight), weight, 3,
-                [](double norm) { return std::min(norm, 2.0); });
-  check_columns(constrained<max_norm{.max_value = 1.25F}, sc::shape{5, 3}>(weight), weight, 3,
-                [](double norm) { return std::min(norm, 1.25); });
-  check_columns(constrained<unit_norm{}, sc::shape{5, 3}>(weight), weight, 3, [](double) { return 1.0; });
-  check_columns(constrained<unit_norm{.axis = {0, 1, 2}}, sc::shape{2, 2, 3, 2}>(numbers(24)), numbers(24), 2,
-                [](double) { return 1.0; });
-  check_columns(constrained<max_norm{.axis = {-4, -3, -2}}, sc::shape{2, 2, 3, 2}>(numbers(24)), numbers(24), 2,
-                [](double norm) { return std::min(norm, 2.0); });
-  check_columns(constrained<min_max_norm{.min_value = 2.4F, .max_value = 2.5F, .rate = 0.25F}, sc::shape{5, 3}>(weight),
-                weight, 3, [](double norm) { return 0.25 * std::clamp(norm, 2.4, 2.5) + 0.75 * norm; });
-  check_columns(constrained<min_max_norm{}, sc::shape{15}>(weight), weight, 1,
-                [](double norm) { return std::min(norm, 1.0); });
-}
-
-TEST_CASE("weights that are not negative") {
-  auto const weight = numbers(12);
-  auto const found = constrained<sc::constraints::non_neg{}, sc::shape{12}>(weight);
-  for (std::size_t i = 0; i < weight.size(); ++i) CHECK(found[i] == std::max(weight[i], 0.0F));
+  auto const file = golden::read("constraints.txt");
+  auto const check = [&](std::string const& name, std::vector<float> const& found) {
+    CAPTURE(name);
+    auto const& expected = file[name].values;
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-6));
+  };
+  constexpr sc::shape matrix{5, 3}, filters{2, 2, 3, 4};
+  auto const& weight = file["matrix"].values;
+  check("non_neg", constrained<non_neg{}, matrix>(weight));
+  check("max_norm", constrained<max_norm{}, matrix>(weight));
+  check("max_norm_options", constrained<max_norm{.max_value = 1.25F, .axis = 1}, matrix>(weight));
+  check("unit_norm", constrained<unit_norm{}, matrix>(weight));
+  check("unit_norm_filters", constrained<unit_norm{.axis = {0, 1, 2}}, filters>(file["filters"].values));
+  check("unit_norm_filters", constrained<unit_norm{.axis = {-4, -3, -2}}, filters>(file["filters"].values));
+  check("min_max_norm", constrained<min_max_norm{}, matrix>(weight));
+  check("min_max_norm_options",
+        constrained<min_max_norm{.min_value = 2.4F, .max_value = 2.5F, .rate = 0.25F}, matrix>(weight));
 }
 
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/ipu/exchange.hpp>
-#include <stagecraft/ipu/reduction_over_tiles.hpp>
 #include <doctest/doctest.h>
 #include <vector>
 
@@ -70,16 +69,6 @@ static_assert(cycles_of_all(6, ipu_transfer{0, 4, million}, ipu_transfer{2, 4, m
 // The host: 50,000 cycles, and 1,000,000 x 1,330,000 / 7,516,192 = 176,951.3.
 static_assert(sc::host_cycles(ipus::ipu2, million) == 50'000 + 176'952 && sc::host_cycles(ipus::ipu2, 0) == 0);
 static_assert(sc::streaming_memory_cycles(ipus::ipu2, million) == sc::host_cycles(ipus::ipu2, million));
-
-// 1000 results of 16 inputs each on 10 tiles: 100 for a tile.
-//   there: 100 x 16 x 4 / 4 = 1600; 126; 16 x 50 = 800
-//   spread: one grain of 8 for each: 8 x 16 = 128; 126; 16 x 4 = 64; 100; 126
-constexpr sc::reduction_over_tiles sums{.elements = 1000, .partials_per_element = 16, .elements_of_a_tile = 100};
-static_assert(sums.at_destination_cycles(ipus::ipu2) == 2526);
-static_assert(sums.balanced_cycles(ipus::ipu2, 1472) == 544);
-static_assert(!sums.is_better_at_destination(ipus::ipu2, 1472));
-static_assert(sc::reduction_over_tiles{.elements = 8, .partials_per_element = 2, .elements_of_a_tile = 8}
-                  .is_better_at_destination(ipus::ipu2, 1472));
 
 }  // namespace
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/cycles/reduce.hpp>
 #include <stagecraft/ipu/cycles/reduce_partials.hpp>
 #include <stagecraft/ipu/cycles/reduce_to_scalar.hpp>
 #include <stagecraft/ipu/cycles/strided_reduce.hpp>
@@ -36,21 +35,6 @@ static_assert(single_input_cycles({dtype::float16, dtype::float32, 48, 5}) == (2
 static_assert(reduce_partials{.outputs = 48, .depth = 1}.cycles(ipu2) == 0);
 static_assert(reduce_partials{dtype::float32, dtype::float16, 48, 1}.cycles(ipu2) == 30 * 6);
 static_assert(sums.flops() == 48 * 4);
-
-// 10 float32 from 3 regions of 2 rows: 2 vectors of 4, and 2 elements.
-//   once: 16 + 6 + 2 x 2 + 2 = 28            vectors: 2 x (5 + (2 x 2 + 1) + 1) = 22, pointers 2 x 3 x 10 = 60
-//   loads: 3 x 2 x 2 x (4 + 4 / 2 + 3) = 108  the pair: 4 + 5 + 3 x 10 = 39, 3 x 2 x (2 + 1 + 3) = 36
-constexpr reduce regions{.outputs = 10, .regions = 3, .rows = 2};
-static_assert(regions.worker_cycles(ipu2) == 33 + 28 + 22 + 60 + 108 + 39 + 36);
-static_assert(regions.flops() == 10 * 5);
-// max of float16: 2 vectors of 4, and 2 elements. No accumulators: 28; 2 x (3 + 2 x 4 + 1) = 24; 60; 3 x 2 x 2 x (2 + 1
-// + 3);
-//   2 + 2 x 2 + 30 = 36; 3 x 2 x 6
-constexpr reduce maxima{reduce_operation::max, dtype::float16, dtype::float16, 1, 10, 3, 2};
-static_assert(maxima.worker_cycles(ipu2) == 33 + 28 + 24 + 60 + 72 + 36 + 36);
-// log_add, element by element: 7 + 24 + 8 + 3 x (22 + 36 x 20)
-static_assert(reduce{.operation = reduce_operation::log_add, .outputs = 10, .regions = 3, .rows = 2}.worker_cycles(
-                  ipu2) == 39 + 3 * 742);
 
 // 16 float32 of 10 rows: 8 loops of 2. 16 + 8 x (3 + 3 + 2 + 3 + 9)
 constexpr strided_reduce rows{.outputs = 16, .depth = 10};

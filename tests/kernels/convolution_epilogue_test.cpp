@@ -3,10 +3,10 @@
 // loops.
 #include <stagecraft/kernels/convolution.hpp>
 #include <stagecraft/kernels/convolution_input_gradient.hpp>
-#include <stagecraft/kernels/reference_convolution.hpp>
 #include <doctest/doctest.h>
 
 #include "convolution_cases.hpp"
+#include "reference_convolution.hpp"
 
 using namespace convolution_cases;
 

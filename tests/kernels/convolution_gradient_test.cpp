@@ -2,10 +2,10 @@
 // The gradients of convolutions against plain loops, and the bits of several threads.
 #include <stagecraft/kernels/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution_input_gradient.hpp>
-#include <stagecraft/kernels/reference_convolution.hpp>
 #include <doctest/doctest.h>
 
 #include "convolution_cases.hpp"
+#include "reference_convolution.hpp"
 
 using namespace convolution_cases;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions against plain loops, and the bits of several threads. convolution_epilogue_test.cpp has their epilogues.
 #include <stagecraft/kernels/convolution.hpp>
-#include <stagecraft/kernels/reference_convolution.hpp>
 #include <doctest/doctest.h>
 
 #include "convolution_cases.hpp"
+#include "reference_convolution.hpp"
 
 using namespace convolution_cases;
 

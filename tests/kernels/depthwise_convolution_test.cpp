@@ -2,10 +2,10 @@
 // Depthwise convolutions and their gradients against plain loops, and the bits of several threads.
 #include <stagecraft/kernels/depthwise_convolution.hpp>
 #include <stagecraft/kernels/depthwise_convolution_gradient.hpp>
-#include <stagecraft/kernels/reference_convolution.hpp>
 #include <doctest/doctest.h>
 
 #include "convolution_cases.hpp"
+#include "reference_convolution.hpp"
 
 using namespace convolution_cases;
 

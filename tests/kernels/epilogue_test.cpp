@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "matmul_cases.hpp"
+#include "reference_dropout.hpp"
 
 using namespace matmul_cases;
 using kernels::epilogue_then;

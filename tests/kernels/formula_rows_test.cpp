@@ -11,6 +11,8 @@
 #include <limits>
 #include <vector>
 
+#include "reference_dropout.hpp"
+
 namespace {
 
 namespace sc = stagecraft;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/kernels/matmul_gradient.hpp>
-#include <stagecraft/kernels/reference_matmul.hpp>
 #include <doctest/doctest.h>
 
 #include "matmul_cases.hpp"
+#include "reference_matmul.hpp"
 
 using namespace matmul_cases;
 using kernels::packed_matrix;

@@ -3,9 +3,9 @@
 #include <stagecraft/kernels/average_pooling.hpp>
 #include <stagecraft/kernels/global_pooling.hpp>
 #include <stagecraft/kernels/max_pooling.hpp>
-#include <stagecraft/kernels/reference_pooling.hpp>
 #include <doctest/doctest.h>
 
+#include "reference_pooling.hpp"
 #include "share_check.hpp"
 
 namespace {

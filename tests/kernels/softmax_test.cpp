@@ -6,11 +6,11 @@
 #include <type_traits>
 #include <vector>
 
-#include <stagecraft/kernels/reference.hpp>
 #include <stagecraft/kernels/softmax.hpp>
 #include <doctest/doctest.h>
 
 #include "matmul_cases.hpp"
+#include "reference_formulas.hpp"
 
 namespace kernels = stagecraft::kernels;
 using matmul_cases::buffer;

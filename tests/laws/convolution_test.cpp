@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model_laws.hpp"
 
+#include "call_check.hpp"
+
 namespace {
 
 constexpr auto same = sc::padding::same, causal = sc::padding::causal;
@@ -9,7 +11,7 @@ constexpr auto same = sc::padding::same, causal = sc::padding::causal;
 template <input Input, auto Layer>
 void check() {
   constexpr int channels = Input.dimensions.back();
-  laws::check_gradients<sc::sequential<Input, dense{channels, sc::tanh}, Layer>>();
+  laws::check_calls<sc::sequential<Input, dense{channels, sc::tanh}, Layer>>();
 }
 
 /// A convolution called twice, a shortcut, and a tensor that two convolutions read.
@@ -84,11 +86,11 @@ TEST_CASE("conv2d_transpose") {
 }
 
 TEST_CASE("convolutions called twice") {
-  laws::check_gradients<network>();
-  laws::check_gradients<shared<conv2d{3, 3, sc::tanh, {.padding = same}}>>();
-  laws::check_gradients<shared<depthwise_conv2d{3, sc::tanh, {.padding = same}}>>();
-  laws::check_gradients<shared<separable_conv2d{3, 3, sc::swish, {.padding = same}}>>();
-  laws::check_gradients<shared<conv2d_transpose{3, 3, sc::tanh, {.padding = same}}>>();
+  laws::check_calls<network>();
+  laws::check_calls<shared<conv2d{3, 3, sc::tanh, {.padding = same}}>>();
+  laws::check_calls<shared<depthwise_conv2d{3, sc::tanh, {.padding = same}}>>();
+  laws::check_calls<shared<separable_conv2d{3, 3, sc::swish, {.padding = same}}>>();
+  laws::check_calls<shared<conv2d_transpose{3, 3, sc::tanh, {.padding = same}}>>();
 }
 
-TEST_CASE("convolutions in nested models") { laws::check_gradients<tower>(); }
+TEST_CASE("convolutions in nested models") { laws::check_calls<tower>(); }

@@ -79,6 +79,9 @@ findings compare(values weights, values const& gradients, Loss const& loss) {
   return result;
 }
 
+template <class M>
+class call_check;
+
 /// One model with sgd, a learning rate of 1 and a loss, on made-up data.
 template <class M, auto Training>
 class gradient_check {
@@ -110,6 +113,9 @@ class gradient_check {
   }
 
  private:
+  template <class>
+  friend class call_check;
+
   // A new session has the same seed and step, so dropout draws the same mask.
   static double loss_of(values const& weights) {
     session s;

@@ -25,16 +25,9 @@ constexpr rules rules_of(L const& layer, Shapes const&... shapes) {
   rules result;
   sc::shape const given[]{shapes...};
   sc::layer_inputs const in(given, sizeof...(Shapes), "the_layer", result.problem);
-  if constexpr (!requires { layer.output_shape(in); }) {
-    sc::detail::rules_of_call<L> const found(layer, in, "the_layer", result.weights, result.problem);
-    result.output = found.output;
-    result.flops = found.flops;
-  } else {
-    result.output = layer.output_shape(in);
-    if (result.problem.failed()) return result;
-    if constexpr (requires { layer.flops(in); }) result.flops = layer.flops(in);
-    if constexpr (requires { layer.parameters(in, result.weights); }) layer.parameters(in, result.weights);
-  }
+  sc::detail::rules_of_layer<L> const found(layer, in, "the_layer", result.weights, result.problem);
+  result.output = found.output;
+  result.flops = found.flops;
   return result;
 }
 

@@ -21,7 +21,7 @@ constexpr said said_by(Layer const& layer, Shapes const&... shapes) {
   std::array const all{shapes...};
   said result;
   sc::layer_inputs const in(all.data(), static_cast<int>(all.size()), "name", result.problem);
-  sc::detail::rules_of_call<Layer> const rules(layer, in, "name", result.weights, result.problem);
+  sc::detail::rules_of_layer<Layer> const rules(layer, in, "name", result.weights, result.problem);
   result.output = rules.output;
   return result;
 }

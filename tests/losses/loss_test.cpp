@@ -7,12 +7,13 @@
 #include <type_traits>
 #include <vector>
 
+#include <stagecraft/execution/traced/traced_loss.hpp>
 #include <stagecraft/kernels/loss.hpp>
-#include <stagecraft/kernels/reference.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <doctest/doctest.h>
 
 #include "../golden/golden.hpp"
+#include "../kernels/reference_formulas.hpp"
 
 namespace losses = stagecraft::losses;
 namespace kernels = stagecraft::kernels;
@@ -145,6 +146,49 @@ constexpr losses::categorical_crossentropy categorical_logits{.from_logits = tru
 constexpr losses::binary_crossentropy binary{};
 constexpr losses::binary_crossentropy binary_logits{.from_logits = true};
 
+template <auto Loss>
+struct by_kernel {
+  static constexpr auto loss = Loss;
+};
+/// A loss of the user's own, for which there is no kernel.
+template <auto Loss>
+struct own_loss : stagecraft::loss<own_loss<Loss>> {
+  static constexpr bool sparse_targets = Loss.sparse_targets;
+  constexpr auto call(auto& ops, auto target, auto output) const { return Loss.call(ops, target, output); }
+};
+template <auto Loss>
+struct by_call {
+  static constexpr own_loss<Loss> loss{};
+};
+
+/// By the kernels, or by what they compute as a `call`.
+template <template <auto> class By>
+void check_categorical_losses() {
+  auto const file = golden::read("losses.txt");
+  for (std::string const suffix : {"", "_weighted"}) {
+    check_against_keras<By<sparse>::loss, 5, 4>(file, "sparse_categorical_crossentropy" + suffix);
+    check_against_keras<By<sparse_logits>::loss, 5, 4>(file, "sparse_categorical_crossentropy_logits" + suffix);
+    check_against_keras<By<categorical>::loss, 5, 4>(file, "categorical_crossentropy" + suffix);
+    check_against_keras<By<categorical_logits>::loss, 5, 4>(file, "categorical_crossentropy_logits" + suffix);
+  }
+  for (std::string const suffix : {"_unnormalised", "_hard"}) {
+    check_against_keras<By<sparse>::loss, 5, 4>(file, "sparse_categorical_crossentropy" + suffix);
+    check_against_keras<By<categorical>::loss, 5, 4>(file, "categorical_crossentropy" + suffix);
+  }
+  check_against_keras<By<sparse_logits>::loss, 5, 4>(file, "sparse_categorical_crossentropy_far_logits");
+  check_against_keras<By<sparse_logits>::loss, 5, 4>(file, "sparse_categorical_crossentropy_column");
+  check_against_keras<By<sparse>::loss, 6, 4>(file, "sparse_categorical_crossentropy_rank3");
+  check_against_keras<By<sparse_logits>::loss, 6, 4>(file, "sparse_categorical_crossentropy_logits_rank3");
+  check_against_keras<By<categorical>::loss, 5, 4>(file, "categorical_crossentropy_soft");
+  check_against_keras<By<categorical_logits>::loss, 5, 4>(file, "categorical_crossentropy_logits_soft");
+  check_against_keras<By<categorical_logits>::loss, 5, 4>(file, "categorical_crossentropy_far_logits");
+  check_against_keras<By<losses::categorical_crossentropy{.label_smoothing = 0.1F}>::loss, 5, 4>(
+      file, "categorical_crossentropy_smoothing");
+  check_against_keras<By<losses::categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F}>::loss, 5, 4>(
+      file, "categorical_crossentropy_logits_smoothing");
+  check_against_keras<By<categorical_logits>::loss, 4, 4>(file, "categorical_crossentropy_logits_rank3");
+}
+
 }  // namespace
 
 TEST_CASE("losses agree with the scalar formulas and finite differences") {
@@ -163,29 +207,8 @@ TEST_CASE("losses agree with the scalar formulas and finite differences") {
 }
 
 TEST_CASE("categorical losses agree with Keras") {
-  auto const file = golden::read("losses.txt");
-  for (std::string const suffix : {"", "_weighted"}) {
-    check_against_keras<sparse, 5, 4>(file, "sparse_categorical_crossentropy" + suffix);
-    check_against_keras<sparse_logits, 5, 4>(file, "sparse_categorical_crossentropy_logits" + suffix);
-    check_against_keras<categorical, 5, 4>(file, "categorical_crossentropy" + suffix);
-    check_against_keras<categorical_logits, 5, 4>(file, "categorical_crossentropy_logits" + suffix);
-  }
-  for (std::string const suffix : {"_unnormalised", "_hard"}) {
-    check_against_keras<sparse, 5, 4>(file, "sparse_categorical_crossentropy" + suffix);
-    check_against_keras<categorical, 5, 4>(file, "categorical_crossentropy" + suffix);
-  }
-  check_against_keras<sparse_logits, 5, 4>(file, "sparse_categorical_crossentropy_far_logits");
-  check_against_keras<sparse_logits, 5, 4>(file, "sparse_categorical_crossentropy_column");
-  check_against_keras<sparse, 6, 4>(file, "sparse_categorical_crossentropy_rank3");
-  check_against_keras<sparse_logits, 6, 4>(file, "sparse_categorical_crossentropy_logits_rank3");
-  check_against_keras<categorical, 5, 4>(file, "categorical_crossentropy_soft");
-  check_against_keras<categorical_logits, 5, 4>(file, "categorical_crossentropy_logits_soft");
-  check_against_keras<categorical_logits, 5, 4>(file, "categorical_crossentropy_far_logits");
-  check_against_keras<losses::categorical_crossentropy{.label_smoothing = 0.1F}, 5, 4>(
-      file, "categorical_crossentropy_smoothing");
-  check_against_keras<losses::categorical_crossentropy{.from_logits = true, .label_smoothing = 0.1F}, 5, 4>(
-      file, "categorical_crossentropy_logits_smoothing");
-  check_against_keras<categorical_logits, 4, 4>(file, "categorical_crossentropy_logits_rank3");
+  SUBCASE("kernels") { check_categorical_losses<by_kernel>(); }
+  SUBCASE("calls") { check_categorical_losses<by_call>(); }
 }
 
 TEST_CASE("binary losses agree with Keras") {
@@ -324,6 +347,9 @@ TEST_CASE("a class number outside of the range gives NaN and reads nothing") {
   for (std::int32_t const label : {-1, 3, 1000000000}) {
     std::vector<float> gradient(3);
     CHECK(std::isnan(kernels::loss<sparse, 1, 3>(&label, prediction.data(), scale.data(), gradient.data())));
+    for (float const value : gradient) CHECK(std::isnan(value));
+    CHECK(std::isnan(
+        kernels::loss<by_call<sparse>::loss, 1, 3>(&label, prediction.data(), scale.data(), gradient.data())));
     for (float const value : gradient) CHECK(std::isnan(value));
   }
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <stagecraft/kernels/reference.hpp>
 #include <stagecraft/kernels/regularization.hpp>
 #include <stagecraft/kernels/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
@@ -12,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "../golden/golden.hpp"
+#include "../kernels/reference_formulas.hpp"
 #include "reference_update.hpp"
 
 namespace sc = stagecraft;

@@ -30,12 +30,6 @@ enum class activation_kind : unsigned char {
   own,  ///< the user's: own_activation.hpp
 };
 
-/// What an activation of the user's own says, by its type.
-struct own_activation_rules {
-  std::string_view name;
-  operations::tensor (*call)(own_options const&, operations::tensor);
-};
-
 /// An activation function. Prefer the ready-made values (`relu`, `softmax`, ...) and the functions of `activations`,
 /// which carry Keras's default parameters, to an aggregate written by hand.
 ///
@@ -43,17 +37,28 @@ struct own_activation_rules {
 /// - `elu`: f(x) = x for x > 0, alpha * (exp(x) - 1) below.
 /// - the others have no parameters.
 struct activation {
+  using own_call = operations::tensor(operations::tensor);
+  static constexpr auto own_kind = activation_kind::own;
+  static constexpr std::string_view own_name = "activation";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto x) const";
+
   activation_kind kind = activation_kind::linear;
-  float alpha = 0;                            ///< relu: slope below the threshold; elu: scale of the negative part
-  float max_value = -1;                       ///< relu: the largest output; negative = unlimited (Keras's None)
-  float threshold = 0;                        ///< relu: values up to it count as negative
-  own_activation_rules const* own = nullptr;  ///< of one's own
-  own_options options = {};                   ///< and its members
+  float alpha = 0;                             ///< relu: slope below the threshold; elu: scale of the negative part
+  float max_value = -1;                        ///< relu: the largest output; negative = unlimited (Keras's None)
+  float threshold = 0;                         ///< relu: values up to it count as negative
+  own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(activation const&, activation const&) = default;
 
   /// The function of a tensor of a layer's `call`; softmax along the last axis. Defined in activation_call.hpp.
   [[nodiscard]] constexpr operations::tensor operator()(operations::tensor x) const;
+  /// The same where shapes alone are asked for: a layer's activation is not counted among its operations.
+  [[nodiscard]] constexpr auto operator()(auto const& x) const
+    requires requires { x.mapped(); }
+  {
+    return x;
+  }
 
   /// Keras's name of the function (`tf.keras.activations.serialize`).
   [[nodiscard]] constexpr std::string_view name() const {
@@ -72,7 +77,7 @@ struct activation {
       case activation_kind::softplus: return "softplus";
       case activation_kind::softsign: return "softsign";
       case activation_kind::hard_sigmoid: return "hard_sigmoid";
-      case activation_kind::own: return own->name;
+      case activation_kind::own: return rules->name;
     }
     return "unknown";
   }

@@ -18,11 +18,11 @@ constexpr float selu_slope = 1.0507009873554805F, selu_depth = 1.673263242354377
 constexpr std::string_view composite_name(activation const& f) {
   return f.kind == activation_kind::gelu_tanh ? "gelu_tanh" : f.name();
 }
-/// The activation that a composite is; linear if it is none.
+/// The activation that a composite is, or whose gradient it is; linear if it is none.
 constexpr activation activation_of(operations::composite const& group) {
   for (int kind = 1; kind < activation_kinds; ++kind) {
     activation const f{activation_kind(kind), group.numbers[0], group.numbers[1], group.numbers[2]};
-    if (group.rule != nullptr && group.name == composite_name(f)) return f;
+    if ((group.rule != nullptr || group.is_gradient) && group.name == composite_name(f)) return f;
   }
   return linear;
 }
@@ -101,7 +101,10 @@ constexpr operations::tensor activation_gradient(activation const& f, operations
 }
 constexpr void activation_rule(operations::composite_gradient& of) {
   auto const f = activation_of(of.what());
-  of.give(0, activation_gradient(f, f.gradient_needs_input() ? of.read(0) : of.result(), of.gradient()));
+  auto const known = f.gradient_needs_input() ? of.read(0) : of.result(), dy = of.gradient();
+  of.give(0, of.ops().composite(
+                 composite_name(f), {known, dy}, [&] { return activation_gradient(f, known, dy); }, nullptr,
+                 {f.alpha, f.max_value, f.threshold}, true));
 }
 
 }  // namespace detail
@@ -111,7 +114,7 @@ constexpr operations::tensor activation::operator()(operations::tensor x) const 
   operations::tracer ops(*x.list, no_weights);
   if (kind == activation_kind::linear) return x;
   if (kind == activation_kind::softmax) return ops.softmax(x);
-  if (kind == activation_kind::own) return own->call(options, x);
+  if (kind == activation_kind::own) return rules->call(options, x);
   return ops.composite(detail::composite_name(*this), {x}, [&] { return detail::activation_value(*this, x); },
                        detail::activation_rule, {alpha, max_value, threshold});
 }

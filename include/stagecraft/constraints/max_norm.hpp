@@ -31,7 +31,7 @@ struct max_norm {
   axis_list axis = 0;
 
   constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::constraint_of(detail::max_norm{max_value, axis});
+    return stagecraft::detail::option_of_own<constraint>(detail::max_norm{max_value, axis});
   }
 };
 

@@ -37,7 +37,7 @@ struct min_max_norm {
   axis_list axis = 0;
 
   constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::constraint_of(detail::min_max_norm{min_value, max_value, rate, axis});
+    return stagecraft::detail::option_of_own<constraint>(detail::min_max_norm{min_value, max_value, rate, axis});
   }
 };
 

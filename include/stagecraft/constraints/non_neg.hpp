@@ -14,7 +14,7 @@ struct non_neg {
 
   constexpr auto call(auto& /*ops*/, auto weight) const { return weight * (weight >= 0.0F); }
   constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::constraint_of(*this);
+    return stagecraft::detail::option_of_own<constraint>(*this);
   }
 };
 

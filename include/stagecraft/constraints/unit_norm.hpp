@@ -25,7 +25,7 @@ struct unit_norm {
   axis_list axis = 0;
 
   constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::constraint_of(detail::unit_norm{axis});
+    return stagecraft::detail::option_of_own<constraint>(detail::unit_norm{axis});
   }
 };
 

@@ -7,6 +7,7 @@
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
@@ -19,6 +20,16 @@ struct own_options {
   unsigned words[most]{};  ///< what std::bit_cast makes of them
 
   friend constexpr bool operator==(own_options const&, own_options const&) = default;
+};
+
+/// What a type of the user's own says.
+template <class Signature>
+struct own_rules;
+template <class Result, class... Arguments>
+struct own_rules<Result(Arguments...)> {
+  std::string_view name;                             ///< in errors and reports
+  Result (*call)(own_options const&, Arguments...);  ///< its `call`, with its members
+  bool takes_ops;                                    ///< whether that takes the first of the arguments
 };
 
 namespace detail {
@@ -60,18 +71,70 @@ constexpr bool options_fit() {
     return requires { typename std::bool_constant<(static_cast<void>(words_of(own_from<Own>({}))), true)>; };
 }
 
-/// E1081 and E1082: what keeps a struct from being one's own of a kind. `what`: "activation" and the like; `call`: how
-/// it says what it computes, if it does not.
-template <class Own>
-constexpr diagnostic check_own(std::string_view what, bool has_call, std::string_view call) {
+/// The rules of a type, if it has a `call` of these arguments, or of all but the first.
+template <class Own, class Signature>
+struct rules_of_own;
+template <class Own, class Result, class First, class... Others>
+struct rules_of_own<Own, Result(First, Others...)> {
+  static constexpr bool takes_all = requires(Own const& own, First first, Others... others) {
+    { own.call(first, others...) } -> std::convertible_to<Result>;
+  };
+  static constexpr bool has_call = takes_all || requires(Own const& own, Others... others) {
+    { own.call(others...) } -> std::convertible_to<Result>;
+  };
+  static constexpr Result call(own_options const& options, [[maybe_unused]] First first, Others... others) {
+    if constexpr (takes_all)
+      return own_from<Own>(options).call(first, others...);
+    else
+      return own_from<Own>(options).call(others...);
+  }
+  static constexpr own_rules<Result(First, Others...)> value{Own::name, &call, takes_all};
+};
+
+/// A struct with a `name` and a `call` as the value of an option.
+template <class Option, class Own>
+constexpr Option option_of_own(Own const& own) {
+  Option result;
+  if constexpr (requires { Option::own_kind; }) result.kind = Option::own_kind;
+  if constexpr (requires { own.seed, result.seed; }) result.seed = static_cast<decltype(result.seed)>(own.seed);
+  result.rules = &rules_of_own<Own, typename Option::own_call>::value;
+  result.options = words_of(own);
+  return result;
+}
+
+/// E1081 and E1082: what keeps a struct from being one's own of a kind.
+template <class Own, class Option>
+inline constexpr diagnostic own_problem = [] {
   diagnostic problem;
   if (!options_fit<Own>())
-    problem.report(1081, what, " '", type_name<Own>(), "' has members that are not at most ",
+    problem.report(1081, Option::own_name, " '", type_name<Own>(), "' has members that are not at most ",
                    static_cast<int>(own_options::most), " floats and ints; write an int in place of a bool");
-  else if (!has_call)
-    problem.report(1082, what, " '", type_name<Own>(), "' does not say what it computes; give it `", call, "`");
+  else if (!rules_of_own<Own, typename Option::own_call>::has_call)
+    problem.report(1082, Option::own_name, " '", type_name<Own>(), "' does not say what it computes; give it `",
+                   Option::own_usage, "`");
   return problem;
-}
+}();
+
+/// The base of own_activation, own_metric, own_regularizer, own_initializer and own_constraint. An option says in
+/// `own_call` what it is called with, in `own_name` and `own_usage` what errors say, and may have a kind `own_kind`.
+template <class Derived, class Option>
+struct own_option {
+  static constexpr std::string_view name = Option::own_name;  ///< in errors and reports
+
+#ifndef __clang__
+  /// GCC names the line of the user's that makes one, not that of the conversion.
+  constexpr own_option() { static_assert(report<own_problem<Derived, Option>>()); }
+#endif
+  constexpr operator Option() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    static_assert(report<own_problem<Derived, Option>>());
+    if constexpr (own_problem<Derived, Option>.failed())
+      return {};
+    else
+      return option_of_own<Option>(static_cast<Derived const&>(*this));
+  }
+
+  friend constexpr bool operator==(own_option const&, own_option const&) = default;
+};
 
 }  // namespace detail
 

@@ -179,7 +179,8 @@ struct call_operation {
  private:
   template <class Call>
   static constexpr bool is_elementwise =
-      elementwise_call_of<Call>::facts.holds || elementwise_call_of<Call>::facts.function != linear;
+      elementwise_call_of<Call, Call::plan::trains>::facts.holds ||
+      elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
 }  // namespace detail

@@ -38,6 +38,13 @@ struct call_record {
   traced_mask mask;     // of the output
   long long flops = 0;
   parameter_list const* parameters;
+
+  /// What the layer's rules give. What only moves elements keeps their type.
+  constexpr void take(stagecraft::shape const& output, long long cost, bool moves_only) {
+    shape = output;
+    flops = cost;
+    if (!moves_only) type_of_output = dtype::float32;
+  }
 };
 
 }  // namespace stagecraft::detail

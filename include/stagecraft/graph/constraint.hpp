@@ -13,16 +13,13 @@ struct tensor;
 class tracer;
 }  // namespace operations
 
-/// What a constraint says, by its type.
-struct constraint_rules {
-  std::string_view name;  ///< in errors
-  /// Its `call`, with its members.
-  operations::tensor (*call)(own_options const&, operations::tracer&, operations::tensor);
-};
-
 /// Any constraint, or none.
 struct constraint {
-  constraint_rules const* rules = nullptr;
+  using own_call = operations::tensor(operations::tracer&, operations::tensor);
+  static constexpr std::string_view own_name = "constraint";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto weight) const";
+
+  own_rules<own_call> const* rules = nullptr;
   own_options options = {};
 
   friend constexpr bool operator==(constraint const&, constraint const&) = default;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fields of a struct of options: their names, as the compiler knows them, and their values. Level 1.
+// The fields of a struct, such as that of a layer's options: their names, as the compiler knows them, and their values.
+// Level 1.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <tuple>
@@ -103,13 +105,18 @@ template <class T>
 inline constexpr auto addresses_of_fields =
     with_fields(unmade<T>::object.value, [](auto const&... field) { return std::tuple(&field...); });
 
+// Constants, so that no program refers to the addresses.
+template <class T>
+inline constexpr auto names_of_fields = []<std::size_t... Index>(std::index_sequence<Index...>) {
+  return std::array{last_name(spelling<field_address{std::get<Index>(addresses_of_fields<T>)}>())...};
+}(std::make_index_sequence<count_fields<T>()>{});
+
 /// f(name, value) for each field of an aggregate, in their order.
 template <class T, class F>
-constexpr void for_each_field(T const& of, F const& f) {
-  with_fields(of, [&](auto const&... value) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (f(last_name(spelling<field_address{std::get<Index>(addresses_of_fields<T>)}>()), value), ...);
-    }(std::make_index_sequence<sizeof...(value)>{});
+constexpr void for_each_field(T& of, F const& f) {
+  with_fields(of, [&](auto&... value) {
+    auto const* name = names_of_fields<std::remove_const_t<T>>.data();
+    (f(*name++, value), ...);
   });
 }
 #ifdef __clang__

@@ -34,6 +34,7 @@ class known_rules {
  public:
   [[nodiscard]] constexpr known_rule const* find(type_tag const* type, rules_key const& key,
                                                  layer_inputs const& in) const {
+    if (!key.is_known) return nullptr;
     for (int i = 0; i < count_; ++i) {
       known_rule const& rule = rules_[i];
       if (rule.input_count == in.size() && rule.inputs[0] == in[0] && (in.size() == 1 || rule.inputs[1] == in[1]) &&
@@ -43,7 +44,7 @@ class known_rules {
     return nullptr;
   }
   constexpr void add(known_rule rule, layer_inputs const& in) {
-    if (count_ == capacity || in.size() > known_rule::most_inputs) return;
+    if (count_ == capacity || in.size() > known_rule::most_inputs || !rule.key.is_known) return;
     rule.input_count = in.size();
     for (int i = 0; i < in.size(); ++i) rule.inputs[i] = in[i];
     rules_[count_++] = rule;

@@ -40,25 +40,23 @@ struct extents;
 class tracer;
 }  // namespace operations
 
-/// What an initializer of the user's own says, by its type.
-struct initializer_rules {
-  std::string_view name;  ///< in errors
-  /// Its `call`, with its members.
-  operations::tensor (*call)(own_options const&, operations::tracer&, operations::extents const&);
-};
-
 /// How a weight tensor gets its first values. Written through the factories: `initializers::he_normal{.seed = 1}`.
 struct initializer {
+  using own_call = operations::tensor(operations::tracer&, operations::extents const&);
+  static constexpr auto own_kind = initializer_kind::own;
+  static constexpr std::string_view own_name = "initializer";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto const& shape) const";
+
   /// The formula that weights begin with.
   initializer_kind kind = initializer_kind::zeros;
   float a = 0;  ///< constant: value; normal: mean; uniform: minval; variance scaling: scale; orthogonal, identity: gain
   float b = 0;  ///< normal: stddev; uniform: maxval
   fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
   initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
-  std::uint64_t seed = 0;                    ///< 0: taken from the trainer's seed
-  bool unit_forget_bias = false;             ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
-  initializer_rules const* rules = nullptr;  ///< of one's own
-  own_options options = {};                  ///< and its members
+  std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
+  bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
+  own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/losses/probabilities.hpp>
 
 #include <type_traits>
 
 namespace stagecraft::kernels {
 
-/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
-inline constexpr float probability_epsilon = 1e-7F;
+using losses::detail::probability_epsilon;
 
 /// The kernel of a loss, to be specialised for each type of loss (a user's own, too):
 ///

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums and maxima of arrays. The order of every sum is fixed by the size and the instruction set. Level 4 of the house.
+// Sums and maxima of arrays. The order of every sum is fixed by the length and the instruction set. Level 4 of the
+// house.
 #pragma once
 
 #include <stagecraft/kernels/simd.hpp>
@@ -14,7 +15,9 @@ namespace detail {
 template <class Arch>
 struct sum_of_batches {
   static constexpr float start = 0;
+  static float join(float a, float b) { return a + b; }
   static batch<Arch> join(batch<Arch> const& a, batch<Arch> const& b) { return a + b; }
+  static batch<Arch> first(float const* x, int count) { return load_first<Arch>(x, count); }
   static float of_lanes(batch<Arch> const& x) { return horizontal_sum(x); }
 };
 
@@ -22,16 +25,16 @@ struct sum_of_batches {
 template <class Arch>
 struct maximum_of_batches {
   static constexpr float start = -std::numeric_limits<float>::infinity();
+  static float join(float a, float b) { return b > a || b != b ? b : a; }
   static batch<Arch> join(batch<Arch> const& a, batch<Arch> const& b) {
     return xsimd::select(xsimd::isnan(b), b, at_least(a, b));
   }
+  static batch<Arch> first(float const* x, int count) {
+    batch<Arch> const is_there = keep_first(batch<Arch>(1.0F), count);
+    return xsimd::select(is_there == batch<Arch>(0.0F), batch<Arch>(start), load_first<Arch>(x, count));
+  }
   static float of_lanes(batch<Arch> const& x) {
-    alignas(64) float values[lanes<Arch>];
-    x.store_aligned(values);
-    float largest = values[0];
-    for (int lane = 1; lane < lanes<Arch>; ++lane)
-      largest = values[lane] > largest || values[lane] != values[lane] ? values[lane] : largest;
-    return largest;
+    return xsimd::any(xsimd::isnan(x)) ? std::numeric_limits<float>::quiet_NaN() : horizontal_max(x);
   }
 };
 
@@ -40,31 +43,32 @@ struct maximum_of_batches {
 inline constexpr std::int64_t large_array = 1 << 16;
 inline constexpr std::int64_t prefetch_distance = 512;
 
-/// The batch of partial results of n floats, in eight registers.
+/// The batch of partial results of n floats; in eight registers, where there are so many.
 template <class Reduction, class Arch>
 [[nodiscard]] inline batch<Arch> reduce_array(float const* x, std::int64_t n) {
   constexpr int width = lanes<Arch>;
   constexpr int parts = 8;
+  std::int64_t i = 0;
+  batch<Arch> rest(Reduction::start);
+  auto const add_rest = [&] {
+    for (; i + width <= n; i += width) rest = Reduction::join(rest, batch<Arch>::load_unaligned(x + i));
+    if (i < n) rest = Reduction::join(rest, Reduction::first(x + i, static_cast<int>(n - i)));
+    return rest;
+  };
+  if (n < parts * width) return add_rest();
   batch<Arch> part[parts];
 #pragma GCC unroll 8
   for (int k = 0; k < parts; ++k) part[k] = batch<Arch>(Reduction::start);
-  std::int64_t i = 0;
   for (; i + parts * width <= n; i += parts * width) {
     if (n >= large_array)
       for (int line = 0; line < parts * width; line += 16) prefetch(x + i + line + prefetch_distance);
 #pragma GCC unroll 8
     for (int k = 0; k < parts; ++k) part[k] = Reduction::join(part[k], batch<Arch>::load_unaligned(x + i + k * width));
   }
-  for (; i + width <= n; i += width) part[0] = Reduction::join(part[0], batch<Arch>::load_unaligned(x + i));
-  if (int const rest = static_cast<int>(n - i); rest > 0) {
-    alignas(64) float last[width];
-    for (int lane = 0; lane < width; ++lane) last[lane] = lane < rest ? x[i + lane] : Reduction::start;
-    part[1] = Reduction::join(part[1], batch<Arch>::load_aligned(last));
-  }
   auto const join = [&part](int a, int b, int c, int d) {
     return Reduction::join(Reduction::join(part[a], part[b]), Reduction::join(part[c], part[d]));
   };
-  return Reduction::join(join(0, 4, 2, 6), join(1, 5, 3, 7));
+  return Reduction::join(Reduction::join(join(0, 4, 2, 6), join(1, 5, 3, 7)), add_rest());
 }
 
 }  // namespace detail

@@ -2,6 +2,7 @@
 // Normalises each channel over the batch: tf.keras.layers.BatchNormalization. Level 2.
 #pragma once
 
+#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/ones.hpp>
 #include <stagecraft/initializers/zeros.hpp>
@@ -62,6 +63,9 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
 
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
   batch_normalization_options options;
 
   constexpr batch_normalization() : batch_normalization(batch_normalization_options{}) {}
@@ -88,40 +92,73 @@ struct batch_normalization : layer<batch_normalization> {
     return (in.rank() == 3 || in.rank() == 4) && (along == 0 || along == in.rank() - 1);
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    int const along = shape_axis(in[0]);
-    if (along < 0 || along >= in[0].rank())
-      return in.error(1050, "normalises along axis ", options.axis, ", which is not an axis of an input of shape ",
-                      in[0], "; axis 0 is the batch, the last is ", in[0].rank());
-    if (!(options.momentum >= 0 && options.momentum <= 1))
-      return in.error(1052, "has a momentum outside of 0 to 1; Keras's default is 0.99");
-    if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
-      return in.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
-    return in[0];
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    shape const each = channels(in[0]);
-    if (options.scale)
-      weights.add({.name = "gamma",
-                   .shape = each,
-                   .initializer = options.gamma_initializer,
-                   .regularizer = options.gamma_regularizer,
-                   .constraint = options.gamma_constraint});
-    if (options.center)
-      weights.add({.name = "beta",
-                   .shape = each,
-                   .initializer = options.beta_initializer,
-                   .regularizer = options.beta_regularizer,
-                   .constraint = options.beta_constraint});
-    weights.add(
-        {.name = "moving_mean", .shape = each, .initializer = options.moving_mean_initializer, .trainable = false});
-    weights.add({.name = "moving_variance",
-                 .shape = each,
-                 .initializer = options.moving_variance_initializer,
-                 .trainable = false});
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    int const along = shape_axis(in);
+    if (along < 0 || along >= in.rank())
+      ops.error(1050, "normalises along axis ", options.axis, ", which is not an axis of an input of shape ", in,
+                "; axis 0 is the batch, the last is ", in.rank());
+    else if (!(options.momentum >= 0 && options.momentum <= 1))
+      ops.error(1052, "has a momentum outside of 0 to 1; Keras's default is 0.99");
+    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
+      ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
+    else
+      return normalized(ops, x, in);
+    return x;
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
+
+ private:
+  constexpr auto normalized(auto& ops, auto x, shape const& in) const {
+    shape const each = channels(in);
+    operations::extents beside(1);  // numbers of each channel, beside x
+    axis_list others = axis_list::none();
+    others.axes[others.count++] = 0;
+    for (int axis = 0; axis < in.rank(); ++axis) {
+      beside.push_back(axis == shape_axis(in) ? in[axis] : 1);
+      if (axis != shape_axis(in)) others.axes[others.count++] = axis + 1;
+    }
+    decltype(x) gamma{}, beta{};
+    if (options.scale)
+      gamma = ops.reshape(ops.weight({.name = "gamma",
+                                      .shape = each,
+                                      .initializer = options.gamma_initializer,
+                                      .regularizer = options.gamma_regularizer,
+                                      .constraint = options.gamma_constraint}),
+                          beside);
+    if (options.center)
+      beta = ops.reshape(ops.weight({.name = "beta",
+                                     .shape = each,
+                                     .initializer = options.beta_initializer,
+                                     .regularizer = options.beta_regularizer,
+                                     .constraint = options.beta_constraint}),
+                         beside);
+    auto const moving_mean = ops.weight(
+        {.name = "moving_mean", .shape = each, .initializer = options.moving_mean_initializer, .trainable = false});
+    auto const moving_variance = ops.weight({.name = "moving_variance",
+                                             .shape = each,
+                                             .initializer = options.moving_variance_initializer,
+                                             .trainable = false});
+    bool const looks_at_batch = ops.training() && trainable;
+    auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
+    auto const centred = x - mean;
+    auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);
+    if (looks_at_batch) {
+      double const values = static_cast<double>(x.shape().size() / in[shape_axis(in)]), part = 1 - options.momentum;
+      double const unbiased = moves_unbiased_variance(in) && values > 1 ? values / (values - 1) : 1;
+      auto const moved = [&](auto weight, auto batch, double by) {
+        ops.update(weight, weight * static_cast<float>(options.momentum) +
+                               ops.reshape(batch, operations::extents::of(each)) * static_cast<float>(by));
+      };
+      moved(moving_mean, mean, part);
+      moved(moving_variance, variance, part * unbiased);
+    }
+    auto factor = rsqrt(variance + options.epsilon);
+    if (options.scale) factor *= gamma;
+    auto y = centred * factor;
+    if (options.center) y += beta;
+    return y;
+  }
 };
 
 }  // namespace stagecraft::layers

@@ -83,36 +83,35 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!check_options(in)) return in[0];
-    if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
+  constexpr auto call(auto& ops, auto x) const {
+    if (!check_options(ops, x)) return x;
     size_2d const output_padding = options.output_padding, strides = options.strides;
     bool const given = output_padding != conv2d_transpose_options::no_output_padding;
-    if (given && (output_padding.height < 0 || output_padding.height >= strides.height || output_padding.width < 0 ||
-                  output_padding.width >= strides.width))
-      return in.error(1038, "has an output padding of ", output_padding,
-                      ", which must be at least 0 and less than its "
-                      "strides of ",
-                      strides);
-    int const height = length(rows(height_of(in[0])), output_padding.height, given);
-    int const width = length(columns(width_of(in[0])), output_padding.width, given);
-    if (height < 1 || width < 1 || rows(height).output() != height_of(in[0]) ||
-        columns(width).output() != width_of(in[0]))
-      return in.error(1038, "has an output padding of ", output_padding, ", which makes an output of ",
-                      size_2d(height, width), "; a convolution leads from there to another shape than ", in[0]);
-    return {height, width, filters};
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    weights.add({.name = "kernel",
-                 .shape = kernel_shape(filters, in[0].back()),
-                 .initializer = options.kernel_initializer,
-                 .regularizer = options.kernel_regularizer,
-                 .constraint = options.kernel_constraint,
-                 .layout = parameter_layout::matrix});
-    add_bias(weights, filters);
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return 2LL * window_size() * filters * in[0].size() + (options.use_bias ? output_shape(in).size() : 0);
+    shape const in = detail::sample_shape(x);
+    int const height = length(rows(height_of(in)), output_padding.height, given);
+    int const width = length(columns(width_of(in)), output_padding.width, given);
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (given && (output_padding.height < 0 || output_padding.height >= strides.height ||
+                       output_padding.width < 0 || output_padding.width >= strides.width))
+      ops.error(1038, "has an output padding of ", output_padding,
+                ", which must be at least 0 and less than its strides of ", strides);
+    else if (height < 1 || width < 1 || rows(height).output() != height_of(in) ||
+             columns(width).output() != width_of(in))
+      ops.error(1038, "has an output padding of ", output_padding, ", which makes an output of ",
+                size_2d(height, width), "; a convolution leads from there to another shape than ", in);
+    else {
+      shape const out(height, width, filters);
+      auto const kernel = ops.weight({.name = "kernel",
+                                      .shape = kernel_shape(filters, in.back()),
+                                      .initializer = options.kernel_initializer,
+                                      .regularizer = options.kernel_regularizer,
+                                      .constraint = options.kernel_constraint,
+                                      .layout = parameter_layout::matrix});
+      return with_bias_and_activation(
+          ops, ops.conv_transpose(x, kernel, windows_of(out), operations::extents::of_batch(x.length(0), out)));
+    }
+    return x;
   }
 
  private:

@@ -60,31 +60,30 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
                         options_type const& options_ = {})
       : convolution(options_, filters_, kernel_size_, activation_) {}
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!base::check_options(in, true)) return in[0];
-    if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
-    int const channels = in[0].back();
-    int const groups = this->options.groups;
-    if (groups < 1 || channels % groups != 0 || filters % groups != 0)
-      return in.error(1032, "has ", groups, " groups, which must divide the ", channels,
-                      " channels of its input and its ", filters, " filters");
-    return base::check_window(in) ? base::output_of(in[0], filters) : in[0];
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+  constexpr auto call(auto& ops, auto x) const {
+    if (!base::check_options(ops, x, true)) return x;
     auto const& given = this->options;
-    weights.add({.name = "kernel",
-                 .shape = base::kernel_shape(in[0].back() / given.groups, filters),
-                 .initializer = given.kernel_initializer,
-                 .regularizer = given.kernel_regularizer,
-                 .constraint = given.kernel_constraint,
-                 .layout = parameter_layout::matrix,
-                 .groups = given.groups});
-    base::add_bias(weights, filters);
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    long long const places = output_shape(in).size() / filters;
-    return places * filters *
-           (2LL * base::window_size() * (in[0].back() / this->options.groups) + (this->options.use_bias ? 1 : 0));
+    int const channels = x.length(-1), groups = given.groups;
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (groups < 1 || channels % groups != 0 || filters % groups != 0)
+      ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
+                filters, " filters");
+    else if (base::check_window(ops, x)) {
+      shape const in = detail::sample_shape(x);
+      auto const images = ops.reshape(x, detail::last_axes_of(x.shape(), base::axes));
+      auto const kernel = ops.weight({.name = "kernel",
+                                      .shape = base::kernel_shape(channels / groups, filters),
+                                      .initializer = given.kernel_initializer,
+                                      .regularizer = given.kernel_regularizer,
+                                      .constraint = given.kernel_constraint,
+                                      .layout = parameter_layout::matrix,
+                                      .groups = groups});
+      auto const sums = ops.conv(images, kernel, base::windows_of(in), groups);
+      return base::with_bias_and_activation(
+          ops, ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters))));
+    }
+    return x;
   }
 
  private:

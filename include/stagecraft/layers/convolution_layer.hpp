@@ -24,6 +24,9 @@ struct convolution_layer : layer<Derived> {
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
 
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
   Size kernel_size = 1;
   stagecraft::activation activation = linear;
   Options options;
@@ -55,36 +58,37 @@ struct convolution_layer : layer<Derived> {
   }
 
   /// Whether the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
-  [[nodiscard]] constexpr bool check_options(layer_inputs const& in, bool more_axes = false) const {
-    if (!in.expect_count(1, 1)) return false;
-    int const rank = in[0].rank();
+  [[nodiscard]] constexpr bool check_options(auto& ops, auto x, bool more_axes = false) const {
+    int const rank = x.rank() - 1;
     if (least(kernel_size) < 1)
-      in.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
+      ops.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
     else if (least(options.strides) < 1)
-      in.error(1031, "has strides of ", options.strides, "; each number must be at least 1");
+      ops.error(1031, "has strides of ", options.strides, "; each number must be at least 1");
     else if (least(options.dilation_rate) < 1)
-      in.error(1031, "has a dilation rate of ", options.dilation_rate, "; each number must be at least 1");
+      ops.error(1031, "has a dilation rate of ", options.dilation_rate, "; each number must be at least 1");
     else if (options.strides != Size(1) && options.dilation_rate != Size(1))
-      in.error(1033, "has strides of ", options.strides, " and a dilation rate of ", options.dilation_rate,
-               "; one of them must be 1");
+      ops.error(1033, "has strides of ", options.strides, " and a dilation rate of ", options.dilation_rate,
+                "; one of them must be 1");
     else if (is_2d && options.padding == padding::causal)
-      in.error(1037, "has causal padding; only layers that convolve along one axis have that");
+      ops.error(1037, "has causal padding; only layers that convolve along one axis have that");
     else if (rank < axes || (rank > axes && !more_axes))
-      in.error(1035, "expects an input of ", more_axes ? "at least " : "", axes,
-               is_2d ? " axes, (height, width, channels)" : " axes, (steps, channels)", ", but got ", in[0]);
+      ops.error(1035, "expects an input of ", more_axes ? "at least " : "", axes,
+                is_2d ? " axes, (height, width, channels)" : " axes, (steps, channels)", ", but got ",
+                detail::sample_shape(x));
     else
       return true;
     return false;
   }
   /// Whether the window fits into the input: E1034.
-  [[nodiscard]] constexpr bool check_window(layer_inputs const& in) const {
-    auto const along = columns(width_of(in[0])), down = rows(height_of(in[0]));
+  [[nodiscard]] constexpr bool check_window(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    auto const along = columns(width_of(in)), down = rows(height_of(in));
     if (along.output() > 0 && down.output() > 0) return true;
     if constexpr (is_2d)
-      in.error(1034, "has a window of ", size_2d(down.extent(), along.extent()),
-               ", which does not fit into an input of ", in[0]);
+      ops.error(1034, "has a window of ", size_2d(down.extent(), along.extent()),
+                ", which does not fit into an input of ", in);
     else
-      in.error(1034, "has a window of ", along.extent(), " steps, which does not fit into an input of ", in[0]);
+      ops.error(1034, "has a window of ", along.extent(), " steps, which does not fit into an input of ", in);
     return false;
   }
   /// The shape of an output of so many channels.
@@ -96,6 +100,16 @@ struct convolution_layer : layer<Derived> {
     if constexpr (is_2d) result[rank - 3] = rows(height_of(in)).output();
     return result;
   }
+  /// The windows of an input of this shape.
+  [[nodiscard]] constexpr operations::windows windows_of(shape const& in) const {
+    auto const along = [](sliding_window const& w) {
+      return operations::window{w.window, w.stride, w.dilation, w.before(), w.after()};
+    };
+    if constexpr (is_2d)
+      return {along(rows(height_of(in))), along(columns(width_of(in)))};
+    else
+      return {along(columns(width_of(in)))};
+  }
   /// (kernel_size..., inputs, outputs)
   [[nodiscard]] constexpr shape kernel_shape(int inputs, int outputs) const {
     if constexpr (is_2d)
@@ -103,16 +117,23 @@ struct convolution_layer : layer<Derived> {
     else
       return {kernel_size, inputs, outputs};
   }
-  constexpr void add_bias(parameter_list& weights, int channels) const {
-    if (options.use_bias)
-      weights.add({.name = "bias",
-                   .shape = {channels},
-                   .initializer = options.bias_initializer,
-                   .regularizer = options.bias_regularizer,
-                   .constraint = options.bias_constraint});
+  /// Each channel of x by itself, with its part of a kernel (kernel_size..., channels, outputs of each).
+  constexpr auto convolve_channels(auto& ops, auto x, parameter const& kernel) const {
+    auto filter = operations::extents::of(kernel.shape);
+    filter[-1] *= filter[-2];
+    filter[-2] = 1;
+    return ops.conv(x, ops.reshape(ops.weight(kernel), filter), windows_of(detail::sample_shape(x)), x.length(-1));
   }
-  /// Weights of one channel of the window.
-  [[nodiscard]] constexpr int window_size() const { return columns(1).window * rows(1).window; }
+  /// activation(sums + bias)
+  constexpr auto with_bias_and_activation(auto& ops, auto sums) const {
+    if (options.use_bias)
+      sums += ops.weight({.name = "bias",
+                          .shape = {sums.length(-1)},
+                          .initializer = options.bias_initializer,
+                          .regularizer = options.bias_regularizer,
+                          .constraint = options.bias_constraint});
+    return activation(sums);
+  }
 
  private:
   [[nodiscard]] static constexpr int least(int size) { return size; }

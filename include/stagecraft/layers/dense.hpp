@@ -44,6 +44,9 @@ struct dense : layer<dense> {
   static constexpr std::string_view usage =
       "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
 
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
   int units = 1;
   stagecraft::activation activation = linear;
   dense_options options;
@@ -67,37 +70,36 @@ struct dense : layer<dense> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (units < 1) return in.error(1012, "has ", units, " units; it needs at least 1");
-    if (in[0].rank() < 1) return in.error(1002, "expects an input of at least one axis, but got ", in[0]);
-    auto result = in[0];
-    result[result.rank() - 1] = units;
-    return result;
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    weights.add({.name = "kernel",
-                 .shape = {in[0].back(), units},
-                 .initializer = options.kernel_initializer,
-                 .regularizer = options.kernel_regularizer,
-                 .constraint = options.kernel_constraint,
-                 .layout = parameter_layout::matrix});
-    if (options.use_bias)
-      weights.add({.name = "bias",
-                   .shape = {units},
-                   .initializer = options.bias_initializer,
-                   .regularizer = options.bias_regularizer,
-                   .constraint = options.bias_constraint});
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    auto const rows = in[0].size() / in[0].back();
-    return 2LL * rows * in[0].back() * units + (options.use_bias ? static_cast<long long>(rows) * units : 0);
+  constexpr auto call(auto& ops, auto x) const {
+    if (units < 1)
+      ops.error(1012, "has ", units, " units; it needs at least 1");
+    else if (x.rank() < 2)
+      ops.error(1002, "expects an input of at least one axis, but got ", detail::sample_shape(x));
+    else
+      return sums(ops, x);
+    return x;
   }
 
  private:
   constexpr dense(dense_options const& options_, int units_, stagecraft::activation activation_)
       : units(units_), activation(activation_), options(options_) {
     take_base_options(options);
+  }
+
+  constexpr auto sums(auto& ops, auto x) const {
+    auto y = ops.matmul(x, ops.weight({.name = "kernel",
+                                       .shape = {x.length(-1), units},
+                                       .initializer = options.kernel_initializer,
+                                       .regularizer = options.kernel_regularizer,
+                                       .constraint = options.kernel_constraint,
+                                       .layout = parameter_layout::matrix}));
+    if (options.use_bias)
+      y += ops.weight({.name = "bias",
+                       .shape = {units},
+                       .initializer = options.bias_initializer,
+                       .regularizer = options.bias_regularizer,
+                       .constraint = options.bias_constraint});
+    return activation(y);
   }
 };
 

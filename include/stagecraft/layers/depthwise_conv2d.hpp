@@ -73,23 +73,20 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!check_options(in)) return in[0];
-    int const depth_multiplier = options.depth_multiplier;
-    if (depth_multiplier < 1)
-      return in.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
-    return check_window(in) ? output_of(in[0], in[0].back() * depth_multiplier) : in[0];
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    weights.add({.name = "depthwise_kernel",
-                 .shape = kernel_shape(in[0].back(), options.depth_multiplier),
-                 .initializer = options.depthwise_initializer,
-                 .regularizer = options.depthwise_regularizer,
-                 .constraint = options.depthwise_constraint});
-    add_bias(weights, in[0].back() * options.depth_multiplier);
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return (2LL * window_size() + (options.use_bias ? 1 : 0)) * output_shape(in).size();
+  constexpr auto call(auto& ops, auto x) const {
+    if (!check_options(ops, x)) return x;
+    int const channels = x.length(-1), depth_multiplier = options.depth_multiplier;
+    if (depth_multiplier < 1) {
+      ops.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
+      return x;
+    }
+    if (!check_window(ops, x)) return x;
+    return with_bias_and_activation(ops, convolve_channels(ops, x,
+                                                           {.name = "depthwise_kernel",
+                                                            .shape = kernel_shape(channels, depth_multiplier),
+                                                            .initializer = options.depthwise_initializer,
+                                                            .regularizer = options.depthwise_regularizer,
+                                                            .constraint = options.depthwise_constraint}));
   }
 
  private:

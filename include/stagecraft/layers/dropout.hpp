@@ -17,6 +17,8 @@ struct dropout : layer<dropout> {
   static constexpr std::string_view class_name = "Dropout";
   static constexpr std::string_view usage = "dropout{rate} or dropout{rate, seed}";
 
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
+
   float rate = 0;
   std::uint64_t seed = 0;
 
@@ -35,21 +37,14 @@ struct dropout : layer<dropout> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  // Said so that checks of stages need not compile the call; its cost is that of the call.
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (!(rate > -1e6F && rate < 1e6F))
-      return in.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
-    if (!(rate >= 0.0F && rate < 1.0F))
-      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100),
-                      " percent; it must be at least 0 and below 1");
-    return in[0];
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return rate > 0 ? 3LL * in[0].size() : 0; }
-
   constexpr auto call(auto& ops, auto x) const {
-    if (!ops.training() || rate == 0.0F) return x;
-    return where(ops.uniform(x.shape(), seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F);
+    if (!(rate > -1e6F && rate < 1e6F))
+      ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
+    else if (!(rate >= 0.0F && rate < 1.0F))
+      ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+    else if (ops.training() && rate > 0.0F)
+      return ops.dropout(x, x.shape(), rate, seed);
+    return x;
   }
 };
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace stagecraft::detail {
 
@@ -39,6 +40,8 @@ struct elementwise_facts {
   bool repeats = false;          ///< whether a leaf or what is drawn is repeated along axes
   bool draws = false;            ///< whether uniform random numbers are drawn
   std::uint64_t seed = 0;        ///< of it; 0: the program's
+  bool is_dropout = false;       ///< whether it drops elements by these numbers, and that is all of it
+  float rate = 0;                ///< of dropout
   activation function = linear;  ///< the activation that is all of it, if it is one: softmax, too, which `holds` not
   int axis = -1;                 ///< of softmax
   std::array<operations::extents, most_leaves + 1> aligned{};  ///< of each leaf; then of what is drawn
@@ -47,6 +50,20 @@ struct elementwise_facts {
   std::array<bool, most_leaves> gradient_reads_output{};
   std::size_t value_steps = 0;  ///< of the formulas, if it is no activation
   std::array<std::size_t, most_leaves> gradient_steps{};
+  /// The formulas that are short: the layer is not traced again for them.
+  struct short_formula {
+    static constexpr std::size_t most_steps = 6;
+    std::array<operations::formula_step, most_steps> steps{};
+    std::array<int, 1> results{};
+
+    constexpr void keep(operations::formula const& from) {
+      if (from.steps.size() > most_steps) return;
+      for (std::size_t i = 0; i < from.steps.size(); ++i) steps[i] = from.steps[i];
+      results[0] = from.results[0];
+    }
+  };
+  short_formula value{};
+  std::array<short_formula, most_leaves> gradients{};
 };
 
 /// A call of a layer on a batch of inputs of these shapes (see `anonymous`). Softmax, for example, is not elementwise.
@@ -96,17 +113,24 @@ class elementwise_call {
       result.draws = found.draws;
       result.seed = found.seed;
       for (std::size_t i = 0; i < found.aligned.size(); ++i) result.aligned[i] = found.aligned[i];
-      if (auto const* group = found.group(); group != nullptr) result.function = activation_of(*group);
+      if (auto const* group = found.group(); group != nullptr) {
+        result.function = activation_of(*group);
+        result.is_dropout = group->name == "dropout";
+        result.rate = group->numbers[0];
+      }
       if (result.function != linear) {
         result.gradient_reads[0] = result.function.gradient_needs_input() ? 1 : 0;
         result.gradient_reads_output[0] = !result.function.gradient_needs_input();
         return result;
       }
-      result.value_steps = found.value().steps.size();
+      auto const value = found.value();
+      result.value_steps = value.steps.size();
+      result.value.keep(value);
       for (int i = 0; i < leaves; ++i) {
         auto const index = static_cast<std::size_t>(i);
         auto const gradient = found.gradient(i);
         result.gradient_steps[index] = gradient.steps.size();
+        result.gradients[index].keep(gradient);
         for (auto const& step : gradient.steps) {
           if (step.from != operations::formula_source::place) continue;
           if (step.index < leaves) result.gradient_reads[index] |= 1U << step.index;
@@ -114,10 +138,10 @@ class elementwise_call {
         }
       }
       // Longer ones take compilers long, and more registers than there are.
-      bool is_short = result.value_steps <= operations::formula_view::most_steps;
+      bool fits = result.value_steps <= operations::formula_view::most_steps;
       for (std::size_t const steps : result.gradient_steps)
-        is_short = is_short && steps <= operations::formula_view::most_steps;
-      if (!is_short) return {};
+        fits = fits && steps <= operations::formula_view::most_steps;
+      if (!fits) return {};
     }
     return result;
   }
@@ -126,20 +150,27 @@ class elementwise_call {
   static constexpr elementwise_facts<count> facts = find_facts();
 
   static constexpr auto make_value() {
-    if constexpr (facts.value_steps > 0)
+    if constexpr (is_short(facts.value_steps))
+      return operations::frozen_formula<facts.value_steps, 1>(facts.value);
+    else if constexpr (facts.value_steps > 0)
       return operations::frozen_formula<facts.value_steps, 1>(value_maker{}());
     else
       return operations::formula_of<value_maker>;
   }
   template <int Input>
   static constexpr auto make_gradient() {
-    if constexpr (facts.gradient_steps[Input] > 0)
+    if constexpr (is_short(facts.gradient_steps[Input]))
+      return operations::frozen_formula<facts.gradient_steps[Input], 1>(facts.gradients[Input]);
+    else if constexpr (facts.gradient_steps[Input] > 0)
       return operations::frozen_formula<facts.gradient_steps[Input], 1>(gradient_maker<Input>{}());
     else
       return operations::formula_of<gradient_maker<Input>>;
   }
 
  private:
+  static constexpr bool is_short(std::size_t steps) {
+    return steps > 0 && steps <= elementwise_facts<count>::short_formula::most_steps;
+  }
   struct value_maker {
     constexpr operations::formula operator()() const { return analyse().value(); }
   };
@@ -157,5 +188,21 @@ inline constexpr auto formula_of_layer = Call::make_value();
 /// place is leaf i; then come the result, its gradient, and what is drawn.
 template <class Call, int Input>
 inline constexpr auto gradient_of_layer = Call::template make_gradient<Input>();
+
+/// Of a layer that is no template argument nothing is known.
+template <int Inputs>
+struct unknown_call {
+  static constexpr elementwise_facts<Inputs> facts{};
+};
+template <class Call, bool Trains, std::size_t... Input>
+unknown_call<Call::input_count> elementwise_call_type(std::index_sequence<Input...>);
+template <LayerIsArgument Call, bool Trains, std::size_t... Input>
+elementwise_call<anonymous(Call::layer), Call::batch, Trains, Call::input_shape(Input)...> elementwise_call_type(
+    std::index_sequence<Input...>);
+
+/// What elementwise_call says of a host_call, a lowered_call, or what has their interface.
+template <class Call, bool Trains>
+using elementwise_call_of = decltype(elementwise_call_type<Call, Trains>(
+    std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{}));
 
 }  // namespace stagecraft::detail

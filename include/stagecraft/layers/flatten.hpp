@@ -10,11 +10,8 @@ namespace stagecraft::layers {
 struct flatten : layer<flatten> {
   static constexpr std::string_view class_name = "Flatten";
   static constexpr bool is_view = true;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
 
-  // Said so that checks of stages need not compile the call.
-  static constexpr shape output_shape(layer_inputs const& in) {
-    return in.expect_count(1, 1) ? shape(in[0].size()) : in[0];
-  }
   constexpr auto call(auto& ops, auto x) const { return ops.reshape(x, {x.length(0), detail::sample_shape(x).size()}); }
 };
 

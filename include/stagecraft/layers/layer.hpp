@@ -228,26 +228,22 @@ struct layer : layer_base {
       return mask;
   }
 
-  /// Shape, weights and cost that follow from `call`.
+  /// Shape, weights and cost. Those of layers that are alike are found once.
   static constexpr void find_rules(Derived const& self, model_builder& model, layer_inputs const& in,
-                                   std::string_view name, detail::call_record& record, parameter_list& weights) {
-    detail::known_rule found;
-    found.type = record.type;
-    if constexpr (requires { self.rules_key(); }) found.key = self.rules_key();
-    bool const has_key = requires { self.rules_key(); } && found.key.is_known;
-    auto const* known = has_key ? model.rules.find(record.type, found.key, in) : nullptr;
-    if (known == nullptr) {
-      detail::rules_of_call<Derived> const rules(self, in, name, weights, model.problem);
-      found.output = rules.is_valid ? rules.output : record.shape;
-      found.flops = rules.flops;
-      found.moves_only = rules.moves_only;
-      if (has_key && rules.is_valid) model.rules.add(found, in);
-    } else {
-      found = *known;
-    }
-    record.shape = found.output;
-    record.flops = found.flops;
-    if (!found.moves_only) record.type_of_output = dtype::float32;
+                                   detail::call_record& record, parameter_list& weights) {
+    if constexpr (requires { self.rules_key(); })
+      if (auto const* known = model.rules.find(record.type, self.rules_key(), in); known != nullptr)
+        return record.take(known->output, known->flops, known->moves_only);
+    detail::rules_of_layer<Derived> const rules(self, in, in.layer_name(), weights, model.problem);
+    if (!rules.is_valid) return;
+    record.take(rules.output, rules.flops, rules.moves_only);
+    if constexpr (requires { self.rules_key(); })
+      model.rules.add({.type = record.type,
+                       .key = self.rules_key(),
+                       .output = rules.output,
+                       .flops = rules.flops,
+                       .moves_only = rules.moves_only},
+                      in);
   }
 
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
@@ -290,14 +286,8 @@ struct layer : layer_base {
       return model.add_call(record);
     }
     // After a broken rule shapes may be anything: no further rule is asked.
-    if constexpr (requires { self.output_shape(in); }) {
-      if (!model.problem.failed()) record.shape = self.output_shape(in);
-    } else {
-      if (!model.problem.failed()) find_rules(self, model, in, model.name_of(layer_id), record, weights);
-    }
+    if (!model.problem.failed()) find_rules(self, model, in, record, weights);
     if (!model.problem.failed()) {
-      if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
-      if constexpr (requires { self.parameters(in, weights); }) self.parameters(in, weights);
       if (weights.count > parameter_list::capacity)
         in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::capacity);
       if constexpr (requires { Derived::is_view; }) {

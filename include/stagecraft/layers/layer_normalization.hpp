@@ -51,6 +51,9 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
 
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
   layer_normalization_options options;
 
   constexpr layer_normalization() : layer_normalization(layer_normalization_options{}) {}
@@ -73,39 +76,42 @@ struct layer_normalization : layer<layer_normalization> {
     return result;
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    int const rank = in[0].rank();
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    int const rank = in.rank();
     bool are_last = true;
     for (int i = 0; i < options.axis.count; ++i) {
       int const along = options.axis.axes[i] < 0 ? rank + options.axis.axes[i] : options.axis.axes[i] - 1;
-      if (along < 0 || along >= rank)
-        return in.error(1050, "normalises along axis ", options.axis.axes[i],
-                        ", which is not an axis of an input of shape ", in[0], "; axis 0 is the batch, the last is ",
-                        rank);
+      if (along < 0 || along >= rank) {
+        ops.error(1050, "normalises along axis ", options.axis.axes[i], ", which is not an axis of an input of shape ",
+                  in, "; axis 0 is the batch, the last is ", rank);
+        return x;
+      }
       are_last = are_last && along == rank - options.axis.count + i;
     }
     if (!are_last)
-      return in.error(1051, "normalises along axis ", options.axis, ", but it takes the last axes of its input alone, ",
-                      "in their order; the input's shape is ", in[0], " behind the batch, which is axis 0");
-    if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
-      return in.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
-    return in[0];
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    auto const each = normalized_shape(in[0]);
-    if (options.scale)
-      weights.add({.name = "gamma",
-                   .shape = each,
-                   .initializer = options.gamma_initializer,
-                   .regularizer = options.gamma_regularizer,
-                   .constraint = options.gamma_constraint});
-    if (options.center)
-      weights.add({.name = "beta",
-                   .shape = each,
-                   .initializer = options.beta_initializer,
-                   .regularizer = options.beta_regularizer,
-                   .constraint = options.beta_constraint});
+      ops.error(1051, "normalises along axis ", options.axis, ", but it takes the last axes of its input alone, ",
+                "in their order; the input's shape is ", in, " behind the batch, which is axis 0");
+    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
+      ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
+    else {
+      auto const centred = x - ops.mean(x, options.axis);
+      auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
+      if (options.scale)
+        y *= ops.weight({.name = "gamma",
+                         .shape = normalized_shape(in),
+                         .initializer = options.gamma_initializer,
+                         .regularizer = options.gamma_regularizer,
+                         .constraint = options.gamma_constraint});
+      if (options.center)
+        y += ops.weight({.name = "beta",
+                         .shape = normalized_shape(in),
+                         .initializer = options.beta_initializer,
+                         .regularizer = options.beta_regularizer,
+                         .constraint = options.beta_constraint});
+      return y;
+    }
+    return x;
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
 };

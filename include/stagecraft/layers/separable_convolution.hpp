@@ -67,46 +67,41 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
                                   options_type const& options_ = {})
       : separable_convolution(options_, filters_, kernel_size_, activation_) {}
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!base::check_options(in)) return in[0];
-    if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
-    int const depth_multiplier = this->options.depth_multiplier;
-    if (depth_multiplier < 1)
-      return in.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
-    return base::check_window(in) ? base::output_of(in[0], filters) : in[0];
+  constexpr auto call(auto& ops, auto x) const {
+    if (!base::check_options(ops, x)) return x;
+    auto const& given = this->options;
+    int const between = x.length(-1) * given.depth_multiplier;
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (given.depth_multiplier < 1)
+      ops.error(1036, "has a depth multiplier of ", given.depth_multiplier, "; it needs at least 1");
+    else if (base::check_window(ops, x)) {
+      auto const each = base::convolve_channels(ops, x,
+                                                {.name = "depthwise_kernel",
+                                                 .shape = base::kernel_shape(x.length(-1), given.depth_multiplier),
+                                                 .initializer = given.depthwise_initializer,
+                                                 .regularizer = given.depthwise_regularizer,
+                                                 .constraint = given.depthwise_constraint});
+      auto const mixture =
+          ops.weight({.name = "pointwise_kernel",
+                      .shape = base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
+                      .initializer = given.pointwise_initializer,
+                      .regularizer = given.pointwise_regularizer,
+                      .constraint = given.pointwise_constraint,
+                      .layout = parameter_layout::matrix});
+      return base::with_bias_and_activation(ops, ops.matmul(each, ops.reshape(mixture, {between, filters})));
+    }
+    return x;
   }
   /// Of what the first step gives.
   [[nodiscard]] constexpr shape depthwise_shape(shape const& in) const {
     return base::output_of(in, in.back() * this->options.depth_multiplier);
   }
-  /// Floats that a batch keeps: sums + bias, if that is wanted, in whole cache lines; then what the first step gives.
-  [[nodiscard]] constexpr long long kept_floats(shape const& in, int batch, bool sums) const {
-    return kept_sums(in, batch, sums) + static_cast<long long>(batch) * depthwise_shape(in).size();
-  }
+  /// Floats that a batch keeps of sums + bias, if that is wanted, in whole cache lines; then comes what the first step
+  /// gives.
   [[nodiscard]] constexpr long long kept_sums(shape const& in, int batch, bool sums) const {
     long long const floats = static_cast<long long>(batch) * base::output_of(in, filters).size();
     return sums ? (floats + 15) / 16 * 16 : 0;
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    auto const& given = this->options;
-    int const between = in[0].back() * given.depth_multiplier;
-    weights.add({.name = "depthwise_kernel",
-                 .shape = base::kernel_shape(in[0].back(), given.depth_multiplier),
-                 .initializer = given.depthwise_initializer,
-                 .regularizer = given.depthwise_regularizer,
-                 .constraint = given.depthwise_constraint});
-    weights.add({.name = "pointwise_kernel",
-                 .shape = base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
-                 .initializer = given.pointwise_initializer,
-                 .regularizer = given.pointwise_regularizer,
-                 .constraint = given.pointwise_constraint,
-                 .layout = parameter_layout::matrix});
-    base::add_bias(weights, filters);
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    long long const between = depthwise_shape(in[0]).size(), out = output_shape(in).size();
-    return 2LL * base::window_size() * between +
-           out * (2LL * in[0].back() * this->options.depth_multiplier + (this->options.use_bias ? 1 : 0));
   }
 
  private:

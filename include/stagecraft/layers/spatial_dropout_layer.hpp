@@ -18,6 +18,7 @@ namespace stagecraft::layers {
 template <class Derived, int Axes>
 struct spatial_dropout_layer : layer<Derived> {
   static constexpr bool supports_masking = true;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
   float rate = 0;
   std::uint64_t seed = 0;
 
@@ -49,7 +50,7 @@ struct spatial_dropout_layer : layer<Derived> {
     else if (ops.training() && rate > 0.0F) {
       operations::extents of_channels = x.shape();
       for (int axis = 1; axis < Axes; ++axis) of_channels[axis] = 1;
-      return where(ops.uniform(of_channels, seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F);
+      return ops.dropout(x, of_channels, rate, seed);
     }
     return x;
   }

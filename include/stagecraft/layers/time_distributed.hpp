@@ -42,15 +42,19 @@ struct time_distributed : layer<time_distributed<Each>> {
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];
     if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);
-    auto const found = rules(in);
+    parameter_list weights;
+    auto const found = rules(in, weights);
     shape result(in[0][0]);
     if (found.output.rank() == shape::max_rank)
       return in.error(1041, "gives more than ", shape::max_rank - 1, " axes for each step");
     for (int const length : found.output) result.push_back(length);
     return result;
   }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const { weights = rules(in).weights; }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0][0] * rules(in).flops; }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const { rules(in, weights); }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    parameter_list weights;
+    return in[0][0] * rules(in, weights).flops;
+  }
 
   /// The shape of one step.
   [[nodiscard]] static constexpr shape of_step(shape const& sequence) {
@@ -60,26 +64,9 @@ struct time_distributed : layer<time_distributed<Each>> {
   }
 
  private:
-  struct rules_of_step {
-    shape output;
-    parameter_list weights;
-    long long flops = 0;
-  };
-  constexpr rules_of_step rules(layer_inputs const& in) const {
+  constexpr auto rules(layer_inputs const& in, parameter_list& weights) const {
     shape const step = of_step(in[0]);
-    layer_inputs const one = in.with_shapes(&step, 1);
-    rules_of_step found;
-    if constexpr (!requires { each.output_shape(one); }) {
-      detail::rules_of_call<Each> const traced(each, one, in.layer_name(), found.weights, in.problem());
-      found.output = traced.output;
-      found.flops = traced.flops;
-    } else {
-      found.output = each.output_shape(one);
-      if (in.problem().failed()) return found;
-      if constexpr (requires { each.parameters(one, found.weights); }) each.parameters(one, found.weights);
-      if constexpr (requires { each.flops(one); }) found.flops = each.flops(one);
-    }
-    return found;
+    return detail::rules_of_layer<Each>(each, in.with_shapes(&step, 1), in.layer_name(), weights, in.problem());
   }
 };
 

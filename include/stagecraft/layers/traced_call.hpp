@@ -6,6 +6,7 @@
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/step_mask.hpp>
 #include <stagecraft/operations/flops.hpp>
+#include <stagecraft/operations/shape_tracer.hpp>
 #include <stagecraft/operations/trace.hpp>
 #include <span>
 #include <string_view>
@@ -34,9 +35,20 @@ concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor,
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
 /// The shape of a sample of a tensor whose first axis is the batch.
-constexpr shape sample_shape(operations::tensor x) {
+constexpr shape sample_shape(auto x) {
   shape result;
   for (int axis = 1; axis < x.rank(); ++axis) result.push_back(x.shape()[axis]);
+  return result;
+}
+
+/// The extents of a tensor with all but the last `axes` axes as one.
+constexpr operations::extents last_axes_of(operations::extents const& x, int axes) {
+  operations::extents result(1);
+  for (int axis = 0; axis < x.rank; ++axis)
+    if (axis < x.rank - axes)
+      result[0] *= x[axis];
+    else
+      result.push_back(x[axis]);
   return result;
 }
 
@@ -74,47 +86,55 @@ struct input_counts {
   }
 };
 
-/// Calls the layer on its inputs; false if it takes another number of them.
-template <class L>
-constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list in, operations::tensor& result) {
-  using operations::tensor;
-  if constexpr (requires { layer.masks; }) {
-    auto const sources = static_cast<std::size_t>(layer.masks.count);
-    if (sources > 0 && in.size() == 1 + sources)
-      return result = layer.call_masked(ops, in[0], mask_of_steps(ops, layer.masks, in)), true;
-  }
-  if constexpr (CallOn<L, tensor>)
-    if (in.size() == 1) return result = layer.call(ops, in[0]), true;
-  if constexpr (CallOn<L, tensor, tensor>)
-    if (in.size() == 2) return result = layer.call(ops, in[0], in[1]), true;
-  if constexpr (CallOn<L, tensor, tensor, tensor>)
-    if (in.size() == 3) return result = layer.call(ops, in[0], in[1], in[2]), true;
-  if constexpr (CallOnMany<L>) return result = layer.call(ops, in), true;
-  return false;
-}
-
-/// What of a trace does not depend on the layer, so that compilers see it once.
+/// A trace that begins with the inputs of a layer.
 struct open_trace {
   operations::trace traced;
-  std::vector<operations::tensor> inputs;
   operations::tracer ops;
 
   constexpr open_trace(std::span<shape const> shapes, int batch, bool training, std::string_view name)
       : ops(traced.list, traced.weights, training) {
     traced.list.layer_name = name;
-    for (shape const& sample : shapes) {
-      inputs.push_back(
-          ops.append(operations::input{static_cast<int>(inputs.size())}, operations::extents::of_batch(batch, sample)));
-      traced.inputs.push_back(inputs.back().id);
-    }
+    traced.inputs.reserve(shapes.size());
+    for (shape const& sample : shapes)
+      traced.inputs.push_back(ops.append(operations::input{static_cast<int>(traced.inputs.size())},
+                                         operations::extents::of_batch(batch, sample))
+                                  .id);
   }
   open_trace(open_trace const&) = delete;
   open_trace& operator=(open_trace const&) = delete;
   constexpr ~open_trace() = default;
 
+  /// Calls the layer on its inputs; false if it takes another number of them.
+  template <class L>
+  constexpr bool call(L const& layer, operations::tensor& result) {
+    using operations::tensor;
+    auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
+    auto const count = traced.inputs.size();
+    if constexpr (requires { layer.masks; }) {
+      auto const sources = static_cast<std::size_t>(layer.masks.count);
+      if (sources > 0 && count == 1 + sources)
+        return result = layer.call_masked(ops, in(0), mask_of_steps(ops, layer.masks, all_inputs())), true;
+    }
+    if constexpr (CallOn<L, tensor>)
+      if (count == 1) return result = layer.call(ops, in(0)), true;
+    if constexpr (CallOn<L, tensor, tensor>)
+      if (count == 2) return result = layer.call(ops, in(0), in(1)), true;
+    if constexpr (CallOn<L, tensor, tensor, tensor>)
+      if (count == 3) return result = layer.call(ops, in(0), in(1), in(2)), true;
+    if constexpr (CallOnMany<L>) return result = layer.call(ops, tensor_list(all_inputs())), true;
+    return false;
+  }
+
   constexpr void end(operations::tensor result) {
     traced.outputs.push_back(result.id);
     traced.forward_count = traced.list.size();
+  }
+
+ private:
+  constexpr std::vector<operations::tensor> all_inputs() {
+    std::vector<operations::tensor> all;
+    for (int const id : traced.inputs) all.push_back({&traced.list, id});
+    return all;
   }
 };
 
@@ -123,7 +143,7 @@ template <class L>
 constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
                                         std::string_view name = {}) {
   open_trace open(inputs, batch, training, name);
-  if (operations::tensor result; call_layer(layer, open.ops, open.inputs, result)) open.end(result);
+  if (operations::tensor result; open.call(layer, result)) open.end(result);
   return std::move(open.traced);
 }
 
@@ -166,14 +186,34 @@ struct rules_of_trace {
   }
 };
 
-/// The rules of a layer that has a `call`.
+/// The rules of a layer, found in the cheapest way: what it says itself, its call followed by shapes alone, or a trace.
 template <class L>
-struct rules_of_call : rules_of_trace {
-  constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
-                          diagnostic& problem) {
-    input_counts<L> const counts(layer);
-    if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
-    find(trace_layer(layer, {in.data(), static_cast<std::size_t>(in.size())}, batch, true, name), in, weights, problem);
+struct rules_of_layer : rules_of_trace {
+  constexpr rules_of_layer(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
+                           diagnostic& problem) {
+    if constexpr (requires { layer.output_shape(in); }) {
+      output = layer.output_shape(in);
+      is_valid = moves_only = !problem.failed();
+      if constexpr (requires { layer.parameters(in, weights); })
+        if (is_valid) layer.parameters(in, weights);
+    } else if constexpr (requires { L::has_kernel; } || requires { L::follows_shapes; }) {
+      if (!in.expect_count(1, 1)) return;
+      operations::shape_tracer ops(in, weights);
+      auto const result = layer.call(ops, ops.input());
+      is_valid = !problem.failed();
+      output = sample_shape(result);
+      flops = ops.flops();
+      moves_only = flops == 0 && weights.count == 0;
+    } else {
+      input_counts<L> const counts(layer);
+      if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
+      open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, true, name);
+      if (operations::tensor result; open.call(layer, result)) open.end(result);
+      find(open.traced, in, weights, problem);
+      for (parameter& weight : weights.entries) weight.layout = parameter_layout::plain;  // operations read them so
+    }
+    if constexpr (requires { layer.flops(in); })
+      if (is_valid) flops = layer.flops(in);
   }
 };
 

@@ -3,7 +3,7 @@
 // Keras counterpart: tf.keras.losses.BinaryCrossentropy. Level 2.
 #pragma once
 
-#include <stagecraft/operations/tensor.hpp>
+#include <stagecraft/losses/probabilities.hpp>
 #include <string_view>
 
 namespace stagecraft::losses {
@@ -25,8 +25,8 @@ struct binary_crossentropy {
       auto const is_positive = output >= 0;
       return where(is_positive, output, 0.0F) - output * y + operations::softplus(where(is_positive, -output, output));
     }
-    constexpr float epsilon = 1e-7F;
-    auto const p = maximum(minimum(output, 1 - epsilon), epsilon);
+    constexpr float epsilon = detail::probability_epsilon;
+    auto const p = detail::clip_probability(output);
     return -(y * log(p + epsilon)) - (1 - y) * log(1 - p + epsilon);
   }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cross entropy of a target distribution against one probability (or logit) per class.
-// Keras counterpart: tf.keras.losses.CategoricalCrossentropy. Level 2 of the house: options only, the loops are in
-// kernels/loss.hpp.
+// Keras counterpart: tf.keras.losses.CategoricalCrossentropy. Level 2; a faster loop for it is in kernels/.
 #pragma once
 
+#include <stagecraft/losses/probabilities.hpp>
+#include <stagecraft/operations/composite_gradient.hpp>
 #include <string_view>
 
 namespace stagecraft::losses {
@@ -18,7 +19,27 @@ struct categorical_crossentropy {
   static constexpr std::string_view name = "categorical_crossentropy";
   static constexpr bool sparse_targets = false;
 
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const smooth = label_smoothing / static_cast<float>(output.length(-1));
+    auto const y = label_smoothing == 0 ? target : target * (1 - label_smoothing) + smooth;
+    if (!from_logits) return ops.sum(-(y * log(detail::clip_probability(output / ops.sum(output, -1)))), -1);
+    return ops.composite(
+        name, {y, output},
+        [&] {
+          auto const shifted = output - ops.max(output, -1);
+          auto const each = y * (log(ops.sum(exp(shifted), -1)) - shifted);
+          return ops.sum(where(equal(y, 0.0F), 0.0F, each), -1);  // also if the logit is -inf, as in TensorFlow
+        },
+        from_logits_rule);
+  }
+
   friend constexpr bool operator==(categorical_crossentropy const&, categorical_crossentropy const&) = default;
+
+ private:
+  /// TensorFlow's softmax(x) - y, which is the derivative if the target sums to 1.
+  static constexpr void from_logits_rule(operations::composite_gradient& of) {
+    of.give(1, (of.ops().softmax(of.read(1)) - of.read(0)) * of.gradient());
+  }
 };
 
 }  // namespace stagecraft::losses

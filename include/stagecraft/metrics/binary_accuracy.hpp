@@ -17,7 +17,7 @@ struct binary_accuracy {
   static constexpr std::string_view name = "binary_accuracy";
 
   constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
-  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
   friend constexpr bool operator==(binary_accuracy const&, binary_accuracy const&) = default;
 };

@@ -15,7 +15,7 @@ struct mean_absolute_error {
   static constexpr std::string_view name = "mean_absolute_error";
 
   constexpr auto call(auto target, auto output) const { return abs(output - target); }
-  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
   friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
 };

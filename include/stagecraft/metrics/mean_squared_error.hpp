@@ -15,7 +15,7 @@ struct mean_squared_error {
   static constexpr std::string_view name = "mean_squared_error";
 
   constexpr auto call(auto target, auto output) const { return square(output - target); }
-  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
   friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
 };

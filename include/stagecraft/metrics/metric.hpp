@@ -38,22 +38,19 @@ enum class metric_kind : unsigned char {
   return kind == metric_kind::sparse_categorical_accuracy || kind == metric_kind::sparse_top_k_categorical_accuracy;
 }
 
-/// What a metric that is written as a `call` says, by its type.
-struct metric_rules {
-  using tensor = operations::tensor;
-  std::string_view name;
-  bool is_elementwise;  ///< its `call` has no `ops`
-  tensor (*call)(own_options const&, operations::tracer&, tensor target, tensor output);
-};
-
 /// Any metric as one structural value. Every options type of this folder converts to it, so that a list of metrics is
 /// an array of these (see metric_list.hpp).
 struct metric {
+  using own_call = operations::tensor(operations::tracer&, operations::tensor target, operations::tensor output);
+  static constexpr auto own_kind = metric_kind::call;
+  static constexpr std::string_view own_name = "metric";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto target, auto output) const";
+
   metric_kind kind = metric_kind::accuracy;
-  int k = 5;                            ///< top-k accuracies only
-  bool has_short_name = false;          ///< accuracy is reported as "acc"
-  metric_rules const* rules = nullptr;  ///< of one that is a `call`
-  own_options options = {};             ///< and its members
+  int k = 5;                                   ///< top-k accuracies only
+  bool has_short_name = false;                 ///< accuracy is reported as "acc"
+  own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
+  own_options options = {};                    ///< and its members
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
@@ -64,40 +61,5 @@ struct metric {
 
   friend constexpr bool operator==(metric const&, metric const&) = default;
 };
-
-namespace detail {
-
-template <class Own>
-concept HasPlainMetricCall = requires(Own const& own, operations::tensor x) {
-  { own.call(x, x) } -> std::convertible_to<operations::tensor>;
-};
-template <class Own>
-concept HasMetricCall =
-    HasPlainMetricCall<Own> || requires(Own const& own, operations::tracer& ops, operations::tensor x) {
-      { own.call(ops, x, x) } -> std::convertible_to<operations::tensor>;
-    };
-
-template <class Own>
-struct rules_of_metric {
-  static constexpr operations::tensor call(own_options const& options, [[maybe_unused]] operations::tracer& ops,
-                                           operations::tensor target, operations::tensor output) {
-    if constexpr (HasPlainMetricCall<Own>)
-      return stagecraft::detail::own_from<Own>(options).call(target, output);
-    else
-      return stagecraft::detail::own_from<Own>(options).call(ops, target, output);
-  }
-  static constexpr metric_rules value{Own::name, HasPlainMetricCall<Own>, &call};
-};
-
-/// A metric that is written as a `call`, as a value.
-template <HasMetricCall Own>
-constexpr metric metric_of(Own const& own) {
-  return {.kind = metric_kind::call,
-          .k = 0,
-          .rules = &rules_of_metric<Own>::value,
-          .options = stagecraft::detail::words_of(own)};
-}
-
-}  // namespace detail
 
 }  // namespace stagecraft::metrics

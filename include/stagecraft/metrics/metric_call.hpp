@@ -14,14 +14,14 @@ struct metric_call {
   static constexpr metric of = Metric;  // a copy, since Clang 19 finds members of template arguments at wrong places
 
   constexpr operations::tensor call(operations::tensor target, operations::tensor output) const
-    requires(Metric.rules -> is_elementwise)
+    requires(!Metric.rules -> takes_ops)
   {
     std::vector<parameter> no_weights;
     operations::tracer ops(*output.list, no_weights);
     return of.rules->call(of.options, ops, target, output);
   }
   constexpr operations::tensor call(operations::tracer& ops, operations::tensor target, operations::tensor output) const
-    requires(!Metric.rules -> is_elementwise)
+    requires(Metric.rules -> takes_ops)
   {
     return of.rules->call(of.options, ops, target, output);
   }

@@ -16,7 +16,7 @@ struct mse {
   static constexpr std::string_view name = "mse";
 
   constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
   friend constexpr bool operator==(mse const&, mse const&) = default;
 };

@@ -4,17 +4,8 @@
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>
-#include <string_view>
 
 namespace stagecraft {
-
-namespace detail {
-
-template <class M>
-inline constexpr diagnostic own_metric_problem =
-    check_own<M>("metric", metrics::detail::HasMetricCall<M>, "constexpr auto call(auto target, auto output) const");
-
-}  // namespace detail
 
 /// Base of a metric of your own, in the words of a layer's `call`:
 ///
@@ -33,22 +24,6 @@ inline constexpr diagnostic own_metric_problem =
 /// Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no `call`; E4023 class numbers for one without
 /// `ops`. Definition: Keras API, metrics, "Creating custom metrics".
 template <class Derived>
-struct own_metric {
-  static constexpr std::string_view name = "metric";
-
-#ifndef __clang__
-  /// GCC names the line of the user's that makes one, not that of the conversion.
-  constexpr own_metric() { static_assert(detail::report<detail::own_metric_problem<Derived>>()); }
-#endif
-  constexpr operator metrics::metric() const {  // NOLINT(google-explicit-constructor): one of a list
-    static_assert(detail::report<detail::own_metric_problem<Derived>>());
-    if constexpr (detail::own_metric_problem<Derived>.failed())
-      return {};
-    else
-      return metrics::detail::metric_of(static_cast<Derived const&>(*this));
-  }
-
-  friend constexpr bool operator==(own_metric const&, own_metric const&) = default;
-};
+using own_metric = detail::own_option<Derived, metrics::metric>;
 
 }  // namespace stagecraft

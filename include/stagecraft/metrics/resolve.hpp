@@ -24,7 +24,7 @@ namespace stagecraft::metrics {
 /// takes what there is. For compile-time checks.
 [[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
   auto const of = resolve(chosen, sparse_targets, output_width);
-  return output_width == 1 || (of.rules != nullptr && !of.rules->is_elementwise) ||
+  return output_width == 1 || (of.rules != nullptr && of.rules->takes_ops) ||
          wants_sparse_targets(of.kind) == sparse_targets;
 }
 

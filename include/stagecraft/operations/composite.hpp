@@ -17,6 +17,7 @@ struct composite {
   std::string_view name;
   int first = 0;
   gradient_rule rule = nullptr;  ///< where the gradient of what is inside would lose digits or time
+  bool is_gradient = false;  ///< of what the name says: its operands are what that reads, then its result's gradient
   static constexpr int most_numbers = 3;
   float numbers[most_numbers]{};  ///< what it is a function of beside tensors, in an order that its name knows
 };

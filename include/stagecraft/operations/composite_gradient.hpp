@@ -44,7 +44,13 @@ class composite_gradient {
 /// y (dy - sum(y dy)) along its axis.
 constexpr void softmax_rule(composite_gradient& of) {
   tensor const y = of.result(), dy = of.gradient();
-  of.give(0, y * (dy - of.ops().sum(y * dy, static_cast<int>(of.what().numbers[0]))));
+  float const axis = of.what().numbers[0];
+  auto const inside = [&] { return y * (dy - of.ops().sum(y * dy, static_cast<int>(axis))); };
+  of.give(0, of.ops().composite("softmax", {y, dy}, inside, nullptr, {axis}, true));
+}
+/// The same elements are dropped.
+constexpr void dropout_rule(composite_gradient& of) {
+  of.give(1, of.ops().dropout(of.gradient(), of.read(0), of.what().numbers[0], true));
 }
 
 }  // namespace stagecraft::operations

@@ -26,6 +26,9 @@ class differentiation {
   }
   [[nodiscard]] constexpr bool has(int id) { return of(id).id >= 0; }
 
+  /// The gradient of operation `id` is that of `computed`, whose value it has from elsewhere.
+  constexpr void hand_on(int id, int computed) { read_instead_.emplace_back(id, computed); }
+
   /// Adds to the gradient of operation `id`. What was broadcast is summed.
   constexpr void add(int id, tensor gradient) {
     if (!wanted(id)) return;
@@ -226,17 +229,22 @@ class differentiation {
   /// What a state is after the last trip: the loop takes it from the state itself.
   constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
   constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+  constexpr void rule(operations::at const&, int id, tensor dy) {
+    for (auto const& [read, computed] : read_instead_)
+      if (read == id) add(computed, dy);
+  }
 
   constexpr void differentiate_loop(int begin, int end);
 
   tracer* ops_;
   std::vector<int> gradients_;
+  std::vector<std::pair<int, int>> read_instead_;
   detail::slice_gradients slices_;
 };
 
-/// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
-/// the gradients of the step. Carried along are the gradients of the states, and the sums of those of what the step
-/// reads from outside, unless they are computed behind the loop.
+/// The gradient of a loop is a loop from the end: a trip computes the step again from the states and the products that
+/// were kept, then the gradients of the step. Carried along are the gradients of the states, and the sums of those of
+/// what the step reads from outside, unless they are computed behind the loop.
 constexpr void differentiation::differentiate_loop(int begin, int end) {
   detail::loop_parts const parts(list(), begin, end);
   auto const shape_of = [&](int id) { return list().node_of(id).shape; };
@@ -252,7 +260,18 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   std::vector<tensor> states;
   for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
 
-  // The step once more. Stacks of the states, in the order of the states, stand first in the loop.
+  // The step once more. The stacks of a loop are those of the states that its trips begin with, of what they become,
+  // and of products.
+  auto const stack_of = [&](int id) {
+    for (std::size_t i = 2 * parts.carries.size(); i < parts.stacks.size(); ++i)
+      if (list().operand(parts.stacks[i], 1) == id) return parts.stacks[i];
+    return -1;
+  };
+  auto const from_stack = [&](int stack) {
+    auto const where = list().node_of(stack).what.as<operations::stack>();
+    return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
+  };
+  differentiation inner(*ops_);
   std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
   copies[static_cast<std::size_t>(begin)] = loop.id;
   auto const copy_of = [&](int id) { return id < begin ? id : copies[static_cast<std::size_t>(id)]; };
@@ -263,9 +282,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   for (int id = begin + 1; id < end; ++id) {
     node const original = list().node_of(id);
     if (is_own(id) && original.what.is<carry>()) {
-      int const kept = parts.stacks[state++];
-      auto const where = list().node_of(kept).what.as<operations::stack>();
-      make(id, ops_->at(loop, {&list(), kept}, {where.axis, !where.reversed}));
+      make(id, from_stack(parts.stacks[state++]));
     } else if (is_own(id) && original.what.is<operations::at>()) {
       auto const where = original.what.as<operations::at>();
       make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
@@ -276,11 +293,16 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
       if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
       make(id, {&list(), list().append(what, original.shape, reads)});
       list().node_of(list().size() - 1).has_gradient = original.has_gradient;
+      if (int const kept = stack_of(id); kept >= 0) {
+        tensor const read = from_stack(kept);
+        inner.hand_on(read.id, copy_of(id));
+        make(id, read);
+        list().node_of(read.id).has_gradient = original.has_gradient;
+      }
     }
   }
   int const body_end = list().size();
 
-  differentiation inner(*ops_);
   for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
   for (int const id : parts.stacks)
     if (has(id)) {

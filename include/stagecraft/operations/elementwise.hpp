@@ -53,7 +53,7 @@ class elementwise {
   /// The composite that is all of it, or null.
   [[nodiscard]] constexpr composite const* group() const {
     auto const* what = numbers_.node_of(result_).what.if_is<composite>();
-    return what != nullptr && what->first == leaves_ && !draws && is_last(result_) ? what : nullptr;
+    return what != nullptr && what->first == leaves_ + (draws ? 1 : 0) && is_last(result_) ? what : nullptr;
   }
 
  private:

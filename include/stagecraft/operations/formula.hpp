@@ -137,7 +137,8 @@ struct frozen_formula {
   std::array<formula_step, Steps> steps{};
   std::array<int, Results> results{};
 
-  constexpr explicit frozen_formula(formula const& from) {
+  /// From a formula, or arrays that are at least as long.
+  constexpr explicit frozen_formula(auto const& from) {
     for (std::size_t i = 0; i < Steps; ++i) steps[i] = from.steps[i];
     for (std::size_t i = 0; i < Results; ++i) results[i] = from.results[i];
   }

@@ -20,7 +20,8 @@
   EACH(weight)                                                                                                \
   EACH(constant)                                                                                              \
   EACH(iota)                                                                                                  \
-  EACH(random) EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient)        \
+  EACH(random)                                                                                                \
+  EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient)                     \
       EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast)    \
           EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
               EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)

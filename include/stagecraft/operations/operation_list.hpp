@@ -25,7 +25,7 @@ class operation_list {
     for (int const id : reads) has_gradient |= node_of(id).has_gradient;
     if (auto const* elementwise = what.if_is<map>()) has_gradient &= is_differentiable(elementwise->apply);
     nodes.push_back({what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient});
-    operands.insert(operands.end(), reads.begin(), reads.end());
+    for (int const id : reads) operands.push_back(id);
     return static_cast<int>(nodes.size()) - 1;
   }
   constexpr int append(operation const& what, extents const& shape, std::initializer_list<int> reads) {

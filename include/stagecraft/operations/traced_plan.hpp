@@ -20,6 +20,7 @@ struct traced_plan {
   std::vector<int> forward, backward;                  ///< operations in their order
   std::vector<place> forward_places, backward_places;  ///< of the values of all operations
   std::vector<segment> forward_segments, backward_segments;
+  std::vector<product_join> forward_joins, backward_joins;
   std::vector<weight_update> updates;
   std::int64_t kept_floats = 0;                                        ///< from the forward step to the backward step
   std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
@@ -60,6 +61,7 @@ struct traced_plan {
     forward_segments = forward_parts.segments;
     value_places const in_forward(traced, forward, results, whole, true, forward_segments, batch);
     forward_places = in_forward.places;
+    forward_joins = in_forward.joins;
     forward_workspace = in_forward.workspace;
     forward_sample_floats = in_forward.sample_floats;
     if (!trains) return;
@@ -71,6 +73,7 @@ struct traced_plan {
     backward_segments = backward_parts.segments;
     value_places const in_backward(traced, backward, results, whole, false, backward_segments, batch, written);
     backward_places = in_backward.places;
+    backward_joins = in_backward.joins;
     backward_workspace = in_backward.workspace;
     backward_sample_floats = in_backward.sample_floats;
   }
@@ -79,7 +82,7 @@ struct traced_plan {
 /// How long the arrays of a frozen plan are.
 struct plan_sizes {
   std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, forward_segments = 0, backward_segments = 0,
-              updates = 0, gradients = 0;
+              forward_joins = 0, backward_joins = 0, updates = 0, gradients = 0;
 };
 
 namespace detail {
@@ -108,6 +111,8 @@ struct frozen_plan {
   std::array<place, backward_values> backward_places;
   std::array<segment, Sizes.forward_segments> forward_segments;
   std::array<segment, Sizes.backward_segments> backward_segments;
+  std::array<product_join, Sizes.forward_joins> forward_joins;
+  std::array<product_join, Sizes.backward_joins> backward_joins;
   std::array<weight_update, Sizes.updates> updates;
   std::array<int, Sizes.gradients> gradients;
   int output;
@@ -122,6 +127,8 @@ struct frozen_plan {
         backward_places(detail::array_of<backward_values>(from.backward_places)),
         forward_segments(detail::array_of<Sizes.forward_segments>(from.forward_segments)),
         backward_segments(detail::array_of<Sizes.backward_segments>(from.backward_segments)),
+        forward_joins(detail::array_of<Sizes.forward_joins>(from.forward_joins)),
+        backward_joins(detail::array_of<Sizes.backward_joins>(from.backward_joins)),
         updates(detail::array_of<Sizes.updates>(from.updates)),
         gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
         output(from.traced.outputs[0]),
@@ -179,7 +186,8 @@ inline constexpr plan_sizes sizes_of_plan = [] {
   traced_plan const made = Make{}();
   return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(), made.forward.size(),
                     made.backward.size(),          made.forward_segments.size(),     made.backward_segments.size(),
-                    made.updates.size(),           made.traced.gradients.size()};
+                    made.forward_joins.size(),     made.backward_joins.size(),       made.updates.size(),
+                    made.traced.gradients.size()};
 }();
 
 }  // namespace detail

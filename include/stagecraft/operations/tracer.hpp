@@ -16,6 +16,7 @@ struct matmul_options {
 };
 
 constexpr void softmax_rule(composite_gradient&);
+constexpr void dropout_rule(composite_gradient&);
 
 /// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
 template <std::size_t States>
@@ -217,12 +218,13 @@ class tracer {
   /// inside.
   template <class Inside>
   constexpr tensor composite(std::string_view name, std::initializer_list<tensor> reads, Inside const& inside,
-                             gradient_rule rule = nullptr, std::initializer_list<float> numbers = {}) {
+                             gradient_rule rule = nullptr, std::initializer_list<float> numbers = {},
+                             bool is_gradient = false) {
     int const first = list_->size();
     tensor const result = inside();
     std::vector<int> ids{result.id};
     for (tensor const read : reads) ids.push_back(read.id);
-    operations::composite what{name, first, rule};
+    operations::composite what{name, first, rule, is_gradient};
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
     return {list_, list_->append(what, result.shape(), ids)};
   }
@@ -235,6 +237,15 @@ class tracer {
       return e / sum(e, axis);
     };
     return composite("softmax", {x}, inside, softmax_rule, {along});
+  }
+  /// x / (1 - rate), or 0 where a number that is drawn is below the rate: one for each element of `drawn`, which is
+  /// broadcast.
+  constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0) {
+    return dropout(x, uniform(drawn, seed), rate);
+  }
+  constexpr tensor dropout(tensor x, tensor drawn, float rate, bool is_gradient = false) {
+    auto const inside = [&] { return where(drawn >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
+    return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
   }
 
   // Weights that change.
@@ -308,6 +319,7 @@ class tracer {
     for (std::size_t i = 0; i < States; ++i) next(loop, before[i], after[i]);
     for (std::size_t i = 0; i < States; ++i)
       result.all[i] = stack(loop, after[i], {along < after[i].rank() ? along : 0});
+    stack_products(loop, along);  // the gradient reads these as well
     end_loop(loop);
     for (std::size_t i = 0; i < States; ++i) result.last[i] = last(loop, before[i]);
     return result;
@@ -327,6 +339,34 @@ class tracer {
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
 
  private:
+  /// Stacks what the products of a loop's step are, or become by sums with others.
+  constexpr void stack_products(tensor loop, int along) {
+    std::vector<int> sums;
+    int depth = 0;  // of loops inside
+    for (int id = loop.id + 1, end = list_->size(); id < end; ++id) {
+      auto const& what = list_->node_of(id).what;
+      depth += (what.is<operations::loop>() ? 1 : 0) - (what.is<loop_end>() ? 1 : 0);
+      if (depth == 0 && what.is<product>()) sums.push_back(sum_with(id));
+    }
+    for (int const id : sums) {
+      int const rank = list_->node_of(id).shape.rank;
+      if (rank < extents::max_rank) stack(loop, {list_, id}, {along < rank ? along : 0});
+    }
+  }
+  /// The last of the sums that `id` alone goes into, or itself.
+  [[nodiscard]] constexpr int sum_with(int id) const {
+    int reader = -1, readers = 0;
+    for (int other = id + 1; other < list_->size(); ++other)
+      for (int i = 0; i < list_->node_of(other).operand_count; ++i)
+        if (list_->operand(other, i) == id) {
+          reader = other;
+          ++readers;
+        }
+    if (readers != 1 || list_->node_of(reader).shape != list_->node_of(id).shape) return id;
+    auto const* what = list_->node_of(reader).what.if_is<map>();
+    bool const is_sum = what != nullptr && (what->apply == function::add || what->apply == function::subtract);
+    return is_sum ? sum_with(reader) : id;
+  }
   /// The gradient of a loop runs its step again: it would draw others.
   constexpr tensor drawn(random const& from, extents const& shape) {
     if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");

@@ -3,6 +3,7 @@
 // parts are used again as soon as nobody reads them. Level 1.
 #pragma once
 
+#include <stagecraft/operations/product_joins.hpp>
 #include <stagecraft/operations/segments.hpp>
 #include <stagecraft/operations/steps.hpp>
 #include <cstdint>
@@ -38,6 +39,7 @@ class value_places {
   std::vector<place> places;       ///< of each operation; `nowhere` if the step does not compute it
   std::int64_t workspace = 0;      ///< floats
   std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
+  std::vector<product_join> joins;
 
   /// `written`: whether the gradient of an input (then of a weight) is to be written to its memory, where others are
   /// added to what is there, or unwanted. `order`: the operations of the step; `results`: what is read when it has
@@ -64,6 +66,11 @@ class value_places {
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
     }
     if (!is_forward) place_gradients(traced, written);
+    joins = product_joins(traced.list, order, segments, [&](int id) {
+              bool is_free = places[at(id)].in == storage::nowhere;
+              for (int const result : results) is_free = is_free && root(result) != id;
+              return is_free;
+            }).joins;
     place_others(results);
     for (int const id : order) places[at(id)] = places[at(root(id))];
   }
@@ -158,6 +165,10 @@ class value_places {
     for (int const id : *order_)
       for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[at(id)]);
     for (int const id : results) read_at(id, static_cast<int>(order_->size()));
+    // What a product computes lies there from then on.
+    for (auto const& join : joins)
+      for (auto& life : lives)
+        if (join.sum >= 0 && life.id == root(join.sum)) life.first = positions_[at(join.product)];
     for (auto& life : lives) fit_to_segments(life);
     for (auto& life : lives)
       for (auto const& loop : loops) {

@@ -5,6 +5,7 @@
 
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/layers.hpp>
+#include <stagecraft/operations/sums_call.hpp>
 #include <stagecraft/operations/traced_needs.hpp>
 
 namespace stagecraft {
@@ -43,6 +44,20 @@ struct call_needs {
   epilogue_kind takes_epilogue = epilogue_kind::none;
 };
 
+/// A layer of sums and an activation, such as dense or conv2d.
+constexpr call_needs needs_of_sums(activation function, operations::sums_call const& sums, execution_mode mode) {
+  bool const has_steps = sums.floats_before > 0;  // the last one needs what is before it
+  auto const takes = function.elementwise() && !has_steps ? epilogue_kind::columns : epilogue_kind::none;
+  if (mode == execution_mode::inference) return {.saved = sums.floats_before, .takes_epilogue = takes};
+  bool const keeps_sums = function.gradient_needs_input();
+  long long const kept = !keeps_sums ? 0 : has_steps ? (sums.floats + 15) / 16 * 16 : sums.floats;
+  return {.output = !keeps_sums && function != linear,
+          .saved = kept + sums.floats_before,
+          .output_activation = !keeps_sums && function.elementwise() ? function : linear,
+          .applies_activation = sums.is_packed,
+          .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
+}
+
 /// A layer that is written as a `call`: what its operations read and keep.
 template <Layer L>
   requires detail::HasCall<L>
@@ -51,6 +66,8 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   std::vector<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
   auto traced = detail::trace_layer(layer, shapes, batch, trains);
+  if constexpr (requires { L::has_kernel; } && requires { layer.activation; })
+    return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
   operations::traced_needs const found(traced, trains);
   if (!trains || found.is_view) return {.input = false, .output = false, .view = found.is_view};
   return {.input = found.backward_reads_input,
@@ -71,64 +88,6 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   if constexpr (requires { layer.saved_size(in); })
     if (mode == execution_mode::training) needs.saved = static_cast<long long>(batch) * layer.saved_size(in);
   return needs;
-}
-
-/// A layer of sums and an activation, such as dense or conv2d; `outputs` counts the floats of the whole batch.
-constexpr call_needs needs_of_sums(activation function, long long outputs, execution_mode mode) {
-  auto const takes = function.elementwise() ? epilogue_kind::columns : epilogue_kind::none;
-  if (mode == execution_mode::inference) return {.takes_epilogue = takes};
-  bool const keeps_sums = function.gradient_needs_input();
-  return {.output = !keeps_sums && function != linear,
-          .saved = keeps_sums ? outputs : 0,
-          .output_activation = !keeps_sums && function.elementwise() ? function : linear,
-          .applies_activation = true,
-          .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
-}
-
-namespace detail {
-
-template <class L>
-constexpr call_needs needs_of_kernel(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
-}
-/// A separable convolution also keeps what its first step gives; in inference, its second step needs it.
-template <class L>
-constexpr call_needs needs_of_separable(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  auto needs = needs_of_kernel(layer, in, batch, mode);
-  needs.saved = layer.kept_floats(in[0], batch, needs.saved > 0);
-  needs.applies_activation = false;
-  needs.takes_epilogue = epilogue_kind::none;
-  return needs;
-}
-
-}  // namespace detail
-
-constexpr call_needs needs_of(layers::dense const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::conv1d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::conv2d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::conv2d_transpose const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::depthwise_conv2d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  auto needs = detail::needs_of_kernel(layer, in, batch, mode);
-  needs.applies_activation = false;
-  return needs;
-}
-constexpr call_needs needs_of(layers::separable_conv1d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_separable(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::separable_conv2d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_separable(layer, in, batch, mode);
 }
 
 /// All steps of the batch are samples to the layer inside.

@@ -5,7 +5,6 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/ipu_devices.hpp>
-#include <stagecraft/ipu/operations/known_functions.hpp>
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/models/output_names.hpp>
@@ -85,7 +84,7 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
   }(std::make_index_sequence<output_names<M>.size()>{});
   for (auto const& each : reported_metrics<M, Training>) {
     if (problem.failed()) return;
-    if (each.metric.rules == nullptr || each.metric.rules->is_elementwise) continue;
+    if (each.metric.rules == nullptr || !each.metric.rules->takes_ops) continue;
     auto const call = [&](auto& ops, auto target, auto output) {
       return each.metric.rules->call(each.metric.options, ops, target, output);
     };
@@ -205,7 +204,7 @@ constexpr void check_dtype_policy(dtype_policy const& policy, bool has_float16, 
 /// E2062: what has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
-  if (!(LossOnTiles<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
+  if (!(HasLossCall<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
     problem.report(2062,
                    "the training has a loss of its own, which emulated IPUs cannot compute; write it as a `call`, "
                    "choose one of this library, or the host as the machine");

@@ -13,21 +13,18 @@ struct tensor;
 class tracer;
 }  // namespace operations
 
-/// What a regularizer of the user's own says, by its type.
-struct regularizer_rules {
-  std::string_view name;  ///< in errors
-  /// Its `call`, with its members.
-  operations::tensor (*call)(own_options const&, operations::tracer&, operations::tensor);
-};
-
 /// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss, or what the user's own says. All 0: none.
 struct regularizer {
+  using own_call = operations::tensor(operations::tracer&, operations::tensor);
+  static constexpr std::string_view own_name = "regularizer";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto weight) const";
+
   /// The factor of the sum of absolute values.
   float l1 = 0;
   /// The factor of the sum of squares.
   float l2 = 0;
-  regularizer_rules const* rules = nullptr;  ///< of one's own
-  own_options options = {};                  ///< and its members
+  own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(regularizer const&, regularizer const&) = default;
 

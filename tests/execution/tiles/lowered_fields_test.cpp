@@ -3,14 +3,9 @@
 #include <stagecraft/execution/operations/global_pooling.hpp>
 #include <stagecraft/execution/operations/pooling.hpp>
 #include <stagecraft/execution/operations/up_sampling.hpp>
-#include <stagecraft/execution/tiles/codelets/map.hpp>
-#include <stagecraft/execution/tiles/codelets/pool.hpp>
-#include <stagecraft/execution/tiles/codelets/rearrange.hpp>
-#include <stagecraft/execution/tiles/codelets/reduce.hpp>
-#include <stagecraft/program/lowering/borders.hpp>
-#include <stagecraft/program/lowering/concatenate.hpp>
-#include <stagecraft/program/lowering/global_pooling.hpp>
+#include <stagecraft/execution/tiles/run_operation.hpp>
 #include <stagecraft/program/lowering/pooling.hpp>
+#include <stagecraft/program/lowering/traced.hpp>
 #include <stagecraft/program/lowering/up_sampling.hpp>
 #include <stagecraft/stagecraft.hpp>
 
@@ -145,21 +140,13 @@ struct array_call : Lowered {
   }
 };
 
-void run_operation(sc::tile_machine& machine, sc::tile_operation const& operation) {
-  switch (operation.kind) {
-    case sc::operation_kind::map: return sc::run_map(machine, operation);
-    case sc::operation_kind::reduce: return sc::run_reduce(machine, operation);
-    case sc::operation_kind::rearrange: return sc::run_rearrange(machine, operation);
-    default: return sc::run_pool(machine, operation);
-  }
-}
-
 /// Runs the step on tiles and on the host, and compares what the tensors hold that it writes.
 template <class Call, class OnHost>
 void compare(sc::lowered_step const& step, Call const& call, OnHost const& on_host) {
   std::vector<std::vector<float>> before;
   for (int i = 0; i < step.tensor_count; ++i) before.push_back(call.tensor(step.tensors[i]));
-  auto const result = tests::run_on_tiles(step, Call::target, before, run_operation);
+  auto const result = tests::run_on_tiles(
+      step, Call::target, before, [](auto& machine, auto const& operation) { run_operation(machine, operation); });
   on_host();
   for (int i = 0; i < step.tensor_count; ++i) {
     if (step.tensors[i].role == sc::tensor_role::output_gradient) continue;

@@ -103,6 +103,12 @@ constexpr std::int64_t cycles_on_tile_0 = [] {
 }();
 static_assert(sc::detail::cost_of_call<large_call, false>.cost.cycles() * 1000 < cycles_on_tile_0);
 
+// Kernels lie where they are multiplied; biases, and a table whose rows are read, do not.
+template <int Call, int Weight>
+constexpr bool is_planned =
+    sc::lowered_call<known_layers, in_float32, training, whole_ipu, 0, Call>::planned_weight(Weight) != nullptr;
+static_assert(is_planned<3, 0> && is_planned<3, 1> && !is_planned<3, 2> && !is_planned<2, 0> && is_planned<4, 0>);
+
 }  // namespace
 
 // What the layers have in common is random_programs_test.cpp's.

@@ -193,31 +193,6 @@ TEST_CASE("gradients of means of windows") {
   });
 }
 
-TEST_CASE("the shared gradient of the largest of a field") {
-  on_many_tiles([](random_pool& test) {
-    test.shape.rows = {.input = 1 + test.below(4), .window = 1, .output = 1};
-    test.shape.columns = {.input = 1 + test.below(6), .window = 1, .output = 1};
-    test.shape.rows.window = test.shape.rows.stride = test.shape.rows.input;
-    test.shape.columns.window = test.shape.columns.stride = test.shape.columns.input;
-    int const x = test.input(test.shape.input_elements()), y = test.input(test.shape.output_elements());
-    int const dy = test.input(test.shape.output_elements()), dx = test.output(test.shape.input_elements());
-    for (auto& value : test.tiles[y]) value = -100;
-    test.for_each_cell([&](std::size_t output, std::int64_t, std::size_t input) {
-      test.tiles[y][output] = std::fmax(test.tiles[y][output], test.tiles[x][input]);
-    });
-    std::vector<double> expected(test.tiles[dx].size()), counts(test.tiles[y].size());
-    test.for_each_cell([&](std::size_t output, std::int64_t, std::size_t input) {
-      if (test.tiles[x][input] == test.tiles[y][output]) ++counts[output];
-    });
-    test.for_each_cell([&](std::size_t output, std::int64_t, std::size_t input) {
-      if (test.tiles[x][input] == test.tiles[y][output])
-        expected[input] = static_cast<double>(test.tiles[dy][output]) / counts[output];
-    });
-    test.run(pool_function::max_share_gradient, {x, y, dy}, {dx});
-    test.check(dx, expected);
-  });
-}
-
 TEST_CASE("interpolation") {
   on_many_tiles([](random_pool& test) {
     test.interpolate();

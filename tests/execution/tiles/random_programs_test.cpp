@@ -50,10 +50,10 @@ class plan_on_tiles {
     sc::detail::traced_options const options{.type = type_, .variable_type = type_, .target = target_};
     std::array<bool, 8> wanted{};
     for (std::size_t i = 0; i < wanted_.size(); ++i) wanted[i] = wanted_[i] != 0;
-    sc::detail::traced_steps<> const steps(sc::operations::plan_view(plan_), options, backward, plan_.updates,
-                                           {wanted.data(), wanted_.size()},
-                                           static_cast<int>(plan_.traced.inputs.size()));
+    sc::detail::traced_steps<> steps(sc::operations::plan_view(plan_), options, backward, plan_.updates,
+                                     {wanted.data(), wanted_.size()}, static_cast<int>(plan_.traced.inputs.size()));
     if (steps.program.failed) return false;
+    steps.lay_out();
     std::vector<sc::convolution_plan> plans;
     for (auto const& shape : steps.program.shapes) plans.push_back(sc::plan_convolution(shape, target_, {}));
     sc::tile_program_view program;

@@ -17,7 +17,6 @@ using operations::window, sc::shape;
 
 /// Images whose poolings have kernels, but for the last one.
 struct images : sc::layer<images> {
-  static constexpr std::string_view class_name = "Images";
   static constexpr int kernels = 4;
 
   constexpr auto call(auto& ops, auto x) const {
@@ -29,7 +28,6 @@ struct images : sc::layer<images> {
   }
 };
 struct sequences : sc::layer<sequences> {
-  static constexpr std::string_view class_name = "Sequences";
   static constexpr int kernels = 2;
 
   constexpr auto call(auto& ops, auto x) const {

@@ -35,12 +35,13 @@ class float_run {
       : plan_(plan), with_(with), batch_(batch), samples_at_once_(samples_at_once) {
     kept_ = garbage(plan.kept_floats);
     with.output = garbage(static_cast<std::int64_t>(size_of(plan, plan.traced.outputs[0])));
-    run(plan.forward, plan.forward_segments, plan.forward_places, plan.forward_workspace, plan.forward_sample_floats);
+    run(plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins, plan.forward_workspace,
+        plan.forward_sample_floats);
     if (auto const* result = memory_[index(plan.traced.outputs[0])]; result != with.output.data())
       std::copy_n(result, with.output.size(), with.output.data());
     for (auto const& [weight, value] : plan.updates)
       std::copy_n(memory_[index(value)], size_of(plan, value), with.weights[index(weight)].data());
-    run(plan.backward, plan.backward_segments, plan.backward_places, plan.backward_workspace,
+    run(plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins, plan.backward_workspace,
         plan.backward_sample_floats);
     with.gradients.clear();
     for (int const id : plan.traced.gradients) {
@@ -55,12 +56,12 @@ class float_run {
   static floats garbage(std::int64_t count) { return floats(static_cast<std::size_t>(count), std::nanf("")); }
 
   void run(std::vector<int> const& order, std::vector<segment> const& segments, std::vector<place> const& places,
-           std::int64_t workspace, std::int64_t sample_floats) {
+           std::vector<product_join> const& joins, std::int64_t workspace, std::int64_t sample_floats) {
     auto const& nodes = plan_.traced.list.nodes;
-    workspace_ = garbage(workspace + runner::workspace_of(nodes, plan_.traced.list.operands, order));
+    workspace_ = garbage(workspace + runner::floats::of(nodes, plan_.traced.list.operands, order));
     memory_.assign(nodes.size(), nullptr);
     for (std::size_t id = 0; id < nodes.size(); ++id) memory_[id] = address(places[id]);
-    runner whole(nodes, plan_.traced.list.operands, memory_, workspace_.data() + workspace, 1, 2);
+    runner whole(nodes, plan_.traced.list.operands, memory_, workspace_.data() + workspace, 1, 2, joins);
     std::span<int const> const all(order);
     for (segment const& each : segments) {
       auto const part = all.subspan(index(each.begin), index(each.end - each.begin));
@@ -74,7 +75,7 @@ class float_run {
         auto memory = memory_;
         for (std::size_t id = 0; id < nodes.size(); ++id)
           if (places[id].in == storage::samples) memory[id] = samples.data() + places[id].offset * count;
-        runner some(nodes, plan_.traced.list.operands, memory, workspace_.data() + workspace, 1, 2);
+        runner some(nodes, plan_.traced.list.operands, memory, workspace_.data() + workspace, 1, 2, joins);
         some.run(part, places, {first, count, batch_});
         divided_ += each.end - each.begin;
       }

@@ -151,9 +151,14 @@ class tile_machine {
   template <class Work>
   void with_step(lowered_step const& step, std::vector<tile_view>& homes, Work const& work) {
     lowered_step const* const outer = std::exchange(step_, &step);
+    std::vector<weight_places const*> places;
+    for (int tensor = 0; tensor < step.tensor_count; ++tensor)
+      places.push_back(places_by(step.tensors[tensor].planned));
     homes_.swap(homes);
+    places_.swap(places);
     work();
     homes_.swap(homes);
+    places_.swap(places);
     step_ = outer;
   }
   /// A tensor of the step from and to an array, row by row.
@@ -185,9 +190,6 @@ class tile_machine {
     return most;
   }
   [[nodiscard]] tile_memory const& memory(int tile) const { return memories_[static_cast<std::size_t>(tile)]; }
-  void reset_high_water_marks() {
-    for (auto& memory : memories_) memory.reset_high_water_mark();
-  }
 
  private:
   [[nodiscard]] std::size_t index(int tensor, int tile) const {

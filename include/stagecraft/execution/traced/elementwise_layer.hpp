@@ -19,27 +19,11 @@
 
 namespace stagecraft::detail {
 
-/// Of a layer that is no template argument nothing is known.
-template <int Inputs>
-struct unknown_call {
-  static constexpr elementwise_facts<Inputs> facts{};
-};
-template <class Call, std::size_t... Input>
-unknown_call<Call::input_count> elementwise_call_type(std::index_sequence<Input...>);
-template <LayerIsArgument Call, std::size_t... Input>
-elementwise_call<anonymous(Call::layer), Call::batch, Call::plan::trains, Call::input_shape(Input)...>
-    elementwise_call_type(std::index_sequence<Input...>);
-
-/// What elementwise_call says of a host_call, or of what has its interface.
-template <class Call>
-using elementwise_call_of =
-    decltype(elementwise_call_type<Call>(std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{}));
-
 /// Inputs and weights that are repeated are read row by row; the sums of their gradients have one order, whatever the
 /// number of threads.
 template <class Call>
 class elementwise_layer {
-  using formulas = elementwise_call_of<Call>;
+  using formulas = elementwise_call_of<Call, Call::plan::trains>;
   using arch = typename Call::architecture;
   static constexpr auto const& facts = formulas::facts;
   static constexpr activation function = facts.function;

@@ -3,6 +3,7 @@
 // are: choosing an operation costs little beside its loop. Level 5.
 #pragma once
 
+#include <stagecraft/execution/traced/list_workspace.hpp>
 #include <stagecraft/execution/traced/pooling_kernels.hpp>
 #include <stagecraft/kernels/operations/map.hpp>
 #include <stagecraft/kernels/operations/product.hpp>
@@ -30,11 +31,20 @@ class list_runner {
  public:
   using node = operations::node;
   using extents = operations::extents;
+  using floats = list_workspace<Arch>;
 
-  /// `workspace`: floats that no value uses, as many as `workspace_of` says. `seed` and `stream` are those of the call.
+  /// `workspace`: floats that no value uses, as many as `list_workspace` says. `seed` and `stream` are those of the
+  /// call. `joins`: what products do beside; without them each operation is carried out by itself.
   list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
-              float* workspace, std::uint64_t seed, std::uint64_t stream)
-      : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
+              float* workspace, std::uint64_t seed, std::uint64_t stream,
+              std::span<operations::product_join const> joins = {})
+      : nodes_(nodes),
+        operands_(operands),
+        memory_(memory),
+        workspace_(workspace),
+        seed_(seed),
+        stream_(stream),
+        joins_(joins) {}
   /// Kernels for each operation, or none.
   void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
 
@@ -56,6 +66,7 @@ class list_runner {
     order_ = order;
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
+      if (is_done_by_product()) continue;
       position_ = i;
       jump_ = i;
       here().what.visit([&](auto const& what) { step(what); });
@@ -63,59 +74,7 @@ class list_runner {
     }
   }
 
-  /// Floats of workspace for the operations of a step, one at a time, and for what loops keep packed.
-  [[nodiscard]] static constexpr std::int64_t workspace_of(std::span<node const> nodes, std::span<int const> operands,
-                                                           std::span<int const> order) {
-    std::int64_t kept = 0;
-    int loop = -1;  // the outermost
-    for (int const id : order) {
-      node const& of = nodes[at(id)];
-      if (loop < 0 && of.what.template is<operations::loop>()) loop = id;
-      if (of.what.template is<operations::loop_end>() && operands[at(of.first_operand)] == loop) loop = -1;
-      if (loop >= 0 && is_packed_in(loop, of, operands))
-        kept +=
-            kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[at(operands[at(of.first_operand)])].shape));
-    }
-    return kept + single_workspace_of(nodes, operands, order);
-  }
-
-  /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
-  template <class Plan>
-  [[nodiscard]] static constexpr std::int64_t workspace_of_steps(Plan const& plan) {
-    auto const forward = plan.forward_workspace + workspace_of(plan.nodes, plan.operands, plan.forward),
-               backward = plan.backward_workspace + workspace_of(plan.nodes, plan.operands, plan.backward);
-    return forward > backward ? forward : backward;
-  }
-
  private:
-  [[nodiscard]] static constexpr std::int64_t single_workspace_of(std::span<node const> nodes,
-                                                                  std::span<int const> operands,
-                                                                  std::span<int const> order) {
-    std::int64_t largest = 0;
-    for (int const id : order) {
-      node const& of = nodes[at(id)];
-      if (of.operand_count == 0) continue;
-      auto const floats = workspace_of(of, nodes[at(operands[at(of.first_operand)])].shape);
-      if (floats > largest) largest = floats;
-    }
-    return largest;
-  }
-  /// `first`: the extents of the first operand.
-  [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
-    if (of.what.template is<operations::product>())
-      return kernels::product_workspace<Arch>(shape_of_product(of, first));
-    if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
-    return 0;
-  }
-  [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {
-    auto const& what = of.what.template as<operations::product>();
-    return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
-  }
-  /// Whether a product in a loop has one right operand for all trips, which is packed once.
-  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
-    return of.what.template is<operations::product>() && of.shape.rank == 2 &&
-           operands[at(of.first_operand + 1)] < loop;
-  }
   /// The packed right operand of this product; null if there are too many.
   float const* packed(kernels::product_shape const& shape) {
     for (int i = 0; i < packed_count_; ++i)
@@ -214,9 +173,11 @@ class list_runner {
   void step(operations::product const& what) {
     extents const a = shape_of(0), b = shape_of(1), result = shape();
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
-    if (depth_ > 0 && is_packed_in(loops_[0].loop, here(), operands_))
+    auto const [to, behind] = end_of_product();
+    if (depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_))
       if (float const* const right = packed(one); right != nullptr)
-        return kernels::packed_product<Arch>(one, x(0), right, y(), workspace_);
+        return kernels::packed_product<Arch>(one, x(0), right, to, workspace_, behind);
+    if (result.rank == 2) return kernels::product<Arch>(one, x(0), x(1), to, workspace_, columns_, behind);
     kernels::strided_axes<3, Arch> places;
     for (int axis = 0; axis + 2 < result.rank; ++axis)
       places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
@@ -228,6 +189,43 @@ class list_runner {
         kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
                                y() + begin[0] + i * strides[0], workspace_, columns_);
     });
+  }
+  [[nodiscard]] bool is_done_by_product() const {
+    for (auto const& join : joins_)
+      if (join.does(id_)) return true;
+    return false;
+  }
+  struct product_end {
+    float* to;
+    kernels::product_finish finish;
+  };
+  /// Where a product's result is written, and what is done with it before.
+  [[nodiscard]] product_end end_of_product() const {
+    product_end end{y(), {}};
+    for (auto const& join : joins_) {
+      if (join.product != id_) continue;
+      if (join.sum >= 0) {
+        end.to = address_of(join.sum);
+        extents const& added = nodes_[at(join.added)].shape;
+        bool const is_row = added != here().shape;
+        if (join.read_from >= 0)
+          end.finish.added = in_trip(join.read_from, nodes_[at(join.added)].what.as<operations::at>(), join.added);
+        else
+          end.finish.added = {is_row ? memory_[at(join.added)] : address_of(join.added), is_row ? 0 : added[-1]};
+      }
+      if (join.stack >= 0)
+        end.finish.copied = in_trip(join.stack, nodes_[at(join.stack)].what.as<operations::stack>(), join.stack);
+    }
+    return end;
+  }
+  [[nodiscard]] float* address_of(int id) const { return by_sample_ ? begin_of_part(id) : memory_[at(id)]; }
+  /// The rows of this trip in a tensor of all trips. `of`: the operation that reads or writes there.
+  template <class Where>
+  [[nodiscard]] kernels::product_rows_at in_trip(int tensor, Where const& where, int of) const {
+    extents const& all = nodes_[at(tensor)].shape;
+    auto const& loop = loop_named(operands_[at(nodes_[at(of)].first_operand)]);
+    int const trip = where.reversed ? loop.trips - 1 - loop.trip : loop.trip;
+    return {address_of(tensor) + trip * stride(all, where.axis), stride(all, where.axis == 0 ? 1 : 0)};
   }
   void step(operations::convolution const& what) {
     clear();
@@ -325,13 +323,14 @@ class list_runner {
   void step(operations::loop const& what) {
     if (depth_ == 0) {
       packed_count_ = 0;
-      next_packed_ = workspace_ + single_workspace_of(nodes_, operands_, order_);
+      next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
     }
     loops_[depth_++] = {id_, what.trips, 0, position_};
   }
-  running const& loop_of(int index) const {
+  running const& loop_of(int index) const { return loop_named(read(index)); }
+  running const& loop_named(int loop) const {
     int i = depth_ - 1;
-    while (loops_[i].loop != read(index)) --i;
+    while (loops_[i].loop != loop) --i;
     return loops_[i];
   }
   void step(operations::carry const&) {
@@ -378,6 +377,7 @@ class list_runner {
   float* workspace_;
   std::uint64_t seed_, stream_;
   std::span<pooling_kernel const> poolings_;
+  std::span<operations::product_join const> joins_;
   std::span<operations::place const> places_;
   batch_part part_;
   bool by_sample_ = false;

@@ -17,7 +17,7 @@ class plan_runner {
 
   /// Floats of memory for a plan.
   [[nodiscard]] static constexpr std::int64_t floats(plan_view const& plan) {
-    return plan.kept_floats + list_runner<Arch>::workspace_of_steps(plan);
+    return plan.kept_floats + list_workspace<Arch>::of_steps(plan);
   }
   /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation. Random numbers follow from
   /// `seed` and `stream`.

@@ -105,12 +105,10 @@ class traced_layer {
     std::span<int const> order;
     std::span<operations::segment const> segments;
     std::span<operations::place const> places;
-    std::int64_t sample_floats;
+    std::span<operations::product_join const> joins;
   };
-  static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places,
-                                     plan.forward_sample_floats};
-  static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places,
-                                      plan.backward_sample_floats};
+  static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
+  static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
 
   // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
   // works on; what an operation needs.
@@ -144,8 +142,8 @@ class traced_layer {
  public:
   static constexpr long long workspace() {
     return shared_floats + floats_of_samples +
-           std::max(runner::workspace_of(plan.nodes, plan.operands, plan.forward),
-                    runner::workspace_of(plan.nodes, plan.operands, plan.backward));
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward));
   }
 
   static void forward(Call const& call) {
@@ -197,7 +195,7 @@ class traced_layer {
   }
   template <class Run>
   static void on_all(Call const& part, step const& what, Run const& run) {
-    run_with(part, [&](int id) { return shared_address(part, what.places[at(id)]); }, run);
+    run_with(part, what, [&](int id) { return shared_address(part, what.places[at(id)]); }, run);
   }
   static void run_samples(Call const& part, step const& what, std::span<int const> order) {
     float* const samples = part.memory.workspace + shared_floats;
@@ -212,15 +210,16 @@ class traced_layer {
         return where.in == operations::storage::samples ? samples + where.offset * (last - first)
                                                         : shared_address(part, where);
       };
-      run_with(part, address, [&](runner& some) { some.run(order, what.places, {first, last - first, Call::batch}); });
+      run_with(part, what, address,
+               [&](runner& some) { some.run(order, what.places, {first, last - first, Call::batch}); });
     }
   }
   template <class Address, class Run>
-  static void run_with(Call const& part, Address const& address, Run const& run) {
+  static void run_with(Call const& part, step const& what, Address const& address, Run const& run) {
     std::array<float*, plan.nodes.size()> memory;
     for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(static_cast<int>(id));
     runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
-               part.memory.seed, stream_of_call(part));
+               part.memory.seed, stream_of_call(part), what.joins);
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     run(one);
   }

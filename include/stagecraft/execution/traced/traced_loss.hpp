@@ -6,6 +6,8 @@
 #include <stagecraft/kernels/loss_row.hpp>
 #include <stagecraft/losses/loss_plan.hpp>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace stagecraft {
@@ -52,6 +54,11 @@ namespace stagecraft::kernels {
 template <auto Loss, int Columns, class Arch, class Type>
   requires(stagecraft::detail::HasLossCall<Type> && !stagecraft::detail::HasPlainLossCall<Type>)
 struct loss_row<Loss, Columns, Arch, Type> {
+  /// A class number is a float to it.
+  static float evaluate(std::int32_t const* target, float const* prediction, float scale, float* gradient) {
+    auto const number = static_cast<float>(*target);
+    return evaluate(&number, prediction, scale, gradient);
+  }
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
     alignas(64) std::array<float, static_cast<std::size_t>(traced_loss_row<Arch>::floats(plan)) + 1> memory;

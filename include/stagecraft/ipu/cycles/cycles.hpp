@@ -21,7 +21,6 @@
 #include <stagecraft/ipu/cycles/non_linearity.hpp>
 #include <stagecraft/ipu/cycles/outer_product.hpp>
 #include <stagecraft/ipu/cycles/pooling.hpp>
-#include <stagecraft/ipu/cycles/reduce.hpp>
 #include <stagecraft/ipu/cycles/reduce_partials.hpp>
 #include <stagecraft/ipu/cycles/reduce_to_scalar.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>

@@ -16,14 +16,16 @@
 namespace stagecraft::detail {
 
 /// The vertices of a formula, one after the other: popops' operations, each in the place of its first operand. What is
-/// the same at all places is a vertex's scalar. A multiple that is added is one scaled_add; so is a sum of two
-/// multiples (a x + b y), and sqrt or its reciprocal of a sum with a number is one operation where popops has it.
+/// the same at all places is a vertex's scalar; to divide by a constant is to multiply by its reciprocal. A multiple
+/// that is added is one scaled_add; so is a sum of two multiples (a x + b y), and sqrt or its reciprocal of a sum with
+/// a number is one operation where popops has it.
 class formula_vertices {
  public:
   /// `types`: of what is given at each place. A result of two types has the first one's, to which the other is cast.
+  /// `writes_given`: whether a vertex may write to the place of what is given.
   constexpr formula_vertices(operations::formula_view const& formula, std::span<dtype const> types,
-                             std::int64_t elements, ipu_target const& target)
-      : formula_(formula), target_(target), elements_(elements) {
+                             std::int64_t elements, ipu_target const& target, bool writes_given = true)
+      : formula_(formula), target_(target), elements_(elements), writes_given_(writes_given) {
     find_uses();
     for (int i = 0; i < static_cast<int>(formula.steps.size()); ++i) {
       auto const& step = formula.steps[at(i)];
@@ -42,6 +44,13 @@ class formula_vertices {
   static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
   [[nodiscard]] constexpr operations::formula_step const& step_of(int i) const { return formula_.steps[at(i)]; }
   [[nodiscard]] constexpr bool is_uniform(int i) const { return step_of(i).is_uniform; }
+  [[nodiscard]] constexpr bool is_zero(int i) const {
+    return step_of(i).from == operations::formula_source::constant && step_of(i).value == 0;
+  }
+  /// Whether a vertex may write to the place of a number.
+  [[nodiscard]] constexpr bool writes(int i) const {
+    return writes_given_ || step_of(i).from != operations::formula_source::place;
+  }
   [[nodiscard]] constexpr bool is_function(int i, function apply) const {
     return step_of(i).from == operations::formula_source::function && step_of(i).apply == apply && !is_uniform(i);
   }
@@ -89,12 +98,15 @@ class formula_vertices {
         unary(unary_of(step.apply), type);
       if (step.apply == function::softplus) unary(vertices::unary_operation::exponent, type);
     } else if (step.apply == function::select) {
-      // As a product with 1 or 0 and a sum: popops' Select has no estimate of its own.
-      type = add_binary(vertices::binary_operation::multiply, a, b);
-      add_to(type, c);
+      // As a product with 1 or 0, and a sum if neither side is 0: popops' Select has no estimate of its own.
+      int const chosen = is_zero(b) ? c : b;
+      type = add_binary(vertices::binary_operation::multiply, a, chosen, writes(chosen));
+      if (!is_zero(b) && !is_zero(c)) add_to(type, c);
     } else if (step.apply == function::multiply && a == b) {
       type = types_[at(a)];
       unary(vertices::unary_operation::square, type);
+    } else if (step.apply == function::divide && step_of(b).from == operations::formula_source::constant) {
+      type = add_binary(vertices::binary_operation::multiply, a, b);
     } else {
       type = add_binary(binary_of(step.apply), a, b);
     }
@@ -109,23 +121,24 @@ class formula_vertices {
     }
     int const scaled = factor == 0 ? b : a;
     int const base = !is_part_[at(c)] ? c : step_of(c).operands[multiple(step_of(c)) == 0 ? 1 : 0];
+    if (!writes(base)) work.cycles += ceil_div(elements_ * size_of(types_[at(base)]), target_.memcpy_bytes_per_cycle);
     work.add(
         vertices::scaled_add{is_part_[at(c)] ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
                              types_[at(base)], types_[at(scaled)], elements_},
         target_);
     return types_[at(base)];
   }
-  constexpr dtype add_binary(vertices::binary_operation operation, int a, int b) {
+  constexpr dtype add_binary(vertices::binary_operation operation, int a, int b, bool may_write = true) {
     if (is_uniform(a) || is_uniform(b)) {
-      dtype const type = types_[at(is_uniform(a) ? b : a)];
-      scalar(operation, type);
-      return type;
+      int const operand = is_uniform(a) ? b : a;
+      scalar(operation, types_[at(operand)], writes(operand));
+      return types_[at(operand)];
     }
     // Of two types, what was given is cast to what was computed.
     bool const casts_first = step_of(a).from == operations::formula_source::place;
     dtype const type = types_[at(casts_first ? b : a)];
     cast(casts_first ? a : b, type);
-    binary(operation, type);
+    binary(operation, type, may_write && (writes(a) || writes(b)));
     return type;
   }
   /// Numbers of a type, and an operand.
@@ -137,11 +150,11 @@ class formula_vertices {
   constexpr void cast(int operand, dtype to) {
     if (types_[at(operand)] != to) work.add(vertices::cast{types_[at(operand)], to, elements_}, target_);
   }
-  constexpr void binary(vertices::binary_operation operation, dtype type) {
-    work.add(vertices::binary_op{operation, type, elements_, true}, target_);
+  constexpr void binary(vertices::binary_operation operation, dtype type, bool in_place = true) {
+    work.add(vertices::binary_op{operation, type, elements_, in_place}, target_);
   }
-  constexpr void scalar(vertices::binary_operation operation, dtype type) {
-    work.add(vertices::broadcast_op{operation, type, elements_, true}, target_);
+  constexpr void scalar(vertices::binary_operation operation, dtype type, bool in_place = true) {
+    work.add(vertices::broadcast_op{operation, type, elements_, in_place}, target_);
   }
   constexpr void unary(vertices::unary_operation operation, dtype type) {
     work.add(vertices::unary_op{operation, type, elements_, false}, target_);
@@ -150,6 +163,7 @@ class formula_vertices {
   operations::formula_view const& formula_;
   ipu_target const& target_;
   std::int64_t elements_;
+  bool writes_given_;
   std::array<dtype, operations::formula_view::most_steps> types_{};
   std::array<bool, operations::formula_view::most_steps> is_part_{};
 };

@@ -35,17 +35,6 @@ constexpr tile_operation& append_map(lowered_step& step, map_function function, 
   return operation;
 }
 
-/// The sum, product, maximum or minimum of any number of operands, which may be the result only if they come first.
-constexpr void append_merge(lowered_step& step, map_function function, int result, int const* operands, int count) {
-  for (int next = 0; next < count;) {
-    tile_operation& operation = append_map(step, function, result, {});
-    if (next > 0) operation.inputs[operation.input_count++] = result;
-    while (next < count && operation.input_count < tile_operation::most_inputs)
-      operation.inputs[operation.input_count++] = operands[next++];
-    for (int i = 0; i < operation.input_count; ++i) operation.sizes[2 * i] = 1;
-  }
-}
-
 namespace detail {
 
 constexpr void set_activation(tile_operation& operation, activation const& function) {
@@ -82,6 +71,18 @@ constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std:
   operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
   operation.sizes[detail::map_dropout_positions] = positions;
   operation.sizes[detail::map_dropout_channels] = channels;
+}
+
+/// A formula of operands at each place, and of a random number from [0, 1) behind them if it `draws`. A seed of 0 is
+/// the trainer's.
+constexpr tile_operation& append_formula(lowered_step& step, operations::formula_view const& formula, int result,
+                                         std::initializer_list<map_operand> operands, bool draws = false,
+                                         std::uint64_t seed = 0) {
+  tile_operation& operation = append_map(step, map_function::formula, result, operands);
+  operation.formula = &formula;
+  operation.sizes[detail::map_draws] = draws ? 1 : 0;
+  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
+  return operation;
 }
 
 /// The numbers that a `call` draws: `first` is the number of the first of them in the sequence of the call.

@@ -5,8 +5,8 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operation_cost.hpp>
-#include <stagecraft/ipu/operations/function_vertices.hpp>
 #include <stagecraft/ipu/operations/formula_work.hpp>
+#include <stagecraft/ipu/operations/function_vertices.hpp>
 #include <stagecraft/ipu/operations/map_activation_cost.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
 #include <stagecraft/ipu/operations/map_work.hpp>
@@ -24,14 +24,6 @@ namespace detail {
           operation.scalars[1], operation.scalars[2]};
 }
 
-/// Several operands become one, one after the other.
-constexpr void add_merge(map_work& work, map_read const* reads, int count, vertices::binary_operation operation,
-                         bool in_place) noexcept {
-  work.expand(reads[0]);
-  if (count == 1) work.copy(work.type);
-  for (int i = 1; i < count; ++i) work.binary(operation, reads[i], in_place || i > 1 || reads[0].count != 0);
-}
-
 /// A channel's random numbers and the products with them, or an element's.
 constexpr void add_dropout(map_work& work, tile_operation const& operation, bool in_place) noexcept {
   std::int64_t const channels = operation.sizes[map_dropout_channels];
@@ -47,9 +39,11 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
 
 /// A function of tensors and numbers: `reads` are those of the tensors. A tensor that is read in some way is not the
 /// one that the vertex goes through, if there is another. popops' Select has no estimate of its own: a product with 1
-/// or 0 and a sum.
-constexpr void add_operation(map_work& work, operations::function apply, map_read const* reads, int count,
-                             bool in_place) noexcept {
+/// or 0, and a sum if neither side is 0. To divide by a number is to multiply by its reciprocal.
+constexpr void add_operation(map_work& work, tile_operation const& operation, operations::function apply,
+                             map_read const* reads, int count, bool in_place) noexcept {
+  auto const is_number = [&](int operand) { return (operation.sizes[map_numbers] >> operand & 1) != 0; };
+  auto const is_zero = [&](int operand) { return is_number(operand) && operation.scalars[operand] == 0; };
   if (operations::arity(apply) == 1) {
     work.expand(reads[0]);
     work.unary(unary_of(apply), in_place || reads[0].count != 0);
@@ -57,7 +51,8 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
     return;
   }
   bool const is_select = apply == operations::function::select;
-  auto const first = is_select ? vertices::binary_operation::multiply : binary_of(apply);
+  bool const is_product = is_select || (apply == operations::function::divide && is_number(1));
+  auto const first = is_product ? vertices::binary_operation::multiply : binary_of(apply);
   int const whole = count > 1 && reads[0].count != 0 && reads[1].count == 0 ? 1 : 0;
   work.expand(reads[whole]);
   in_place = (in_place && whole == 0) || reads[whole].count != 0 || reads[whole].type != work.type;
@@ -65,7 +60,7 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
     work.binary(first, reads[1 - whole], in_place);
   else
     work.scalar(first, in_place);
-  if (!is_select) return;
+  if (!is_select || is_zero(1) || is_zero(2)) return;
   if (count > 2)
     work.binary(vertices::binary_operation::add, reads[2], true);
   else
@@ -74,12 +69,17 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
 
 /// A formula; operands that are repeated are written out first.
 constexpr void add_formula(map_work& work, tile_operation const& operation, map_read const* reads) {
-  dtype types[tile_operation::most_inputs]{};
+  dtype types[tile_operation::most_inputs + 1]{};
   for (int i = 0; i < operation.input_count; ++i) {
     types[i] = reads[i].count == 0 ? reads[i].type : work.type;
     if (reads[i].count != 0) work.expand(reads[i]);
   }
-  auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target).work;
+  bool const in_place = operation.inputs[0] == operation.outputs[0];
+  if (operation.sizes[map_draws] != 0) {
+    types[operation.input_count] = work.type;
+    work.random(work.elements);
+  }
+  auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target, in_place).work;
   work.cycles += vertices.cycles;
   work.flops += vertices.flops;
 }
@@ -88,14 +88,13 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
 [[nodiscard]] constexpr map_work map_work_of(lowered_step const& step, tile_operation const& operation,
                                              ipu_target const& target, std::int64_t elements) {
   using enum vertices::binary_operation;
-  using unary = vertices::unary_operation;
   map_work work{target, step.output_of(operation).type, elements};
   map_read reads[tile_operation::most_inputs]{};
   int const count = operation.input_count;
   for (int i = 0; i < count; ++i) reads[i] = read_of(step, operation, i, target);
   bool const in_place = count > 0 && operation.inputs[0] == operation.outputs[0];
   auto const function = static_cast<map_function>(operation.function);
-  if (operation.formula != nullptr) {
+  if (operation.formula != nullptr) {  // of an activation of one's own, too
     add_formula(work, operation, reads);
     return work;
   }
@@ -105,7 +104,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
     return in_place || reads[0].count != 0 || reads[0].type != work.type;
   };
   if (is_operation(function)) {
-    add_operation(work, function_in(function), reads, count, in_place);
+    add_operation(work, operation, function_in(function), reads, count, in_place);
     return work;
   }
   switch (function) {
@@ -119,41 +118,21 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
     case map_function::fill: work.fill(); break;
     case map_function::random_uniform: work.random(elements); break;
     case map_function::random_normal: work.random(2 * elements); break;
-    case map_function::add: add_merge(work, reads, count, add, in_place); break;
-    case map_function::multiply: add_merge(work, reads, count, multiply, in_place); break;
-    case map_function::maximum: add_merge(work, reads, count, maximum, in_place); break;
-    case map_function::minimum: add_merge(work, reads, count, minimum, in_place); break;
-    case map_function::average:
-      add_merge(work, reads, count, add, in_place);
-      work.scalar(multiply);
-      break;
-    case map_function::subtract: work.binary(subtract, reads[1], first()); break;
-    case map_function::divide: work.binary(divide, reads[1], first()); break;
     case map_function::scaled_add:
       if (!first()) work.copy(work.type);
       if (reads[1].count != 0) work.expand(reads[1]);
       work.scaled_add(vertices::scaled_operation::add, reads[1].count != 0 ? work.type : reads[1].type);
       break;
-    case map_function::scale: work.scalar(multiply, first()); break;
-    case map_function::offset: work.scalar(add, first()); break;
     case map_function::multiply_add:
       work.binary(multiply, reads[1], first());
       work.binary(add, reads[2], true);
       break;
-    case map_function::square: work.unary(unary::square, first()); break;
-    case map_function::square_difference:
-      work.binary(subtract, reads[1], first());
-      work.unary(unary::square);
-      break;
-    case map_function::sqrt: work.unary(unary::sqrt, first()); break;
     case map_function::rsqrt:
       if (operation.scalars[0] == 0)
-        work.unary(unary::rsqrt, first());
+        work.unary(vertices::unary_operation::rsqrt, first());
       else
         work.scalar(variance_to_inv_std_dev, first());
       break;
-    case map_function::exponent: work.unary(unary::exponent, first()); break;
-    case map_function::logarithm: work.unary(unary::logarithm, first()); break;
     case map_function::accumulate:
       work.scaled_add(
           operation.scalars[0] != 0 ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
@@ -166,31 +145,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
       break;
     case map_function::dropout:
     case map_function::dropout_gradient: add_dropout(work, operation, first()); break;
-    case map_function::maximum_gradient:
-      for (int i = 1; i + 1 < count; ++i) {  // a product with each comparison
-        work.binary(greater_than, false);
-        work.binary(multiply, first() || i > 1);
-      }
-      break;
-    case map_function::prelu:  // max(x, 0) + slope min(x, 0)
-      work.scalar(minimum, false);
-      work.binary(multiply, reads[1], true);
-      work.scalar(maximum, first());
-      work.binary(add);
-      break;
-    case map_function::prelu_gradient:  // both comparisons, one times the slope, their sum times the gradient
-      work.scalar(greater_than, false);
-      work.binary(multiply, reads[1], true);
-      work.scalar(greater_than, first());
-      work.binary(add);
-      work.binary(multiply);
-      break;
-    case map_function::formula: break;
-    case map_function::prelu_slope_gradient:
-      work.scalar(minimum, first());
-      work.binary(multiply, reads[1], true);
-      break;
-    case map_function::first_of_operations: break;
+    default: break;
   }
   return work;
 }

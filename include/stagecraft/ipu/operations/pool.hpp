@@ -22,7 +22,6 @@ namespace stagecraft {
 /// - average, sum, bilinear: x -> y
 /// - max_gradient: numbers of cells, dy -> dx
 /// - average_gradient, bilinear_gradient: dy -> dx
-/// - max_share_gradient: x, y, dy -> dx
 constexpr void append_pool(lowered_step& step, pool_function function, std::initializer_list<int> inputs,
                            std::initializer_list<int> outputs, pool_shape const& shape, ipu_target const& target) {
   tile_operation& operation = step.add(operation_kind::pool, static_cast<int>(function), inputs, outputs);
@@ -62,8 +61,6 @@ namespace detail {
 /// Elements for which every tile has room: as many of an input or output as the tile with most needs.
 [[nodiscard]] constexpr std::int64_t pool_input_room(lowered_step const& step, tile_operation const& operation,
                                                      pool_work const& work, int input) noexcept {
-  if (work.function == pool_function::max_share_gradient && input > 0)
-    return work.part_of(0, 0).count() * work.part_of(3, 0).count();
   return work.most_needed() * pool_elements_each(step.input_of(operation, input), work);
 }
 [[nodiscard]] constexpr std::int64_t pool_output_room(lowered_step const& step, tile_operation const& operation,

@@ -44,7 +44,6 @@ class pool_splitter {
   }
   constexpr void split_rows(std::int64_t samples, std::int64_t channels, std::int64_t free) {
     std::int64_t const rows = best_.extent(1), columns = best_.extent(2);
-    if (best_.function == pool_function::max_share_gradient) return consider({samples, rows, columns, channels});
     for (std::int64_t parts = 1; parts <= free && parts <= rows;) {
       std::int64_t const each = ceil_div(rows, parts);
       consider({samples, each, ceil_div(columns, smaller(free / ceil_div(rows, each), columns)), channels});
@@ -82,7 +81,6 @@ class pool_splitter {
   }
   [[nodiscard]] constexpr std::int64_t needed(pool_axis const& axis, std::int64_t count) const {
     switch (best_.function) {
-      case pool_function::max_share_gradient: return count;
       case pool_function::max_gradient:
       case pool_function::average_gradient: return smaller((count + axis.window - 2) / axis.stride + 1, axis.output);
       case pool_function::bilinear: return smaller(count / axis.stride + 2, axis.input);

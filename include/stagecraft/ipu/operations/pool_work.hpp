@@ -5,7 +5,6 @@
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/pooling.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/cycles/strided_reduce.hpp>
 #include <stagecraft/ipu/integers.hpp>
 #include <stagecraft/ipu/ipu_target.hpp>
 #include <stagecraft/ipu/operations/pool_axis.hpp>
@@ -15,14 +14,13 @@ namespace stagecraft {
 
 /// The functions of windows and places of a field.
 enum class pool_function : int {
-  max,                 ///< of each window's inputs; perhaps also which of the window's cells has it
-  average,             ///< of each window's inputs
-  sum,                 ///< of each window's inputs
-  max_gradient,        ///< of the input, from the numbers of cells and the outputs' gradients
-  average_gradient,    ///< of the input, from the outputs' gradients
-  max_share_gradient,  ///< the gradient of the largest of a whole field, shared by all that are as large
-  bilinear,            ///< interpolation
-  bilinear_gradient    ///< of the input, from the outputs' gradients
+  max,               ///< of each window's inputs; perhaps also which of the window's cells has it
+  average,           ///< of each window's inputs
+  sum,               ///< of each window's inputs
+  max_gradient,      ///< of the input, from the numbers of cells and the outputs' gradients
+  average_gradient,  ///< of the input, from the outputs' gradients
+  bilinear,          ///< interpolation
+  bilinear_gradient  ///< of the input, from the outputs' gradients
 };
 
 /// Channels-last fields of a batch. A sequence is a field of height 1.
@@ -62,7 +60,7 @@ struct pool_work {
 
   [[nodiscard]] constexpr bool is_gradient() const noexcept {
     return function == pool_function::max_gradient || function == pool_function::average_gradient ||
-           function == pool_function::max_share_gradient || function == pool_function::bilinear_gradient;
+           function == pool_function::bilinear_gradient;
   }
   /// Of the result.
   [[nodiscard]] constexpr std::int64_t extent(int axis) const noexcept {
@@ -97,7 +95,7 @@ struct pool_work {
 
   /// What the tile needs along an axis of the field for some of the result.
   [[nodiscard]] constexpr pool_range needed(int axis, pool_range const& result) const noexcept {
-    if (axis == 0 || axis == 3 || function == pool_function::max_share_gradient) return result;
+    if (axis == 0 || axis == 3) return result;
     auto const& along = axis == 1 ? shape.rows : shape.columns;
     switch (function) {
       case pool_function::max_gradient:
@@ -132,7 +130,6 @@ struct pool_work {
       case pool_function::bilinear_gradient:
         return shape.rows.outputs_beside_input() * shape.columns.outputs_beside_input();
       case pool_function::bilinear: return 4;
-      case pool_function::max_share_gradient: return 1;
       default: return shape.window_cells();
     }
   }
@@ -145,8 +142,6 @@ struct pool_work {
       case pool_function::average_gradient: return elements * (visits() + 1);
       case pool_function::bilinear: return elements * 9;  // three interpolations of a difference and a scaled addition
       case pool_function::bilinear_gradient: return elements * 2 * visits();
-      case pool_function::max_share_gradient:  // compare, count, multiply; divide once for each channel
-        return 3 * elements + result.axes[0].count() * result.axes[3].count();
       default: return elements * visits();
     }
   }
@@ -157,8 +152,6 @@ struct pool_work {
   ///   is that of the result, and the elements of the window are those windows which may cover an element.
   /// - Interpolation: between columns above and below, then between rows, each time popops' a X + b Y.
   /// - Its gradient: as a sum over the outputs beside an element, each of which is multiplied with its share before.
-  /// - The shared gradient of the largest: popops' comparison, sum (a worker with most of the channels), division and
-  ///   multiplication.
   [[nodiscard]] constexpr std::int64_t cycles(pool_box const& result, dtype type, ipu_target const& target) const {
     std::int64_t const samples = result.axes[0].count(), channels = result.axes[3].count();
     std::int64_t const width = target.vector_width(type);
@@ -176,7 +169,6 @@ struct pool_work {
                                         .other_type = type,
                                         .elements = result.elements()}
                        .cycles(target);
-      case pool_function::max_share_gradient: return share_cycles(result, type, target);
       default: pooling.type = vertices::pooling_type::sum;
     }
     std::int64_t cycles = pooling.cycles(target);
@@ -200,24 +192,6 @@ struct pool_work {
       if (is_new) most = detail::larger(most, cycles(box, type, target));
     }
     return most;
-  }
-
- private:
-  [[nodiscard]] constexpr std::int64_t share_cycles(pool_box const& result, dtype type,
-                                                    ipu_target const& target) const {
-    using namespace vertices;
-    int const workers = target.num_worker_contexts;
-    std::int64_t const sums = result.axes[0].count() * result.axes[3].count();
-    std::int64_t const elements = result.elements();
-    return binary_op{binary_operation::equal, type, elements}.cycles(target) +
-           workers * strided_reduce{.partials = type,
-                                    .output = type,
-                                    .outputs = detail::ceil_div(sums, workers),
-                                    .depth = elements / sums,
-                                    .stride = result.axes[3].count()}
-                         .worker_cycles(target) +
-           binary_op{binary_operation::divide, type, sums, true}.cycles(target) +
-           binary_op{binary_operation::multiply, type, elements, true}.cycles(target);
   }
 };
 

@@ -71,6 +71,8 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
   if constexpr (requires { Loss.label_smoothing; }) rule.option = Loss.label_smoothing;
   if constexpr (detail::HasPlainLossCall<loss_type>)
     rule.formula = with_gradient ? &detail::view_of_loss<Loss, true> : &detail::view_of_loss<Loss, false>;
+  else
+    rule.plan = &detail::plan_of_loss<Loss, Columns>::value;
   if constexpr (std::same_as<loss_type, losses::sparse_categorical_crossentropy>) {
     rule.kind = loss_kind::sparse_categorical_crossentropy;
   } else if constexpr (std::same_as<loss_type, losses::categorical_crossentropy>) {
@@ -84,7 +86,6 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
     rule.option = Loss.delta;
   } else if constexpr (!std::same_as<loss_type, losses::mean_squared_error>) {
     rule.kind = detail::HasPlainLossCall<loss_type> ? loss_kind::elementwise : loss_kind::traced;
-    if constexpr (!detail::HasPlainLossCall<loss_type>) rule.plan = &detail::plan_of_loss<Loss, Columns>::value;
   }
   return rule;
 }

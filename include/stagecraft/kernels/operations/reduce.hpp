@@ -9,36 +9,31 @@
 
 namespace stagecraft::kernels {
 
-namespace detail {
-
-template <class Reduction, class Arch>
-inline void reduce_axes(strided_axes<2, Arch> const& axes, float* y, std::int64_t results, float const* x) {
-  auto const join = [](batch<Arch> const& a, batch<Arch> const& b) { return Reduction::join(a, b); };
-  fill<Arch>(y, Reduction::start, results);
-  auto const length = axes.row_length();
-  bool const into_one = axes.row_strides()[0] == 0;
-  axes.for_each_row([&](auto const& at) {
-    float* const to = y + at[0];
-    float const* const from = x + at[1];
-    if (into_one)
-      *to =
-          join(batch<Arch>(*to), batch<Arch>(Reduction::of_lanes(reduce_array<Reduction, Arch>(from, length)))).get(0);
-    else
-      transform<Arch>(length, join, to, static_cast<float const*>(to), from);
-  });
-}
-
-}  // namespace detail
-
-/// y = the sums or maxima of x; a maximum is NaN if one of its numbers is. Array 0 of `axes` is y, with stride 0 along
-/// what is reduced; array 1 is x. y has `results` elements.
+/// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along what is reduced; array 1 is x. y has
+/// `results` elements.
 template <class Arch = default_architecture>
 inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& axes, float* y, std::int64_t results,
                         float const* x) {
+  auto const run = [&](auto reduction) {
+    using by_batches = decltype(reduction);
+    fill<Arch>(y, by_batches::start, results);
+    auto const length = axes.row_length();
+    bool const into_one = axes.row_strides()[0] == 0;
+    axes.for_each_row([&](auto const& at) {
+      float* const to = y + at[0];
+      float const* const from = x + at[1];
+      if (into_one)
+        *to = by_batches::join(*to, by_batches::of_lanes(detail::reduce_array<by_batches, Arch>(from, length)));
+      else
+        transform<Arch>(
+            length, [](batch<Arch> const& a, batch<Arch> const& b) { return by_batches::join(a, b); }, to,
+            static_cast<float const*>(to), from);
+    });
+  };
   if (by == operations::reduction::sum)
-    detail::reduce_axes<detail::sum_of_batches<Arch>, Arch>(axes, y, results, x);
+    run(detail::sum_of_batches<Arch>{});
   else
-    detail::reduce_axes<detail::maximum_of_batches<Arch>, Arch>(axes, y, results, x);
+    run(detail::maximum_of_batches<Arch>{});
 }
 
 }  // namespace stagecraft::kernels

@@ -3,7 +3,6 @@
 // Level 4.
 #pragma once
 
-#include <stagecraft/ipu/operations/known_functions.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/losses/per_output.hpp>
@@ -24,7 +23,7 @@ template <class M, auto Training, execution_mode Mode, class Machine, std::size_
 constexpr lowered_step lower_loss() {
   using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>;
   static_assert(
-      LossOnTiles<loss_type>,
+      detail::HasLossCall<loss_type>,
       "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
       "program/lowering/loss.hpp [E2062]");
   constexpr auto const& graph = graph_of<M>;
@@ -35,7 +34,7 @@ constexpr lowered_step lower_loss() {
   std::int64_t const columns = output_shape.back();
   std::int64_t const elements = std::int64_t{Training.batch_size} * output_shape.size(), rows = elements / columns;
   lowered_step step;
-  if constexpr (LossOnTiles<loss_type>) {
+  if constexpr (detail::HasLossCall<loss_type>) {
     constexpr loss_type loss = computed_loss_of<M, Training, Output>;
     int const prediction = step.tensor(tensor_role::input, 0, type, elements);
     int const targets =

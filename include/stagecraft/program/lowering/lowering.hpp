@@ -10,11 +10,11 @@
 
 namespace stagecraft {
 
-/// The operations of a layer: `forward<Call>(step)` and `backward<Call>(step)` append them to a step, where `Call` is a
-/// lowered_call. A backward step writes Call::input_gradient for each input whose gradient is wanted, and
-/// Call::weight_gradient for each trained weight; `lower` does the rest. `planned_weight<Call>(index)`, if it is there,
-/// says which weights lie as a plan wants them. This one serves layers of a user's own that have loops of their own;
-/// those that have a `call`: traced.hpp.
+/// The operations of a layer that is no view: `forward<Call>(step)` and `backward<Call>(step)` append them to a step,
+/// where `Call` is a lowered_call. A backward step writes Call::input_gradient for each input whose gradient is wanted,
+/// and Call::weight_gradient for each trained weight; `lower` does the rest. `planned_weight<Call>(index)`, if it is
+/// there, says which weights lie as a plan wants them. This one serves layers of a user's own that have loops of their
+/// own; those that have a `call`: traced.hpp.
 template <class L>
 struct lowering {
   template <class Call>
@@ -32,7 +32,7 @@ namespace detail {
 template <class Call>
 constexpr lowered_step lower_forward() {
   lowered_step step;
-  if constexpr (!Call::planned.needs.view)
+  if constexpr (Call::input_count > 0 && !Call::planned.needs.view)
     lowering<layer_t<typename Call::model, Call::call>>::template forward<Call>(step);
   return step;
 }

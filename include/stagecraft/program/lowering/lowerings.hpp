@@ -2,24 +2,8 @@
 // The lowerings of all layers. Level 4.
 #pragma once
 
-#include <stagecraft/program/lowering/activation_layers.hpp>
-#include <stagecraft/program/lowering/borders.hpp>
-#include <stagecraft/program/lowering/concatenate.hpp>
-#include <stagecraft/program/lowering/conv2d_transpose.hpp>
-#include <stagecraft/program/lowering/convolution.hpp>
-#include <stagecraft/program/lowering/dense.hpp>
-#include <stagecraft/program/lowering/depthwise_conv2d.hpp>
-#include <stagecraft/program/lowering/dropout.hpp>
-#include <stagecraft/program/lowering/global_pooling.hpp>
-#include <stagecraft/program/lowering/merge.hpp>
 #include <stagecraft/program/lowering/normalization.hpp>
 #include <stagecraft/program/lowering/pooling.hpp>
-#include <stagecraft/program/lowering/prelu.hpp>
-#include <stagecraft/program/lowering/recomputation_checkpoint.hpp>
-#include <stagecraft/program/lowering/separable_convolution.hpp>
-#include <stagecraft/program/lowering/slicing_op_lambda.hpp>
-#include <stagecraft/program/lowering/tf_op_lambda.hpp>
 #include <stagecraft/program/lowering/time_distributed.hpp>
 #include <stagecraft/program/lowering/traced.hpp>
 #include <stagecraft/program/lowering/up_sampling.hpp>
-#include <stagecraft/program/lowering/views.hpp>

@@ -98,7 +98,7 @@ struct lowering<layers::batch_normalization> {
       int const dx = Call::input_gradient(step), mean_gradient = s::numbers(step), slope = s::numbers(step);
       append_valid_mean(step, of_gradient, mean_gradient, s::values_per_sample);
       append_valid_mean(step, of_product, slope, s::values_per_sample);
-      append_map(step, map_function::multiply, slope, {{slope}, {reciprocal}, {reciprocal}});
+      for (int i = 0; i < 2; ++i) append_map(step, map_function::multiply, slope, {{slope}, {reciprocal}});
       detail::append_rest_of_gradient(step, dy, deviations, s::of_channel(slope), s::of_channel(mean_gradient));
       append_map(step, map_function::multiply, dx, {{deviations}, s::of_channel(append_scale<Call>(step, reciprocal))});
       append_clear_filling(step, dx, Call::input_shape().size());

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of layers that are written as a `call`: a program of operations on all tiles; one vertex on tile 0 where a
-// layer has an operation that tiles do not know. Level 4.
+// Lowering of layers that are written as a `call`: one operation if the call is elementwise; else a program of
+// operations on all tiles; one vertex on tile 0 where a layer has an operation that tiles do not know. Level 4.
 #pragma once
 
+#include <stagecraft/program/lowering/elementwise.hpp>
 #include <stagecraft/program/lowering/lowering.hpp>
+#include <stagecraft/program/lowering/sums.hpp>
 #include <stagecraft/program/lowering/traced/program_of_call.hpp>
 
 namespace stagecraft {
@@ -35,24 +37,75 @@ constexpr void append_program_of_call(lowered_step& step) {
   append_program(step, program, tensors);
 }
 
+/// The operations of a program that is not kept as one.
+template <class Call, bool Backward>
+constexpr void append_operations_of_call(lowered_step& step) {
+  auto const steps = lower_traced_step<typename call_without_variant<Call>::type, Backward>();
+  auto const& tensors = steps.program.tensors;
+  std::vector<int> numbers(tensors.size(), -1);
+  auto const number_of = [&](int tensor) {
+    auto const index = static_cast<std::size_t>(tensor);
+    auto const& [of, offset, given, written] = tensors[index];
+    if (numbers[index] < 0)
+      numbers[index] = given >= 0 ? tensor_around<Call>(step, of) : step.temporary(of.elements, of.type);
+    return numbers[index];
+  };
+  for (auto const& each : steps.program.operations) {
+    auto& operation = step.add(each.kind, each.function, {}, {}) = each;
+    for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
+    for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
+  }
+}
+
+/// In which of the ways a call is lowered.
+template <class Call, bool Backward>
+constexpr void append_call(lowered_step& step) {
+  using same = typename call_without_variant<Call>::type;
+  if constexpr (HasSums<std::remove_cvref_t<decltype(Call::layer)>>) {
+    if constexpr (Backward)
+      sums_lowering<Call>::backward(step);
+    else
+      sums_lowering<Call>::forward(step);
+  } else if constexpr (elementwise_lowering<Call>::holds) {
+    if constexpr (Backward)
+      elementwise_lowering<Call>::backward(step);
+    else
+      elementwise_lowering<Call>::forward(step);
+  } else if constexpr (is_appended<same>) {
+    append_operations_of_call<Call, Backward>(step);
+  } else if constexpr (has_program<same>) {
+    append_program_of_call<Call, Backward>(step);
+  } else if constexpr (Backward) {
+    append_custom_backward<Call>(step);
+  } else {
+    append_custom_forward<Call>(step);
+  }
+}
+
 }  // namespace detail
 
 template <class L>
   requires detail::HasCall<L>
 struct lowering<L> {
   template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    if constexpr (detail::has_program<typename detail::call_without_variant<Call>::type>)
-      detail::append_program_of_call<Call, false>(step);
+  static constexpr weight_mapping const* planned_weight(int index) {
+    using same = typename detail::call_without_variant<Call>::type;
+    if constexpr (detail::HasSums<L>)
+      return detail::sums_lowering<Call>::planned_weight(index);
+    else if constexpr (detail::elementwise_lowering<Call>::holds)
+      return nullptr;
+    else if constexpr (detail::is_appended<same> || !detail::has_program<same>)
+      return nullptr;
     else
-      append_custom_forward<Call>(step);
+      return detail::traced_mappings<same>[static_cast<std::size_t>(index)];
+  }
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    detail::append_call<Call, false>(step);
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    if constexpr (detail::has_program<typename detail::call_without_variant<Call>::type>)
-      detail::append_program_of_call<Call, true>(step);
-    else
-      append_custom_backward<Call>(step);
+    detail::append_call<Call, true>(step);
   }
 };
 

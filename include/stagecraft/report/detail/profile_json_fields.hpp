@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/graph/fields.hpp>
 #include <stagecraft/report/profile_data.hpp>
 #include <algorithm>
 #include <cmath>
@@ -82,95 +83,10 @@ template <class T>
     return to_string(value);
 }
 
-// The members. `Fields` is a json_field_writer or a json_field_reader, `T` const for the former.
+/// The members, in their order. `Fields` is a json_field_writer or a json_field_reader, `T` const for the former.
 template <class Fields, class T>
 void visit_fields(Fields& field, T& of) {
-  using type = std::remove_const_t<T>;
-  if constexpr (std::is_same_v<type, profile_machine>) {
-    field("name", of.name);
-    field("replicas", of.replicas);
-    field("ipus_per_replica", of.ipus_per_replica);
-    field("tiles_per_ipu", of.tiles_per_ipu);
-    field("io_tiles", of.io_tiles);
-    field("bytes_per_tile", of.bytes_per_tile);
-    field("tile_clock_frequency", of.tile_clock_frequency);
-  } else if constexpr (std::is_same_v<type, profile_step>) {
-    field("layer", of.layer);
-    field("pass", of.pass);
-    field("stage", of.stage);
-    field("always_live_bytes", of.always_live_bytes);
-    field("not_always_live_bytes", of.not_always_live_bytes);
-    field("cycles", of.cycles);
-  } else if constexpr (std::is_same_v<type, profile_ipu>) {
-    field("ipu", of.ipu);
-    field("tiles", of.tiles);
-    field("steps", of.steps);
-    field("streaming_bytes", of.streaming_bytes);
-    field("cycles_of", of.cycles_of);
-  } else if constexpr (std::is_same_v<type, profile_event>) {
-    field("ipu", of.ipu);
-    field("kind", of.kind);
-    field("pass", of.pass);
-    field("stage", of.stage);
-    field("micro_batch", of.micro_batch);
-    field("layer", of.layer);
-    field("begin", of.begin);
-    field("end", of.end);
-  } else if constexpr (std::is_same_v<type, profile_span>) {
-    field("begin", of.begin);
-    field("end", of.end);
-  } else if constexpr (std::is_same_v<type, profile_time_line>) {
-    field("events", of.events);
-    field("slots", of.slots);
-    field("cycles", of.cycles);
-    field("left_out", of.left_out);
-    field("slots_left_out", of.slots_left_out);
-  } else if constexpr (std::is_same_v<type, profile_cycles>) {
-    field("compute", of.compute);
-    field("exchange", of.exchange);
-    field("sync", of.sync);
-  } else if constexpr (std::is_same_v<type, profile_layer>) {
-    field("name", of.name);
-    field("class_name", of.class_name);
-    field("stage", of.stage);
-    field("ipu", of.ipu);
-    field("forward", of.forward);
-    field("recompute", of.recompute);
-    field("backward", of.backward);
-    field("update", of.update);
-    field("weight_bytes", of.weight_bytes);
-    field("temporary_bytes", of.temporary_bytes);
-    field("bytes_exchanged", of.bytes_exchanged);
-    field("flops", of.flops);
-    field("utilisation", of.utilisation);
-  } else if constexpr (std::is_same_v<type, profile_totals>) {
-    field("cycles_per_update", of.cycles_per_update);
-    field("latency_cycles", of.latency_cycles);
-    field("seconds_per_update", of.seconds_per_update);
-    field("samples_per_second", of.samples_per_second);
-    field("latency_seconds", of.latency_seconds);
-    field("bubble", of.bubble);
-    field("exchange_share", of.exchange_share);
-    field("flops", of.flops);
-    field("flops_per_second", of.flops_per_second);
-    field("utilisation", of.utilisation);
-  } else {
-    static_assert(std::is_same_v<type, profile_data>);
-    field("model", of.model);
-    field("machine", of.machine);
-    field("dtype_policy", of.dtype_policy);
-    field("trains", of.trains);
-    field("schedule", of.schedule);
-    field("device_of_stage", of.device_of_stage);
-    field("batch_size", of.batch_size);
-    field("micro_batches", of.micro_batches);
-    field("batch_serialization", of.batch_serialization);
-    field("recomputes", of.recomputes);
-    field("ipus", of.ipus);
-    field("time_line", of.time_line);
-    field("layers", of.layers);
-    field("totals", of.totals);
-  }
+  for_each_field(of, [&](std::string_view name, auto& value) { field(std::string(name).c_str(), value); });
 }
 
 // Tiles: neighbours with the same memory are one entry.

@@ -28,45 +28,27 @@ class map_values {
         first_micro_batch_(values.accumulated == 0),
         kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
 
+  /// What a formula draws for an element.
+  [[nodiscard]] float drawn(std::int64_t element) const { return kernels::random_uniform(key_, counter(element)); }
+
   /// `in` has an element of each operand; `element` is the number of the result's.
   [[nodiscard]] float operator()(float const* in, std::int64_t element) const {
     float const s = operation_.scalars[0];
-    int const count = operation_.input_count;
     if (is_operation(function_)) return value_of_operation(in);
     switch (function_) {
       case map_function::fill: return s;
-      case map_function::add: return merged(in, [](float a, float b) { return a + b; });
-      case map_function::average:
-        return merged(in, [](float a, float b) { return a + b; }) * (1.0F / static_cast<float>(count));
-      case map_function::multiply: return merged(in, [](float a, float b) { return a * b; });
-      case map_function::maximum: return merged(in, [](float a, float b) { return std::isnan(b) || b > a ? b : a; });
-      case map_function::minimum: return merged(in, [](float a, float b) { return std::isnan(b) || b < a ? b : a; });
-      case map_function::subtract: return in[0] - in[1];
-      case map_function::divide: return in[0] / in[1];
       case map_function::scaled_add: return in[0] + s * in[1];
-      case map_function::scale: return s * in[0];
-      case map_function::offset: return in[0] + s;
       case map_function::multiply_add: return in[0] * in[1] + in[2];
-      case map_function::square: return in[0] * in[0];
-      case map_function::square_difference: return (in[0] - in[1]) * (in[0] - in[1]);
-      case map_function::sqrt: return std::sqrt(in[0]);
       case map_function::rsqrt: return 1.0F / std::sqrt(in[0] + s);
-      case map_function::exponent: return std::exp(in[0]);
-      case map_function::logarithm: return std::log(in[0]);
       case map_function::accumulate: return accumulated(in[0], in[1]);
       case map_function::activation: return activation_value(activation_, in[0]);
       case map_function::activation_gradient: return activation_gradient_value(activation_, in[1], in[0]);
       case map_function::dropout:
-      case map_function::dropout_gradient:
-        return kernels::random_uniform(key_, counter(element)) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
-      case map_function::maximum_gradient: return wins(in + 1, count - 1, static_cast<int>(s)) ? in[0] : 0.0F;
-      case map_function::prelu: return in[0] > 0 ? in[0] : in[1] * in[0];
-      case map_function::prelu_gradient: return in[0] > 0 ? in[2] : in[0] < 0 ? in[1] * in[2] : 0.0F;
+      case map_function::dropout_gradient: return drawn(element) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
       case map_function::iota:
         return static_cast<float>(element / operation_.sizes[map_iota_inner] % operation_.sizes[map_iota_count]);
       case map_function::random_uniform: return kernels::random_uniform(key_, random_number(element));
       case map_function::random_normal: return kernels::box_muller(key_, random_number(2 * element));
-      case map_function::prelu_slope_gradient: return in[0] < 0 ? in[0] * in[1] : 0.0F;
       default: return in[0];
     }
   }
@@ -95,12 +77,6 @@ class map_values {
       operands[i] = (operation_.sizes[map_numbers] >> i & 1) != 0 ? operation_.scalars[i] : in[next++];
     return static_cast<float>(kernels::function_value(apply, operands[0], operands[1], operands[2]));
   }
-  template <class Combine>
-  [[nodiscard]] float merged(float const* in, Combine const& combine) const {
-    float result = in[0];
-    for (int i = 1; i < operation_.input_count; ++i) result = combine(result, in[i]);
-    return result;
-  }
   /// The product is rounded before it is added to.
   [[nodiscard]] float accumulated(float sum, float gradient) const {
     if (first_micro_batch_) return 0.0F + gradient;
@@ -108,15 +84,6 @@ class map_values {
     // Rounded as the host rounds it, which scales and adds in two steps: no compiler makes one of them of this.
     return std::fma(sum, kept_, 0.0F) + gradient;
   }
-  [[nodiscard]] static bool wins(float const* in, int count, int which) {
-    bool result = true;
-    for (int i = 0; i < count; ++i) {
-      if (i < which) result = result && !(in[i] >= in[which]);
-      if (i > which) result = result && in[which] >= in[i];
-    }
-    return result;
-  }
-
   tile_operation const& operation_;
   map_function function_;
   stagecraft::activation activation_;
@@ -170,13 +137,15 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
     machine.vertex("map", tile, work.cycles, [&] {
       auto const result = machine.home(operation.outputs[0], tile);
       operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
+      bool const draws = operation.sizes[detail::map_draws] != 0;
       auto const read = [&](std::size_t i, std::int64_t e) {
+        if (i == inputs) return function.drawn(mapping.first(tile) + e);
         auto const& from = own[i].read;
         std::int64_t const element = mapping.first(tile) + e;
         return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
       };
       if (operation.formula != nullptr)
-        return detail::formula_codelet(*operation.formula, {}).run(inputs, read, {&result, 1});
+        return detail::formula_codelet(*operation.formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
       for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
         float in[most]{};
         for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);

@@ -20,14 +20,13 @@ class pool_vertex {
   pool_vertex(tile_machine& machine, tile_operation const& operation, pool_work const& work, int tile)
       : work_(work), result_(work.result_of(tile)), needed_(work.needed(result_)) {
     for (int i = 0; i < operation.input_count; ++i)
-      inputs_.emplace_back(machine, operation.inputs[i], box_of_input(i),
-                           pool_input_room(machine.step(), operation, work, i),
+      inputs_.emplace_back(machine, operation.inputs[i], needed_, pool_input_room(machine.step(), operation, work, i),
                            pool_elements_each(machine.step().input_of(operation, i), work), tile);
     for (int i = 0; i < operation.output_count; ++i)
       outputs_.emplace_back(machine, operation.outputs[i], result_,
                             pool_output_room(machine.step(), operation, work, i),
                             pool_elements_each(machine.step().output_of(operation, i), work), tile);
-    for (auto const& input : inputs_) input.receive(machine, field_of_input(input));
+    for (auto const& input : inputs_) input.receive(machine, field_of_inputs());
   }
 
   [[nodiscard]] pool_box const& result() const { return result_; }
@@ -37,7 +36,6 @@ class pool_vertex {
   }
 
   void run() const {
-    if (work_.function == pool_function::max_share_gradient) return share_gradient();
     for (std::int64_t sample = result_.axes[0].first; sample < result_.axes[0].last; ++sample)
       for (std::int64_t row = result_.axes[1].first; row < result_.axes[1].last; ++row)
         for (std::int64_t column = result_.axes[2].first; column < result_.axes[2].last; ++column)
@@ -46,17 +44,11 @@ class pool_vertex {
   }
 
  private:
-  [[nodiscard]] pool_box box_of_input(int input) const {
-    pool_box box = needed_;
-    if (work_.function == pool_function::max_share_gradient && input > 0) box.axes[1] = box.axes[2] = {0, 1};
-    return box;
-  }
-  [[nodiscard]] pool_field field_of_input(pool_copy const& input) const {
+  [[nodiscard]] pool_field field_of_inputs() const {
     auto const& rows = work_.shape.rows;
     auto const& columns = work_.shape.columns;
-    bool const is_output =
-        work_.is_gradient() && (work_.function != pool_function::max_share_gradient || &input != inputs_.data());
-    return {is_output ? rows.output : rows.input, is_output ? columns.output : columns.input, work_.shape.channels};
+    return {work_.is_gradient() ? rows.output : rows.input, work_.is_gradient() ? columns.output : columns.input,
+            work_.shape.channels};
   }
 
   void element(pool_place const& at) const {
@@ -169,23 +161,6 @@ class pool_vertex {
       }
     }
     return result;
-  }
-
-  // Without a winner, since all are NaN, 0 / 0 is what each gets.
-  void share_gradient() const {
-    for (std::int64_t sample = result_.axes[0].first; sample < result_.axes[0].last; ++sample)
-      for (std::int64_t channel = result_.axes[3].first; channel < result_.axes[3].last; ++channel) {
-        float const most = inputs_[1][{sample, 0, 0, channel}], gradient = inputs_[2][{sample, 0, 0, channel}];
-        float count = 0;
-        auto const for_each = [&](auto const& visit) {
-          for (std::int64_t row = 0; row < work_.shape.rows.input; ++row)
-            for (std::int64_t column = 0; column < work_.shape.columns.input; ++column)
-              visit(pool_place{sample, row, column, channel});
-        };
-        for_each([&](pool_place const& at) { count += inputs_[0][at] == most ? 1.0F : 0.0F; });
-        float const hit = 1.0F / count * gradient, miss = 0.0F / count * gradient;
-        for_each([&](pool_place const& at) { outputs_[0].set(at, inputs_[0][at] == most ? hit : miss); });
-      }
   }
 
   pool_work work_;

@@ -23,7 +23,7 @@ class program_on_tiles {
     named_tensors const given(machine.step(), operation);
     auto const tiles = static_cast<std::size_t>(machine.tiles());
     for (auto const& [tensor, offset, number, written] : program_.tensors) {
-      tile_mapping const mapping(tensor.elements, tensor.type, machine.target());
+      tile_mapping const mapping(tensor, machine.target());
       for (std::size_t tile = 0; tile < tiles; ++tile)
         homes_.push_back(number >= 0 ? machine.home(given.inputs[number], static_cast<int>(tile))
                                      : machine.place(static_cast<int>(tile), base_ + offset,

@@ -59,6 +59,23 @@ constexpr bool number_of_map(operations::function apply, float const* in, float&
   }
 }
 
+/// The product of a sum with a constant that alone reads it, or -1: the sum is scaled while it is made.
+template <class Program>
+constexpr int scaled_sum(Program& program, operations::reduce const& what, int id, float& scale) {
+  if (what.by != operations::reduction::sum || program.is_kept(id) || program.targets[program.at(id)] >= 0) return -1;
+  int const reader = program.only_reader_of(id);
+  if (reader < 0) return -1;
+  operations::operation const& reads = program.node_of(reader).what;
+  auto const* product = reads.if_is<operations::map>();
+  if (product == nullptr || product->apply != operations::function::multiply) return -1;
+  int const other = program.operand(reader, program.operand(reader, 0) == id ? 1 : 0);
+  operations::operation const& factor = program.node_of(other).what;
+  auto const* number = factor.if_is<operations::constant>();
+  if (number == nullptr) return -1;
+  scale = number->value;
+  return reader;
+}
+
 template <class Program>
 constexpr void lower_map(Program& program, operations::map const& what, int id) {
   auto const& node = program.node_of(id);
@@ -120,7 +137,8 @@ constexpr void lower_traced(Program& program, operations::map const& what, int i
     program.values[program.at(id)] = program.value_of(program.operand(id, 0));
     return;
   }
-  if (is_product_of_sum(program, what, id)) return;
+  // As part of a sum, behind it or before it.
+  if (program.value_of(id).tensor >= 0 || is_product_of_sum(program, what, id)) return;
   lower_map(program, what, id);
 }
 
@@ -139,9 +157,12 @@ constexpr void lower_traced(Program& program, operations::reduce const& what, in
     function = tensor == factor ? reduce_function::sum_of_squares : reduce_function::sum_of_products;
   }
   auto const is_reduced = [&](int axis) { return what.has(axis) && shape[axis] > 1; };
+  float scale = 1;
+  int const product = scaled_sum(program, what, id, scale);
   int axis = shape.rank - 1;
   while (axis >= 0 && !is_reduced(axis)) --axis;
   if (axis < 0) return program.copy(tensor, program.result(id));
+  if (product >= 0) program.values[program.at(id)].tensor = program.result(product);
   while (axis >= 0) {
     int const last = axis + 1;
     while (axis >= 0 && (is_reduced(axis) || shape[axis] == 1)) --axis;
@@ -153,9 +174,9 @@ constexpr void lower_traced(Program& program, operations::reduce const& what, in
     int const result = axis < 0 ? program.result(id) : program.temporary(outer * inner, dtype::float32);
     program.add([&](lowered_step& step) {
       if (function == reduce_function::sum_of_products)
-        append_reduce(step, function, {tensor, factor}, result, outer, reduced, inner);
+        append_reduce(step, function, {tensor, factor}, result, outer, reduced, inner, axis < 0 ? scale : 1.0F);
       else
-        append_reduce(step, function, {tensor}, result, outer, reduced, inner);
+        append_reduce(step, function, {tensor}, result, outer, reduced, inner, axis < 0 ? scale : 1.0F);
     });
     tensor = result;
     if (function != reduce_function::maximum) function = reduce_function::sum;

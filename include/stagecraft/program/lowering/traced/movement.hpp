@@ -5,6 +5,8 @@
 
 #include <stagecraft/ipu/operations/rearrange.hpp>
 #include <stagecraft/program/lowering/traced/program_builder.hpp>
+#include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::detail {
 
@@ -60,20 +62,29 @@ constexpr std::int64_t stride_of_axis(operations::extents const& shape, int axis
   return elements_of_axes(shape, axis + 1, shape.rank);
 }
 
-constexpr merged_axes axes_of_broadcast(operations::extents const& from, operations::extents const& to) {
-  merged_axes axes;
-  for (int axis = 0; axis < to.rank; ++axis) {
-    int const own = axis - (to.rank - from.rank);
-    axes.add(to[axis], own < 0 || from[own] == 1 ? 0 : stride_of_axis(from, own));
-  }
-  return axes;
-}
+/// Repeats along neighbouring axes at once, the outermost first, so that tiles receive what they repeat only once. Into
+/// `result`, or a temporary tensor if it is -1.
 template <class Program>
-constexpr int broadcast_to(Program& program, int tensor, operations::extents const& from,
-                           operations::extents const& to) {
-  int const result = program.temporary(to.size(), program.type_of(tensor));
-  add_rearrange(program, tensor, result, axes_of_broadcast(from, to));
-  return result;
+constexpr int broadcast_to(Program& program, int tensor, operations::extents const& from, operations::extents const& to,
+                           int result = -1) {
+  auto const is_repeated = [&](int axis) { return from.aligned(axis, to.rank) != to[axis]; };
+  std::int64_t behind = from.size();
+  for (int axis = 0; axis < to.rank;) {
+    std::int64_t across = 1, before = elements_of_axes(to, 0, axis);
+    if (!is_repeated(axis)) {
+      behind /= to[axis++];
+      continue;
+    }
+    for (; axis < to.rank && (is_repeated(axis) || to[axis] == 1); ++axis) across *= to[axis];
+    bool const is_last = before * across * behind == to.size();
+    int const repeated =
+        is_last && result >= 0 ? result : program.temporary(before * across * behind, program.type_of(tensor));
+    program.add([&](lowered_step& step) {
+      append_repeat(step, tensor, repeated, {.rows = before, .channels = behind, .across = across});
+    });
+    tensor = repeated;
+  }
+  return tensor;
 }
 
 template <class Program>
@@ -99,7 +110,7 @@ constexpr void lower_traced(Program& program, operations::broadcast const&, int 
   }
   if (program.is_read_by_maps_only(id)) return;
   int const result = program.result(id);
-  add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes_of_broadcast(from, to));
+  broadcast_to(program, program.tensor_of(operand, program.type_of(result)), from, to, result);
 }
 
 /// One whose result has its operand's elements in their order is a reshape.
@@ -117,20 +128,54 @@ constexpr void lower_traced(Program& program, operations::transpose const& what,
   add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes);
 }
 
+/// Whether an operation is carried out with the one of its kind that alone reads it: slices along several axes are one
+/// copy, and so are borders.
+template <class What, class Program>
+constexpr bool is_part_of_reader(Program& program, int id) {
+  if (program.is_kept(id) || program.targets[program.at(id)] >= 0 || program.node_of(id).shape.rank > box_axes::count)
+    return false;
+  int const reader = program.only_reader_of(id);
+  if (reader < 0) return false;
+  operations::operation const& reads = program.node_of(reader).what;
+  if constexpr (std::is_same_v<What, operations::pad>)
+    return reads.is<What>() && reads.as<What>().step == 1 && program.node_of(id).what.template as<What>().step == 1;
+  else
+    return reads.is<What>();
+}
+/// Whether it is such a part, and left to its reader.
+template <class What, class Program>
+constexpr bool is_left_to_reader(Program& program, int id) {
+  auto const& value = program.value_of(id);
+  return program.node_of(id).what.template is<What>() && value.tensor < 0 && !value.is_number;
+}
+
 template <class Program>
-constexpr void lower_traced(Program& program, operations::slice const& what, int id) {
-  int const operand = program.operand(id, 0);
-  if (program.value_of(operand).is_number) {
-    program.values[program.at(id)] = program.value_of(operand);
+constexpr void lower_traced(Program& program, operations::slice const&, int id) {
+  int source = program.operand(id, 0);
+  if (program.value_of(source).is_number) {
+    program.values[program.at(id)] = program.value_of(source);
     return;
   }
-  auto const &from = program.node_of(operand).shape, &to = program.node_of(id).shape;
+  if (is_part_of_reader<operations::slice>(program, id)) return;
+  auto const& to = program.node_of(id).shape;
+  std::int64_t begin[operations::extents::max_rank]{}, steps[operations::extents::max_rank]{};
+  for (auto& step : steps) step = 1;
+  source = id;
+  do {
+    auto const& what = program.node_of(source).what.template as<operations::slice>();
+    begin[what.axis] = what.begin + what.step * begin[what.axis];
+    steps[what.axis] *= what.step;
+    source = program.operand(source, 0);
+  } while (is_left_to_reader<operations::slice>(program, source));
+  auto const& from = program.node_of(source).shape;
   merged_axes axes;
-  for (int axis = 0; axis < to.rank; ++axis)
-    axes.add(to[axis], stride_of_axis(from, axis) * (axis == what.axis ? what.step : 1));
+  std::int64_t first = 0;
+  for (int axis = 0; axis < to.rank; ++axis) {
+    axes.add(to[axis], stride_of_axis(from, axis) * steps[axis]);
+    first += begin[axis] * stride_of_axis(from, axis);
+  }
   int const result = program.result(id);
-  add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes,
-                what.begin * stride_of_axis(from, what.axis));
+  add_rearrange(program, program.tensor_of(source, program.type_of(result)), result, axes, first);
 }
 
 /// A part of the result along an axis, from `begin` on; `reversed`: down from there.
@@ -154,9 +199,31 @@ constexpr void lower_traced(Program& program, operations::pad const& what, int i
     program.failed = true;  // places between the copies would have to be cleared
     return;
   }
+  if (is_part_of_reader<operations::pad>(program, id)) return;
+  auto const& whole = program.node_of(id).shape;
+  if (!is_left_to_reader<operations::pad>(program, operand)) {
+    int const result = program.result(id);
+    return add_part(program, program.tensor_of(operand, program.type_of(result)), result,
+                    program.node_of(operand).shape, whole, what.axis, what.begin, what.step < 0, true);
+  }
+  box_axes first{0, 0, 0, 0};
+  int const to_last = box_axes::count - whole.rank;
+  int source = id;
+  do {
+    auto const& part = program.node_of(source).what.template as<operations::pad>();
+    first.of[part.axis + to_last] += part.begin;
+    source = program.operand(source, 0);
+  } while (is_left_to_reader<operations::pad>(program, source));
+  auto const axes_of = [&](operations::extents const& shape) {
+    box_axes axes{1, 1, 1, 1};
+    for (int axis = 0; axis < shape.rank; ++axis) axes.of[axis + to_last] = shape[axis];
+    return axes;
+  };
   int const result = program.result(id);
-  add_part(program, program.tensor_of(operand, program.type_of(result)), result, program.node_of(operand).shape,
-           program.node_of(id).shape, what.axis, what.begin, what.step < 0, true);
+  int const from = program.tensor_of(source, program.type_of(result));
+  program.add([&](lowered_step& step) {
+    append_pad(step, from, result, axes_of(program.node_of(source).shape), first, axes_of(whole));
+  });
 }
 
 template <class Program>

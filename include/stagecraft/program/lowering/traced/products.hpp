@@ -7,6 +7,7 @@
 #include <stagecraft/ipu/operations/table.hpp>
 #include <stagecraft/program/lowering/traced/movement.hpp>
 #include <stagecraft/program/lowering/traced/program_builder.hpp>
+#include <stagecraft/program/lowering/traced/traced_convolution.hpp>
 
 namespace stagecraft::detail {
 
@@ -73,37 +74,16 @@ constexpr void lower_traced(Program& program, operations::product const& what, i
   add_convolution(program, product, true, strides, a.tensor, b.tensor, program.result(id));
 }
 
-/// The convolution of (batch, places..., channels) to (batch, windows..., filters); one axis is a row.
+/// `in` and `out` are those of the forward pass.
 template <class Program>
-constexpr convolution_shape traced_convolution(Program& program, operations::windows const& windows, int groups,
-                                               operations::extents const& in, operations::extents const& out) {
-  convolution_shape result;
+constexpr void add_traced_convolution(Program& program, operations::windows const& windows, int groups,
+                                      operations::extents const& in, operations::extents const& out,
+                                      convolution_pass pass, int id) {
   if (windows.count > 2) {
     program.failed = true;
-    return result;
+    return;
   }
-  result.input = result.output = program.options.type;
-  result.batch_size = in[0];
-  result.num_conv_groups = groups;
-  result.input_channels_per_conv_group = in[-1] / groups;
-  result.output_channels_per_conv_group = out[-1] / groups;
-  for (int i = 0; i < windows.count; ++i) {
-    auto const member = windows.count == 2 && i == 0 ? &field_size::height : &field_size::width;
-    auto const& window = windows[i];
-    result.input_field.*member = in[i + 1];
-    result.output_field.*member = out[i + 1];
-    result.kernel.*member = window.size;
-    result.stride.*member = window.stride;
-    result.kernel_dilation.*member = window.size > 1 ? window.dilation : 1;
-    result.padding_lower.*member = window.before;
-  }
-  return result;
-}
-
-/// `shape` is that of the forward pass.
-template <class Program>
-constexpr void add_traced_convolution(Program& program, convolution_shape const& shape, convolution_pass pass, int id) {
-  if (program.failed) return;
+  convolution_shape const shape = traced_convolution(windows, groups, in, out, program.options.type);
   dtype const type = program.options.type;
   int const first = program.tensor_of(program.operand(id, 0), type),
             second = program.tensor_of(program.operand(id, 1), type), result = program.result(id);
@@ -119,20 +99,17 @@ constexpr void add_traced_convolution(Program& program, convolution_shape const&
 template <class Program>
 constexpr void lower_traced(Program& program, operations::convolution const& what, int id) {
   auto const &in = program.node_of(program.operand(id, 0)).shape, &out = program.node_of(id).shape;
-  add_traced_convolution(program, traced_convolution(program, what.windows, what.groups, in, out),
-                         convolution_pass::forward, id);
+  add_traced_convolution(program, what.windows, what.groups, in, out, convolution_pass::forward, id);
 }
 template <class Program>
 constexpr void lower_traced(Program& program, operations::convolution_input_gradient const& what, int id) {
   auto const &in = program.node_of(id).shape, &out = program.node_of(program.operand(id, 0)).shape;
-  add_traced_convolution(program, traced_convolution(program, what.windows, what.groups, in, out),
-                         convolution_pass::input_gradient, id);
+  add_traced_convolution(program, what.windows, what.groups, in, out, convolution_pass::input_gradient, id);
 }
 template <class Program>
 constexpr void lower_traced(Program& program, operations::convolution_filter_gradient const& what, int id) {
   auto const &in = program.node_of(program.operand(id, 0)).shape, &out = program.node_of(program.operand(id, 1)).shape;
-  add_traced_convolution(program, traced_convolution(program, what.windows, what.groups, in, out),
-                         convolution_pass::filter_gradient, id);
+  add_traced_convolution(program, what.windows, what.groups, in, out, convolution_pass::filter_gradient, id);
 }
 
 template <class Program>

@@ -7,6 +7,7 @@
 #include <stagecraft/ipu/tile_program.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -19,8 +20,8 @@ class program_layout {
   std::vector<std::int64_t> copies;
 
   /// Sets the offsets of `tensors`.
-  constexpr program_layout(std::vector<program_tensor>& tensors, std::vector<tile_operation> const& operations,
-                           std::vector<tile_loop> const& loops, ipu_target const& target)
+  constexpr program_layout(std::span<program_tensor> tensors, std::span<tile_operation const> operations,
+                           std::span<tile_loop const> loops, ipu_target const& target)
       : copies(operations.size(), 0) {
     int const count = static_cast<int>(operations.size());
     std::vector<int> first(tensors.size(), count), last(tensors.size(), -1);

@@ -5,9 +5,11 @@
 
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/program/lowering/lowered_call.hpp>
 #include <stagecraft/program/lowering/traced/traced_steps.hpp>
+#include <stagecraft/program/lowering/traced/traced_weight.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -52,6 +54,7 @@ inline constexpr traced_options options_of_call{
     .variable_type = Call::variable_type,
     .loads_128_bits_for_matmuls = Call::config.matmuls.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
+    .draws_of_channels = elementwise_call_of<Call, Call::trains>::facts.draws,
     .target = Call::target};
 
 template <class Call, bool Backward>
@@ -63,6 +66,36 @@ constexpr traced_steps<> lower_traced_step() {
           wanted_gradients<Call>,
           Call::input_count};
 }
+
+/// How many operations a traced one becomes, if it needs neither plans nor loops, and tiles know it; else -1.
+constexpr int simple_operations(operations::node const& of) {
+  operations::operation const& what = of.what;
+  if (of.shape.rank > box_axes::count) return -1;
+  if (is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
+      what.is<operations::constant>())
+    return 0;
+  if (what.is<operations::concatenate>()) return of.operand_count;
+  auto const* part = what.if_is<operations::pad>();
+  bool const is_simple = what.is<operations::map>() || what.is<operations::reduce>() || what.is<operations::random>() ||
+                         what.is<operations::slice>() || what.is<operations::broadcast>() ||
+                         (part != nullptr && (part->step == 1 || part->step == -1));
+  return is_simple ? 1 : -1;
+}
+/// Whether both steps of a call are a few of these: they are appended to the step around them, with no program between.
+template <class Call>
+inline constexpr bool is_appended = [] {
+  auto const& plan = lowered_plan<Call>;
+  auto const are_few = [&](std::span<int const> order) {
+    int count = 0;
+    for (int const id : order) {
+      int const more = simple_operations(plan.nodes[static_cast<std::size_t>(id)]);
+      if (more < 0) return false;
+      count += more;
+    }
+    return count <= 24;
+  };
+  return are_few(plan.forward) && are_few(plan.backward);
+}();
 
 /// How long the arrays of a frozen program are; without any if it has operations that tiles do not know.
 struct program_sizes {
@@ -96,17 +129,17 @@ struct frozen_program {
   std::array<tile_loop, sizes.loops> loops;
   std::array<convolution_shape, sizes.shapes> shapes;
   std::array<char, sizes.shapes> is_matmul;
-  std::array<std::int64_t, sizes.operations> copies;
+  std::array<std::int64_t, sizes.operations> copies{};  ///< when it is laid out
 
   constexpr explicit frozen_program(traced_steps<> const& from)
       : tensors(operations::detail::array_of<sizes.tensors>(from.program.tensors)),
         operations(operations::detail::array_of<sizes.operations>(from.program.operations)),
         loops(operations::detail::array_of<sizes.loops>(from.program.loops)),
         shapes(operations::detail::array_of<sizes.shapes>(from.program.shapes)),
-        is_matmul(operations::detail::array_of<sizes.shapes>(from.program.is_matmul)),
-        copies(operations::detail::array_of<sizes.operations>(from.copies)) {}
+        is_matmul(operations::detail::array_of<sizes.shapes>(from.program.is_matmul)) {}
 };
 
+/// Before weights lie as products want them.
 template <class Call, bool Backward>
 inline constexpr frozen_program<Call, Backward> program_constant{lower_traced_step<Call, Backward>()};
 
@@ -123,10 +156,67 @@ inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_seq
   return std::array<convolution_plan, sizeof...(Index)>{plan_of_product<Call, Backward, Index>()...};
 }(std::make_index_sequence<sizes_of_program<Call, Backward>.shapes>{});
 
+/// Which operation of the forward step multiplies a weight first: by its plan the weight lies on the tiles, if nothing
+/// else reads it, and its gradient is a product. -1: it lies linearly.
+template <class Call>
+constexpr int product_of_weight(int index) {
+  traced_weight const weight{index, Call::parameter_info(index).size()};
+  int const found = weight.product_in(program_constant<Call, false>);
+  if constexpr (Call::trains)
+    if (weight.product_in(program_constant<Call, true>) == traced_weight::is_read_otherwise) return -1;
+  return found < 0 ? -1 : found;
+}
+template <class Call, int Index>
+inline constexpr weight_mapping mapping_of_traced_weight = [] {
+  auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call>(Index)];
+  auto const product = static_cast<std::size_t>(operation.plan);
+  return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
+                        convolution_strides::read(operation), Call::target);
+}();
+template <class Call, int Index>
+constexpr weight_mapping const* find_traced_mapping() {
+  if constexpr (product_of_weight<Call>(Index) >= 0)
+    return &mapping_of_traced_weight<Call, Index>;
+  else
+    return nullptr;
+}
+template <class Call>
+inline constexpr auto traced_mappings = []<int... Index>(std::integer_sequence<int, Index...>) {
+  return std::array<weight_mapping const*, sizeof...(Index)>{find_traced_mapping<Call, Index>()...};
+}(std::make_integer_sequence<int, Call::parameter_count>{});
+
+/// With weights, what is converted of them, and their gradients where they lie, and with temporary tensors laid out.
+template <class Call, bool Backward>
+inline constexpr frozen_program<Call, Backward> placed_program = [] {
+  auto program = program_constant<Call, Backward>;
+  for (auto& each : program.tensors)
+    if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
+      each.tensor.planned = Call::planned_weight(each.tensor.index);
+  for (auto& operation : program.operations) {
+    auto const tensor = [&](int number) -> tile_tensor& {
+      return program.tensors[static_cast<std::size_t>(number)].tensor;
+    };
+    if (is_copy(operation)) {
+      if (tensor(operation.outputs[0]).role == tensor_role::temporary)
+        tensor(operation.outputs[0]).planned = tensor(operation.inputs[0]).planned;
+    } else if (operation.kind == operation_kind::convolution) {
+      auto const* const mapping = tensor(operation.inputs[1]).planned;
+      auto const product = static_cast<std::size_t>(operation.plan);
+      bool const serves =
+          mapping != nullptr && mapping->serves(program.shapes[product], plans_of_program<Call, Backward>[product],
+                                                convolution_strides::read(operation));
+      operation.sizes[convolution_strides::count + 1] = serves ? 1 : 0;
+    }
+  }
+  program_layout<> const layout(program.tensors, program.operations, program.loops, Call::target);
+  for (std::size_t i = 0; i < program.copies.size(); ++i) program.copies[i] = layout.copies[i];
+  return program;
+}();
+
 /// Without its cost.
 template <class Call, bool Backward>
 inline constexpr tile_program_view unpriced_program = [] {
-  auto const& from = program_constant<Call, Backward>;
+  auto const& from = placed_program<Call, Backward>;
   tile_program_view program;
   program.tensors = from.tensors;
   program.operations = from.operations;

@@ -48,6 +48,9 @@ class traced_steps {
       write_gradients(wanted);
     else
       write_output(updates);
+  }
+  /// Finds where temporary tensors lie.
+  constexpr void lay_out() {
     program_layout<Unused> layout(program.tensors, program.operations, program.loops, program.target());
     copies = std::move(layout.copies);
   }
@@ -72,11 +75,38 @@ class traced_steps {
   }
   constexpr void lower(operations::constant const& what) { program.values[at(id_)] = {-1, true, what.value}; }
   constexpr void lower(operations::update const&) {}  // when the step has ended
+  /// Its result is that of the last operation inside.
   constexpr void lower(operations::composite const& what) {
     if (is_whole_[at(id_)] != whole) return lower_traced(program, what, id_);
-    rows const of = rows_of_softmax(id_);
-    int const result = program.result(id_), x = program.tensor_of(program.operand(id_, 1), type());
-    program.add([&](lowered_step& step) { append_softmax(step, x, result, of.outer, of.columns, of.inner); });
+    int const result = program.result(root_of(id_));
+    set(result);
+    auto const read = [&](int index) { return program.tensor_of(program.operand(id_, index + 1), type()); };
+    auto const function = activation_of(what);
+    if (what.name == "softmax") {
+      rows const of = rows_of_softmax(what, id_);
+      int const x = read(0), dy = what.is_gradient ? read(1) : -1;
+      program.add([&](lowered_step& step) {
+        if (what.is_gradient)
+          append_softmax_gradient(step, dy, x, result, of.outer, of.columns, of.inner);
+        else
+          append_softmax(step, x, result, of.outer, of.columns, of.inner);
+      });
+    } else if (what.name == "dropout") {
+      auto const& drawn = program.node_of(program.operand(id_, 1));
+      int const x = read(1);
+      program.add([&](lowered_step& step) {
+        append_dropout(step, x, result, what.numbers[0], drawn.what.template as<operations::random>().seed,
+                       what.is_gradient, elements(id_) / drawn.shape.size(), drawn.shape[-1]);
+      });
+    } else {
+      int const known = read(0), dy = what.is_gradient ? read(1) : -1;
+      program.add([&](lowered_step& step) {
+        if (what.is_gradient)
+          append_activation_gradient_map(step, function, dy, known, result);
+        else
+          append_activation_map(step, function, known, result);
+      });
+    }
   }
   constexpr void lower(operations::loop const& what) { loops_.begin(what, id_, position_); }
   constexpr void lower(operations::carry const&) {}  // has been made before the loop
@@ -175,38 +205,61 @@ class traced_steps {
   struct rows {
     std::int64_t outer = 1, columns = 1, inner = 1;
   };
-  /// The rows of a softmax: those of its sum.
-  [[nodiscard]] constexpr rows rows_of_softmax(int id) const {
-    operations::operation const& group = program.node_of(id).what;
-    for (int k = group.as<operations::composite>().first; k < id; ++k) {
-      operations::operation const& inner = program.node_of(k).what;
-      if (auto const* what = inner.if_is<operations::reduce>()) {
-        auto const& shape = program.node_of(id).shape;
-        for (int axis = 0; axis < shape.rank; ++axis)
-          if (what->has(axis))
-            return {elements_of_axes(shape, 0, axis), shape[axis], elements_of_axes(shape, axis + 1, shape.rank)};
-      }
-    }
-    return {};
+  [[nodiscard]] constexpr int root_of(int id) const {
+    while (program.is_same_as_operand(id)) id = program.operand(id, 0);
+    return id;
   }
-  /// A softmax of whose inside nothing else is read, or kept, is done as a whole.
+  [[nodiscard]] constexpr rows rows_of_softmax(operations::composite const& what, int id) const {
+    auto const& shape = program.node_of(id).shape;
+    int const axis = static_cast<int>(what.numbers[0]);
+    return {elements_of_axes(shape, 0, axis), shape[axis], elements_of_axes(shape, axis + 1, shape.rank)};
+  }
+  /// Whether tiles have a vertex for it.
+  [[nodiscard]] constexpr bool is_known(operations::composite const& what, int id) const {
+    if (what.name == "softmax") return rows_of_softmax(what, id).columns > 1;
+    if (what.name != "dropout") return id - what.first > 1 && activation_of(what) != linear;  // else an operation is it
+    // One number for each channel of a sample, drawn as a kernel of the host's draws them.
+    auto const& drawn = program.node_of(program.operand(id, 1)).shape;
+    return program.options.draws_of_channels && drawn.size() == drawn[0] * drawn[-1];
+  }
+  /// A composite of whose inside nothing else is read, and nothing but its result kept, is done as a whole.
   constexpr void find_whole_composites() {
+    bool has_whole = false;
     for (int const id : program.order()) {
       operations::operation const& what = program.node_of(id).what;
       auto const* group = what.if_is<operations::composite>();
-      if (group == nullptr || group->name != "softmax" || rows_of_softmax(id).columns == 1) continue;
+      if (group == nullptr || is_whole_[at(id)] == inside || !is_known(*group, id)) continue;
+      int const root = root_of(id);
       auto const is_inside = [&](int other) { return other >= group->first && other < id; };
-      bool is_closed = true;
+      bool is_closed = is_inside(root), is_computed = false;
       for (int const other : program.order()) {
-        if (is_inside(other)) is_closed = is_closed && !program.is_kept(other);
-        if (is_inside(other) || other == id) continue;
+        if (is_inside(other)) {
+          is_computed = is_computed || other == root;
+          is_closed = is_closed && (other == root || !program.is_kept(other));
+          continue;
+        }
+        if (other == id) continue;
         for (int i = 0; i < program.node_of(other).operand_count; ++i)
           is_closed = is_closed && !is_inside(program.operand(other, i));
       }
-      if (!is_closed) continue;
+      if (!is_closed || !is_computed) continue;
+      has_whole = true;
       is_whole_[at(id)] = whole;
       for (int const other : program.order())
         if (is_inside(other)) is_whole_[at(other)] = inside;
+    }
+    if (has_whole) skip_unread();
+  }
+  /// Random numbers that only such composites read are drawn there.
+  constexpr void skip_unread() {
+    for (int const id : program.order()) {
+      operations::operation const& what = program.node_of(id).what;
+      if (!what.is<operations::random>()) continue;
+      bool is_read = false;
+      for (int const other : program.order())
+        for (int i = 0; i < program.node_of(other).operand_count; ++i)
+          is_read = is_read || (program.operand(other, i) == id && is_whole_[at(other)] == 0);
+      if (!is_read) is_whole_[at(id)] = inside;
     }
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The formulas of the kernels, one number at a time, in double and without any vector: the oracle of the tests, and the
 // place to read what a kernel computes.
-// Keras counterpart: tf.keras.activations, losses and optimizers.legacy. Level 4 of the house.
+// Keras counterpart: tf.keras.activations, losses and optimizers.legacy.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

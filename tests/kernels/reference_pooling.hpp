@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The formulas of pooling, one number at a time: the oracle of the tests, and the place to read what a
-// kernel computes. Keras counterpart: tf.keras.layers.MaxPooling2D, AveragePooling2D. Level 4 of the house.
+// kernel computes. Keras counterpart: tf.keras.layers.MaxPooling2D, AveragePooling2D.
 #pragma once
 
 #include <stagecraft/kernels/pooling_shape.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matrix products as plain loops over row-major matrices, summed in double precision: what the fast ones are tested
-// against. Level 4 of the house.
+// against.
 #pragma once
 
 namespace stagecraft::kernels::reference {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions and their gradients as plain loops, summed in double precision: what the fast ones are tested against.
-// Level 4 of the house.
 #pragma once
 
 #include <stagecraft/kernels/convolution_shape.hpp>

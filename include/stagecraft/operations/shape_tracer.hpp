@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Follows a layer's `call` by shapes alone: output, weights and cost without a list of operations, which compilers take
+// long to make. Level 1.
+#pragma once
+
+#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/layer_inputs.hpp>
+#include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/operations/convolution.hpp>
+#include <stagecraft/operations/product.hpp>
+#include <stagecraft/operations/tracer.hpp>
+
+namespace stagecraft::operations {
+
+/// A tensor of which the extents alone are known. It has the words that the library's layers with kernels use.
+struct shape_tensor {
+  extents of;
+  long long* flops = nullptr;
+
+  [[nodiscard]] constexpr extents const& shape() const noexcept { return of; }
+  [[nodiscard]] constexpr int rank() const noexcept { return of.rank; }
+  [[nodiscard]] constexpr int length(int axis) const { return of[axis]; }
+
+  /// One operation for each place.
+  constexpr shape_tensor mapped() const {
+    *flops += of.size();
+    return *this;
+  }
+  constexpr shape_tensor mapped(shape_tensor const& other) const {
+    auto result = *this;
+    result.of.broadcast_with(other.of);
+    return result.mapped();
+  }
+  friend constexpr shape_tensor operator+(shape_tensor const& a, shape_tensor const& b) { return a.mapped(b); }
+  friend constexpr shape_tensor operator-(shape_tensor const& a, shape_tensor const& b) { return a.mapped(b); }
+  friend constexpr shape_tensor operator*(shape_tensor const& a, shape_tensor const& b) { return a.mapped(b); }
+  friend constexpr shape_tensor operator+(shape_tensor const& a, float) { return a.mapped(); }
+  friend constexpr shape_tensor operator*(shape_tensor const& a, float) { return a.mapped(); }
+  constexpr shape_tensor& operator+=(shape_tensor const& b) { return *this = mapped(b); }
+  constexpr shape_tensor& operator*=(shape_tensor const& b) { return *this = mapped(b); }
+  friend constexpr shape_tensor square(shape_tensor const& a) { return a.mapped(); }
+  friend constexpr shape_tensor rsqrt(shape_tensor const& a) { return a.mapped(); }
+};
+
+/// What a `call` is given in place of a `tracer`. The layer has checked its options and inputs: all shapes fit.
+class shape_tracer {
+ public:
+  constexpr shape_tracer(layer_inputs const& in, parameter_list& weights) : in_(&in), weights_(&weights) {}
+
+  /// One sample of the layer's input.
+  [[nodiscard]] constexpr shape_tensor input() { return made(extents::of_batch(1, (*in_)[0])); }
+  [[nodiscard]] constexpr long long flops() const noexcept { return flops_; }
+  [[nodiscard]] static constexpr bool training() noexcept { return true; }
+
+  template <class... Parts>
+  constexpr void error(int code, Parts const&... parts) {
+    in_->error(code, parts...);
+  }
+  constexpr shape_tensor weight(parameter const& described) {
+    weights_->add(described);
+    return made(extents::of(described.shape));
+  }
+  constexpr shape_tensor reshape(shape_tensor const&, extents const& shape) { return made(shape); }
+  constexpr shape_tensor matmul(shape_tensor const& a, shape_tensor const& b) {
+    extents out;
+    product{}.out(a.of, b.of, out);
+    flops_ += product{}.flops(a.of, out);
+    return made(out);
+  }
+  constexpr shape_tensor dropout(shape_tensor const& x, extents const& drawn, float, std::uint64_t) {
+    flops_ += drawn.size();
+    return x.mapped().mapped();
+  }
+  constexpr shape_tensor mean(shape_tensor const& x, axis_list const& axes) {
+    extents out = x.of;
+    for (int const axis : axes) out[axis] = 1;
+    flops_ += x.of.size();
+    return made(out);
+  }
+  static constexpr void update(shape_tensor const&, shape_tensor const&) {}
+  constexpr shape_tensor conv(shape_tensor const& x, shape_tensor const& filter, windows const& over, int = 1) {
+    extents out;
+    over.out(x.of, filter.of[-1], out);
+    flops_ += convolution::flops(filter.of, out);
+    return made(out);
+  }
+  constexpr shape_tensor conv_transpose(shape_tensor const& x, shape_tensor const& filter, windows const&,
+                                        extents const& shape) {
+    flops_ += convolution::flops(filter.of, x.of);
+    return made(shape);
+  }
+
+ private:
+  constexpr shape_tensor made(extents const& shape) { return {shape, &flops_}; }
+
+  layer_inputs const* in_;
+  parameter_list* weights_;
+  long long flops_ = 0;
+};
+
+}  // namespace stagecraft::operations

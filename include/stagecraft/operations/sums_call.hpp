@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sums of products that a call ends in: what dense and all convolutions have in common. Level 1.
+#pragma once
+
+#include <stagecraft/operations/trace.hpp>
+
+namespace stagecraft::operations {
+
+/// A call that gives products (a convolution is one, too) or what an activation makes of them, after a bias was added
+/// to them or not. Products before the last one are steps on the way.
+struct sums_call {
+  int sums = -1;                ///< the operation that gives the sums, with the bias; -1: the call is another one
+  long long floats = 0;         ///< of the sums
+  long long floats_before = 0;  ///< of the products before the last one
+  bool is_packed = false;       ///< whether the first factor is a weight that is kept as a matrix
+
+  constexpr explicit sums_call(trace const& traced) {
+    if (traced.list.problem.failed() || traced.outputs.empty()) return;
+    operation_list const& list = traced.list;
+    int id = traced.forward_count - 1;
+    while (id >= 0 && is_behind(list.node_of(id).what)) --id;
+    int product = id;
+    if (id > 0 && list.node_of(id).what.is<weight>()) {  // the bias
+      if (id + 1 == traced.forward_count || !adds(list, id + 1, id - 1, id)) return;
+      product = unmoved(list, id - 1);
+      ++id;
+    }
+    if (product < 0 || !is_product(list.node_of(product).what)) return;
+    sums = id;
+    floats = list.node_of(product).shape.size();
+    int first = product;
+    for (int before = product - 1; before >= 0; --before)
+      if (is_product(list.node_of(before).what)) {
+        floats_before += list.node_of(before).shape.size();
+        first = before;
+      }
+    if (auto const* factor = list.node_of(unmoved(list, list.operand(first, 1))).what.if_is<weight>())
+      is_packed = traced.weights[static_cast<std::size_t>(factor->index)].layout == parameter_layout::matrix;
+  }
+
+ private:
+  static constexpr bool is_product(operation const& what) {
+    return what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>();
+  }
+  /// What activations are made of, and changes of shape.
+  static constexpr bool is_behind(operation const& what) {
+    return what.is<map>() || what.is<constant>() || what.is<composite>() || what.is<reduce>() || what.is<reshape>();
+  }
+  static constexpr bool adds(operation_list const& list, int id, int a, int b) {
+    auto const* elementwise = list.node_of(id).what.if_is<map>();
+    return elementwise != nullptr && elementwise->apply == function::add && list.operand(id, 0) == a &&
+           list.operand(id, 1) == b;
+  }
+  static constexpr int unmoved(operation_list const& list, int id) {
+    while (list.node_of(id).what.is<reshape>()) id = list.operand(id, 0);
+    return id;
+  }
+};
+
+}  // namespace stagecraft::operations
