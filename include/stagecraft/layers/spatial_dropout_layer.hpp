@@ -18,6 +18,7 @@ namespace stagecraft::layers {
 template <class Derived, int Axes>
 struct spatial_dropout_layer : layer<Derived> {
   static constexpr bool supports_masking = true;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
   float rate = 0;
   std::uint64_t seed = 0;
 

@@ -67,7 +67,7 @@ struct steps {
 template <auto Layer, int Batch, shape In, shape Weight, bool Adds, class Arch>
 struct steps_on {
   using call = buffer_call<Layer, Batch, In, Weight, Adds, Arch>;
-  static constexpr auto const& facts = sc::detail::elementwise_call_of<call>::facts;
+  static constexpr auto const& facts = sc::detail::elementwise_call_of<call, true>::facts;
   static_assert(facts.holds);
 
   static call on(float* const* tensors, kernels::share part) {

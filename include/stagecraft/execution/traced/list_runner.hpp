@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out a list of operations on floats in memory, one after the other. It is compiled once, whatever the lists
-// are: choosing an operation costs little beside its loop. Level 5.
+// Carries out a list of operations on floats in memory. It is compiled once, whatever the lists are. Level 5.
 #pragma once
 
 #include <stagecraft/execution/traced/list_workspace.hpp>
+#include <stagecraft/execution/traced/pooling_kernels.hpp>
 #include <stagecraft/kernels/operations/map.hpp>
 #include <stagecraft/kernels/operations/product.hpp>
 #include <stagecraft/kernels/operations/reduce.hpp>
@@ -44,7 +44,8 @@ class list_runner {
         seed_(seed),
         stream_(stream),
         joins_(joins) {}
-
+  /// Kernels for each operation, or none.
+  void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
   /// The operations of a segment that works sample by sample, for these samples.
   void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
     places_ = places;
@@ -114,6 +115,7 @@ class list_runner {
     return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
   }
   static std::int64_t size(extents const& shape) { return shape.size(); }
+  [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[at(id_)]; }
 
   /// Floats from one place of an axis to the next.
   static std::int64_t stride(extents const& shape, int axis) {
@@ -242,10 +244,12 @@ class list_runner {
                                     what.groups, x(0), y(), x(1));
   }
   void step(operations::pooling const& what) {
+    if (auto const run = pooling().forward; run != nullptr) return run(x(0), y(), shape()[0]);
     kernels::pool_windows<Arch>(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0),
                                 y());
   }
   void step(operations::pooling_gradient const& what) {
+    if (auto const run = pooling().backward; run != nullptr) return run(x(0), x(2), y(), workspace_, shape()[0]);
     kernels::pool_windows_gradient<Arch>(what.kind == operations::pooling_kind::max,
                                          {what.windows, shape(), shape_of(1)}, x(0), x(1), x(2), y(), workspace_);
   }
@@ -371,6 +375,7 @@ class list_runner {
   std::span<float* const> memory_;
   float* workspace_;
   std::uint64_t seed_, stream_;
+  std::span<pooling_kernel const> poolings_;
   std::span<operations::product_join const> joins_;
   std::span<operations::place const> places_;
   batch_part part_;

@@ -56,7 +56,7 @@ class list_workspace {
   [[nodiscard]] static constexpr std::int64_t of_node(node const& of, extents const& first) {
     if (of.what.template is<operations::product>())
       return kernels::product_workspace<Arch>(shape_of_product(of, first));
-    if (of.what.template is<operations::pooling_gradient>()) return first.size();  // more than the windows
+    if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
     return 0;
   }
   [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {

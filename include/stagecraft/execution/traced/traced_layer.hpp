@@ -224,6 +224,7 @@ class traced_layer {
     std::array<float*, plan.nodes.size()> memory;
     runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
                part.memory.seed, stream_of_call(part), what.joins);
+    one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     use(memory, one);
   }
 
