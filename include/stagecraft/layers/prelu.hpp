@@ -73,10 +73,16 @@ struct prelu : layer<prelu> {
     }
     auto const alpha =
         ops.weight(parameter::with("alpha", alpha_shape(in), alpha_initializer, alpha_regularizer, alpha_constraint));
-    return relu(x) - relu(-x) * alpha;  // as Keras does it, whose gradient at 0 is 0
+    return ops.composite("prelu", {x, alpha}, [&] { return where(x > 0.0F, x, x * alpha); }, gradients);
   }
 
  private:
+  /// 0 where x is 0, as in TensorFlow.
+  static constexpr void gradients(operations::composite_gradient& of) {
+    auto const x = of.read(0), alpha = of.read(1), dy = of.gradient();
+    of.give(0, where(x > 0.0F, dy, where(x < 0.0F, dy * alpha, 0.0F)));
+    of.give(1, where(x < 0.0F, dy * x, 0.0F));
+  }
   static constexpr int shape_axis(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
 };
 
