@@ -103,20 +103,20 @@ struct batch_normalization : layer<batch_normalization> {
     else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
       ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
     else
-      return normalized(ops, x, in);
+      return normalized(ops, x, in, along);
     return x;
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
 
  private:
-  constexpr auto normalized(auto& ops, auto x, shape const& in) const {
-    shape const each = channels(in);
+  constexpr auto normalized(auto& ops, auto x, shape const& in, int along) const {
+    shape const each = in[along];
     operations::extents beside(1);  // numbers of each channel, beside x
     axis_list others = axis_list::none();
     others.axes[others.count++] = 0;
     for (int axis = 0; axis < in.rank(); ++axis) {
-      beside.push_back(axis == shape_axis(in) ? in[axis] : 1);
-      if (axis != shape_axis(in)) others.axes[others.count++] = axis + 1;
+      beside.push_back(axis == along ? in[axis] : 1);
+      if (axis != along) others.axes[others.count++] = axis + 1;
     }
     decltype(x) gamma{}, beta{};
     if (options.scale)
@@ -138,7 +138,7 @@ struct batch_normalization : layer<batch_normalization> {
     auto const centred = x - mean;
     auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);
     if (looks_at_batch) {
-      double const values = static_cast<double>(x.shape().size() / in[shape_axis(in)]), part = 1 - options.momentum;
+      double const values = static_cast<double>(x.shape().size() / in[along]), part = 1 - options.momentum;
       double const unbiased = moves_unbiased_variance(in) && values > 1 ? values / (values - 1) : 1;
       auto const moved = [&](auto weight, auto batch, double by) {
         ops.update(weight, weight * static_cast<float>(options.momentum) +

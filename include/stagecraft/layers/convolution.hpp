@@ -62,6 +62,7 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
 
   constexpr auto call(auto& ops, auto x) const {
     if (!base::check_options(ops, x, true)) return x;
+    shape const in = detail::sample_shape(x);
     auto const& given = this->options;
     int const channels = x.length(-1), groups = given.groups;
     if (filters < 1)
@@ -69,15 +70,16 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
     else if (groups < 1 || channels % groups != 0 || filters % groups != 0)
       ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
                 filters, " filters");
-    else if (base::check_window(ops, x)) {
-      shape const in = detail::sample_shape(x);
-      auto const images = ops.reshape(x, detail::last_axes_of(x.shape(), base::axes));
+    else if (base::check_window(ops, in)) {
+      bool const has_more_axes = x.rank() > base::axes + 1;
+      auto const images = has_more_axes ? ops.reshape(x, detail::last_axes_of(x.shape(), base::axes)) : x;
       auto const kernel = ops.weight(parameter::with("kernel", base::kernel_shape(channels / groups, filters),
                                                      given.kernel_initializer, given.kernel_regularizer,
                                                      given.kernel_constraint, parameter_layout::matrix, groups));
-      auto const sums = ops.conv(images, kernel, base::windows_of(in), groups);
-      return base::with_bias_and_activation(
-          ops, ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters))));
+      auto sums = ops.conv(images, kernel, base::windows_of(in), groups);
+      if (has_more_axes)
+        sums = ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters)));
+      return base::with_bias_and_activation(ops, sums);
     }
     return x;
   }

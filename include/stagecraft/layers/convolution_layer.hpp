@@ -80,8 +80,7 @@ struct convolution_layer : layer<Derived> {
     return false;
   }
   /// Whether the window fits into the input: E1034.
-  [[nodiscard]] constexpr bool check_window(auto& ops, auto x) const {
-    shape const in = detail::sample_shape(x);
+  [[nodiscard]] constexpr bool check_window(auto& ops, shape const& in) const {
     auto const along = columns(width_of(in)), down = rows(height_of(in));
     if (along.output() > 0 && down.output() > 0) return true;
     if constexpr (is_2d)

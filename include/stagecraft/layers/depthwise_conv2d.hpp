@@ -80,7 +80,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
       ops.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
       return x;
     }
-    if (!check_window(ops, x)) return x;
+    if (!check_window(ops, detail::sample_shape(x))) return x;
     return with_bias_and_activation(
         ops, convolve_channels(ops, x,
                                parameter::with("depthwise_kernel", kernel_shape(channels, depth_multiplier),

@@ -75,7 +75,7 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
       ops.error(1030, "has ", filters, " filters; it needs at least 1");
     else if (given.depth_multiplier < 1)
       ops.error(1036, "has a depth multiplier of ", given.depth_multiplier, "; it needs at least 1");
-    else if (base::check_window(ops, x)) {
+    else if (base::check_window(ops, detail::sample_shape(x))) {
       auto const each = base::convolve_channels(
           ops, x,
           parameter::with("depthwise_kernel", base::kernel_shape(x.length(-1), given.depth_multiplier),

@@ -26,10 +26,11 @@ struct shape_tensor {
     *flops += of.size();
     return *this;
   }
+  /// The same of two, of which one has all places of the other.
   constexpr shape_tensor mapped(shape_tensor const& other) const {
-    auto result = *this;
-    result.of.broadcast_with(other.of);
-    return result.mapped();
+    long long const size = of.size(), size_of_other = other.of.size();
+    *flops += size < size_of_other ? size_of_other : size;
+    return size < size_of_other ? other : *this;
   }
   friend constexpr shape_tensor operator+(shape_tensor const& a, shape_tensor const& b) { return a.mapped(b); }
   friend constexpr shape_tensor operator-(shape_tensor const& a, shape_tensor const& b) { return a.mapped(b); }
