@@ -18,6 +18,8 @@ struct average_pooling1d : pooling_layer<average_pooling1d, int> {
       "= ...}}";
 
   using pooling_layer<average_pooling1d, int>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
 };
 
 }  // namespace stagecraft::layers

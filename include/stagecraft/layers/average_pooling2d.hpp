@@ -18,6 +18,8 @@ struct average_pooling2d : pooling_layer<average_pooling2d, size_2d> {
       "= ...}}";
 
   using pooling_layer<average_pooling2d, size_2d>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
 };
 
 }  // namespace stagecraft::layers

@@ -29,7 +29,7 @@ struct broadcast_shape {
 };
 
 /// The axes of a batch of results, the outermost first, along which an operand has elements of its own or one that is
-/// shared. Neighbours of one kind are one axis. The batch is always the operand's own.
+/// shared. Neighbours of one kind are one axis.
 struct broadcast_axes {
   static constexpr int most = shape::max_rank + 1;
 
@@ -37,8 +37,9 @@ struct broadcast_axes {
   std::int64_t length[most]{};
   bool shared[most]{};
 
-  constexpr broadcast_axes(int batch, shape const& result, shape const& operand) {
+  constexpr broadcast_axes(int batch, shape const& result, shape const& operand, bool shares_batch = false) {
     length[0] = batch;
+    shared[0] = shares_batch;
     for (int axis = 0; axis < result.rank(); ++axis) {
       if (result[axis] == 1) continue;
       bool const shares = broadcast_shape::length(operand, result.rank(), axis) == 1;

@@ -30,23 +30,26 @@ struct template_argument {};
 template <class Call>
 concept LayerIsArgument = requires { typename template_argument<anonymous(Call::layer)>; };
 
-/// What is known of an elementwise call of `Inputs` inputs.
+/// What is known of an elementwise call of `Inputs` inputs. Leaves are the inputs, then the weights.
 template <int Inputs>
 struct elementwise_facts {
+  static constexpr int most_leaves = Inputs + 4;
+
   bool holds = false;            ///< whether it is one
-  bool repeats = false;          ///< whether an input is repeated along axes
-  bool draws = false;            ///< whether a uniform random number is drawn for each place
+  int weights = 0;               ///< of how many it is a function
+  bool repeats = false;          ///< whether a leaf or what is drawn is repeated along axes
+  bool draws = false;            ///< whether uniform random numbers are drawn
   std::uint64_t seed = 0;        ///< of it; 0: the program's
   bool is_dropout = false;       ///< whether it drops elements by these numbers, and that is all of it
   float rate = 0;                ///< of dropout
   activation function = linear;  ///< the activation that is all of it, if it is one: softmax, too, which `holds` not
   int axis = -1;                 ///< of softmax
-  std::array<operations::extents, Inputs> aligned{};
-  /// For the gradient of each input: which inputs it reads, a bit for each, and whether it reads the result.
-  std::array<unsigned, Inputs> gradient_reads{};
-  std::array<bool, Inputs> gradient_reads_output{};
+  std::array<operations::extents, most_leaves + 1> aligned{};  ///< of each leaf; then of what is drawn
+  /// For the gradient of each leaf: which leaves it reads, a bit for each, and whether it reads the result.
+  std::array<unsigned, most_leaves> gradient_reads{};
+  std::array<bool, most_leaves> gradient_reads_output{};
   std::size_t value_steps = 0;  ///< of the formulas, if it is no activation
-  std::array<std::size_t, Inputs> gradient_steps{};
+  std::array<std::size_t, most_leaves> gradient_steps{};
   /// The formulas that are short: the layer is not traced again for them.
   struct short_formula {
     static constexpr std::size_t most_steps = 6;
@@ -60,7 +63,7 @@ struct elementwise_facts {
     }
   };
   short_formula value{};
-  std::array<short_formula, Inputs> gradients{};
+  std::array<short_formula, most_leaves> gradients{};
 };
 
 /// A call of a layer on a batch of inputs of these shapes (see `anonymous`). Softmax, for example, is not elementwise.
@@ -86,20 +89,32 @@ class elementwise_call {
     result.function = softmax;
     result.axis = static_cast<int>(group->numbers[0]) - 1;
   }
+  /// Whether a loop can draw what is drawn: a number for each element, or, of dropout, one that rows have in common.
+  static constexpr bool can_draw(operations::elementwise const& found, operations::trace const& traced) {
+    auto const result = traced.list.node_of(traced.outputs[0]).shape;
+    if (!found.draws || found.aligned.back().size() == result.size()) return true;
+    if (auto const* group = found.group(); group == nullptr || group->name != "dropout") return false;
+    int axis = result.rank - 1;
+    while (axis > 0 && result[axis] == 1) --axis;
+    return found.aligned.back()[axis] == result[axis];
+  }
   static constexpr elementwise_facts<count> find_facts() {
     elementwise_facts<count> result;
     if constexpr (HasCall<std::remove_cvref_t<decltype(Layer)>>) {
       auto const traced = trace_it();
       operations::elementwise const found(traced);
-      result.holds = found.holds;
       if (!found.holds) {
         find_softmax(traced, result);
         return result;
       }
-      result.repeats = found.repeats;
+      result.weights = static_cast<int>(traced.weights.size());
+      int const leaves = count + result.weights;
+      if (leaves > result.most_leaves || !can_draw(found, traced)) return {};
+      result.holds = true;
+      result.repeats = found.repeats || result.weights > 0;
       result.draws = found.draws;
       result.seed = found.seed;
-      for (std::size_t i = 0; i < result.aligned.size(); ++i) result.aligned[i] = found.aligned[i];
+      for (std::size_t i = 0; i < found.aligned.size(); ++i) result.aligned[i] = found.aligned[i];
       if (auto const* group = found.group(); group != nullptr) {
         result.function = activation_of(*group);
         result.is_dropout = group->name == "dropout";
@@ -113,15 +128,15 @@ class elementwise_call {
       auto const value = found.value();
       result.value_steps = value.steps.size();
       result.value.keep(value);
-      for (int i = 0; i < count; ++i) {
+      for (int i = 0; i < leaves; ++i) {
         auto const index = static_cast<std::size_t>(i);
         auto const gradient = found.gradient(i);
         result.gradient_steps[index] = gradient.steps.size();
         result.gradients[index].keep(gradient);
         for (auto const& step : gradient.steps) {
           if (step.from != operations::formula_source::place) continue;
-          if (step.index < count) result.gradient_reads[index] |= 1U << step.index;
-          if (step.index == count) result.gradient_reads_output[index] = true;
+          if (step.index < leaves) result.gradient_reads[index] |= 1U << step.index;
+          if (step.index == leaves) result.gradient_reads_output[index] = true;
         }
       }
       // Longer ones take compilers long, and more registers than there are.
@@ -167,12 +182,12 @@ class elementwise_call {
   };
 };
 
-/// The result of an elementwise call as an operations::frozen_formula: number i at each place is input i; then comes
+/// The result of an elementwise call as an operations::frozen_formula: number i at each place is leaf i; then comes
 /// what is drawn.
 template <class Call>
 inline constexpr auto formula_of_layer = Call::make_value();
-/// The gradient of an input at each place of the result: of one that is repeated, what is to be summed. Number i at
-/// each place is input i; then come the result, its gradient, and what is drawn.
+/// The gradient of a leaf at each place of the result: of one that is repeated, what is to be summed. Number i at each
+/// place is leaf i; then come the result, its gradient, and what is drawn.
 template <class Call, int Input>
 inline constexpr auto gradient_of_layer = Call::template make_gradient<Input>();
 

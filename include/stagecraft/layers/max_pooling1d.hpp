@@ -17,6 +17,8 @@ struct max_pooling1d : pooling_layer<max_pooling1d, int> {
       "max_pooling1d{pool_size} or max_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
 
   using pooling_layer<max_pooling1d, int>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.max_pool(x, over); }
 };
 
 }  // namespace stagecraft::layers

@@ -32,8 +32,6 @@ struct pooling_layer : layer<Derived> {
   static constexpr bool is_2d = std::same_as<Size, size_2d>;
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   Size pool_size = 2;
   Size strides = 2;
@@ -84,27 +82,37 @@ struct pooling_layer : layer<Derived> {
       return {.input = in[0], .window = pool_size, .stride = strides, .padding = padding};
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (smallest(pool_size) < 1)
-      return in.error(1040, "has a pool size of ", pool_size, "; each number must be at least 1");
-    if (smallest(strides) < 1) return in.error(1040, "has strides of ", strides, "; each number must be at least 1");
-    if (padding == padding::causal) return in.error(1043, "has causal padding; a pooling layer has valid or same");
-    if (in[0].rank() != axes)
-      return in.error(1041, "expects an input of shape ", is_2d ? "(height, width, channels)" : "(steps, channels)",
-                      ", but got ", in[0]);
-    int const height = rows(in[0]).output(), width = columns(in[0]).output();
-    if (height < 1 || width < 1)
-      return in.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ", in[0]);
-    return is_2d ? shape(height, width, in[0].back()) : shape(width, in[0].back());
+  [[nodiscard]] constexpr detail::rules_key rules_key() const {
+    size_2d const pool(pool_size), steps(strides);
+    return {{static_cast<unsigned>(pool.height) << 16U | static_cast<unsigned>(pool.width),
+             static_cast<unsigned>(steps.height) << 16U | static_cast<unsigned>(steps.width),
+             static_cast<unsigned>(padding)},
+            pool.height < 1 << 16 && pool.width < 1 << 16 && steps.height < 1 << 16 && steps.width < 1 << 16};
   }
-  /// One operation for each input that an output sees.
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return static_cast<long long>(rows(in[0]).output()) * columns(in[0]).output() * in[0].back() * rows(in[0]).window *
-           columns(in[0]).window;
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    if (smallest(pool_size) < 1)
+      ops.error(1040, "has a pool size of ", pool_size, "; each number must be at least 1");
+    else if (smallest(strides) < 1)
+      ops.error(1040, "has strides of ", strides, "; each number must be at least 1");
+    else if (padding == padding::causal)
+      ops.error(1043, "has causal padding; a pooling layer has valid or same");
+    else if (in.rank() != axes)
+      ops.error(1041, "expects an input of shape ", is_2d ? "(height, width, channels)" : "(steps, channels)",
+                ", but got ", in);
+    else if (rows(in).output() < 1 || columns(in).output() < 1)
+      ops.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ", in);
+    else if constexpr (is_2d)
+      return Derived::pool(ops, x, {window_of(rows(in)), window_of(columns(in))});
+    else
+      return Derived::pool(ops, x, {window_of(columns(in))});
+    return x;
   }
 
  private:
+  static constexpr operations::window window_of(sliding_window const& along) {
+    return {along.window, along.stride, 1, along.before(), along.after()};
+  }
   static constexpr int smallest(int size) { return size; }
   static constexpr int smallest(size_2d const& size) { return size.height < size.width ? size.height : size.width; }
 };

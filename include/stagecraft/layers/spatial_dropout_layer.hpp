@@ -27,9 +27,6 @@ struct spatial_dropout_layer : layer<Derived> {
   constexpr explicit spatial_dropout_layer(int rate_, std::uint64_t seed_ = 0)
       : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
 
-  /// Whether a kernel of its own carries out its steps, and not the formula that its call may be.
-  static constexpr bool has_kernel = true;
-
   /// Nothing, or anything else: E1025.
   template <class L = Derived>
   constexpr spatial_dropout_layer() : spatial_dropout_layer(0.5F) {

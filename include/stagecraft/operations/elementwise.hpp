@@ -11,46 +11,49 @@ namespace stagecraft::operations {
 
 /// Looks whether a trace is such a computation, and gives the formulas of its result and its gradients.
 ///
-/// Inputs have as many elements as the result, or fewer, and then they are repeated as `map` repeats its operands. One
-/// uniform random number may be drawn for each place. What has weights, sums or elements that change places is none.
+/// Inputs and weights have as many elements as the result, or fewer, and then they are repeated as `map` repeats its
+/// operands; so are uniform random numbers that are drawn once. What has sums, updates or elements that change places
+/// is none.
 class elementwise {
  public:
   static constexpr int most_inputs = 30;
 
-  bool holds = false;            ///< whether it is one; else nothing else here has a meaning
-  bool repeats = false;          ///< whether an input is repeated
-  bool draws = false;            ///< whether a number is drawn for each place
-  std::uint64_t seed = 0;        ///< of it
-  std::vector<extents> aligned;  ///< of each input: its axes as those of the result, 1 where it is repeated
+  bool holds = false;      ///< whether it is one; else nothing else here has a meaning
+  bool repeats = false;    ///< whether an input, a weight or what is drawn is repeated
+  bool draws = false;      ///< whether numbers are drawn
+  std::uint64_t seed = 0;  ///< of them
+  /// Of each input, each weight and what is drawn: its axes as those of the result, 1 where it is repeated.
+  std::vector<extents> aligned;
 
-  constexpr explicit elementwise(trace const& of) : inputs_(static_cast<int>(of.inputs.size())) {
-    if (of.list.problem.failed() || of.outputs.size() != 1 || inputs_ > most_inputs) return;
+  constexpr explicit elementwise(trace const& of)
+      : inputs_(static_cast<int>(of.inputs.size())), leaves_(inputs_ + static_cast<int>(of.weights.size())) {
+    if (of.list.problem.failed() || of.outputs.size() != 1 || leaves_ > most_inputs) return;
     find_live(of);
     align(of);
     if (holds) copy(of);
   }
 
-  /// The result. Number i at each place is input i; then comes what is drawn.
+  /// The result. Number i at each place is input i; then come the weights, and what is drawn.
   [[nodiscard]] constexpr formula value() const { return {numbers_, {result_}}; }
-  /// The gradient of an input, at each place of the result: of one that is repeated, what is to be summed. Number i at
-  /// each place is input i; then come the result, its gradient, and what is drawn.
+  /// The gradient of an input (or then of a weight), at each place of the result: of one that is repeated, what is to
+  /// be summed. Number i at each place is input i; then come the weights, the result, its gradient, and what is drawn.
   [[nodiscard]] constexpr formula gradient(int input_index) const {
     operation_list list = numbers_;
-    if (draws) list.node_of(inputs_).what = input{inputs_ + 2};
+    if (draws) list.node_of(leaves_).what = input{leaves_ + 2};
     std::vector<parameter> weights;
     tracer ops(list, weights);
-    tensor const of_result = ops.append(input{inputs_ + 1}, {});
+    tensor const of_result = ops.append(input{leaves_ + 1}, {});
     int const count = list.size();
     differentiation gradients(ops);
     gradients.add(result_, of_result);
     gradients.run(0, count);
     int const id = gradients.has(input_index) ? gradients.of(input_index).id : number(list, 0).id;
-    return {list, {id}, {result_, inputs_}};
+    return {list, {id}, {result_, leaves_}};
   }
   /// The composite that is all of it, or null.
   [[nodiscard]] constexpr composite const* group() const {
     auto const* what = numbers_.node_of(result_).what.if_is<composite>();
-    return what != nullptr && what->first == inputs_ + (draws ? 1 : 0) && is_last(result_) ? what : nullptr;
+    return what != nullptr && what->first == leaves_ + (draws ? 1 : 0) && is_last(result_) ? what : nullptr;
   }
 
  private:
@@ -64,50 +67,54 @@ class elementwise {
       if (live_[at(id)] != 0)
         for (int i = 0; i < of.list.node_of(id).operand_count; ++i) live_[at(of.list.operand(id, i))] = 1;
   }
-  /// What has one element for each of the result's may have any shape, as long as no element moves. Inputs that have
-  /// fewer get axes in front and between at most.
+  /// What has one element for each of the result's may have any shape, as long as no element moves. Inputs and weights
+  /// that have fewer get axes in front and between at most.
   constexpr void align(trace const& of) {
     extents const result = of.list.node_of(of.outputs[0]).shape;
-    aligned.assign(at(inputs_), {});
+    aligned.assign(at(leaves_ + 1), {});
     for (int id = 0; id < of.list.size(); ++id) {
       if (live_[at(id)] == 0) continue;
       node const& here = of.list.node_of(id);
+      bool const is_whole = here.shape.size() == result.size();
       if (here.what.is<map>() || here.what.is<broadcast>()) {
         for (int i = 0; i < here.operand_count; ++i)
           if (!reads(of, of.list.operand(id, i), here.shape, result)) return;
       } else if (here.what.is<reshape>()) {
         node const& source = of.list.node_of(of.list.operand(id, 0));
-        if (here.shape.size() != result.size() &&
-            (!source.what.is<input>() || !has_same_axes(source.shape, here.shape)))
-          return;
+        if (!is_whole && (leaf_of(source) < 0 || !has_same_axes(source.shape, here.shape))) return;
       } else if (auto const* drawn = here.what.if_is<random>()) {
-        if (draws || drawn->distribution != random_distribution::uniform || here.shape.size() != result.size()) return;
+        if (draws || drawn->distribution != random_distribution::uniform) return;
         draws = true;
         seed = drawn->seed;
-      } else if (!here.what.is<constant>() && !here.what.is<input>() && !here.what.is<composite>()) {
+      } else if (!here.what.is<constant>() && !here.what.is<composite>() && leaf_of(here) < 0) {
         return;
       }
+      if (int const leaf = leaf_of(here); leaf >= 0 && is_whole) aligned[at(leaf)] = result;
     }
-    for (int i = 0; i < inputs_; ++i) {
-      bool const is_whole = of.list.node_of(of.inputs[at(i)]).shape.size() == result.size();
-      if (is_whole) aligned[at(i)] = result;
-      if (aligned[at(i)].rank == 0 || aligned[at(i)][0] != result[0]) return;  // unread, or the batch moves
-      repeats = repeats || !is_whole;
+    for (int i = 0; i < leaves_ + (draws ? 1 : 0); ++i) {
+      if (aligned[at(i)].rank == 0 || (i < inputs_ && aligned[at(i)][0] != result[0])) return;  // unread, or it moves
+      repeats = repeats || aligned[at(i)].size() != result.size();
     }
     holds = true;
   }
-  /// Notes how an input that is repeated is aligned where an operation of this shape reads it; false if there is more
+  /// The number of an input, a weight or what is drawn; -1 of others.
+  [[nodiscard]] constexpr int leaf_of(node const& of) const {
+    if (auto const* given = of.what.if_is<input>()) return given->index;
+    if (auto const* given = of.what.if_is<weight>()) return inputs_ + given->index;
+    return of.what.is<random>() ? leaves_ : -1;
+  }
+  /// Notes how a leaf that is repeated is aligned where an operation of this shape reads it; false if there is more
   /// than one way.
   constexpr bool reads(trace const& of, int id, extents const& shape, extents const& result) {
     node const& operand = of.list.node_of(id);
     if (operand.shape.size() == result.size()) return true;
-    auto const* given = operand.what.if_is<input>();
-    if (operand.what.is<reshape>()) given = of.list.node_of(of.list.operand(id, 0)).what.if_is<input>();
-    if (given == nullptr) return true;
+    int leaf = leaf_of(operand);
+    if (operand.what.is<reshape>()) leaf = leaf_of(of.list.node_of(of.list.operand(id, 0)));
+    if (leaf < 0) return true;
     extents wide = shape, as;
     if (!wide.broadcast_with(result) || wide != result) return false;
     for (int axis = 0; axis < result.rank; ++axis) as.push_back(operand.shape.aligned(axis, result.rank));
-    auto& known = aligned[at(given->index)];
+    auto& known = aligned[at(leaf)];
     if (known.rank == 0) known = as;
     return known == as;
   }
@@ -121,18 +128,18 @@ class elementwise {
     }
   }
 
-  /// The same operations on numbers. Inputs come first, then what is drawn.
+  /// The same operations on numbers. Inputs come first, then weights, then what is drawn.
   constexpr void copy(trace const& of) {
     std::vector<int> copies(of.list.nodes.size(), -1), begins(of.list.nodes.size(), 0);
-    for (int i = 0; i < inputs_; ++i) copies[at(of.inputs[at(i)])] = numbers_.append(input{i}, {});
-    int const drawn = draws ? numbers_.append(input{inputs_}, {}) : -1;
+    for (int i = 0; i < leaves_; ++i) numbers_.append(input{i}, {});
+    int const drawn = draws ? numbers_.append(input{leaves_}, {}) : -1;
     if (draws) numbers_.node_of(drawn).has_gradient = false;
     for (int id = 0; id < of.list.size(); ++id) {
       begins[at(id)] = numbers_.size();
       node const& here = of.list.node_of(id);
-      if (live_[at(id)] == 0 || here.what.is<input>()) continue;
-      if (here.what.is<random>()) {
-        copies[at(id)] = drawn;
+      if (live_[at(id)] == 0) continue;
+      if (int const leaf = leaf_of(here); leaf >= 0) {
+        copies[at(id)] = leaf;
         continue;
       }
       if (here.what.is<reshape>() || here.what.is<broadcast>()) {
@@ -149,7 +156,7 @@ class elementwise {
     result_ = copies[at(of.outputs[0])];
   }
 
-  int inputs_;
+  int inputs_, leaves_;
   std::vector<char> live_;
   operation_list numbers_;
   int result_ = 0;

@@ -136,7 +136,8 @@ template <class L>
 constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   int const cells = layer.rows(in[0]).window * layer.columns(in[0]).window;
   long long const bytes = cells <= 1 << 8 ? 1 : cells <= 1 << 16 ? 2 : 4;
-  auto const outputs = static_cast<long long>(batch) * layer.output_shape(in).size();
+  auto const outputs =
+      static_cast<long long>(batch) * layer.rows(in[0]).output() * layer.columns(in[0]).output() * in[0].back();
   return {.input = false,
           .output = false,
           .saved = mode == execution_mode::training ? (outputs * bytes + 3) / 4 : 0,
@@ -153,6 +154,14 @@ constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs c
 constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
   return detail::needs_of_max_pooling(layer, in, batch, mode);
+}
+
+/// The mean of a window is sent back without its cells.
+constexpr call_needs needs_of(layers::average_pooling1d const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false};
+}
+constexpr call_needs needs_of(layers::average_pooling2d const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false};
 }
 
 constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {

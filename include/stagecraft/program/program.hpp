@@ -272,8 +272,7 @@ constexpr call_needs find_needs_of_layer() {
   shape const shapes[sizeof...(Inputs) + 1]{Inputs...};
   diagnostic problem;
   auto needs = needs_of(Layer, layer_inputs(shapes, sizeof...(Inputs), {}, problem), Batch, Mode);
-  if constexpr (HasCall<std::remove_cvref_t<decltype(Layer)>> && !requires { Layer.has_kernel; } &&
-                sizeof...(Inputs) > 0) {
+  if constexpr (HasCall<std::remove_cvref_t<decltype(Layer)>> && sizeof...(Inputs) > 0) {
     constexpr bool trains = Mode == execution_mode::training;
     using call = elementwise_call<Layer, Batch, trains, Inputs...>;
     if (call::facts.holds && !call::facts.repeats) {

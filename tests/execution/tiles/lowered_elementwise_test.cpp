@@ -2,8 +2,6 @@
 // The lowered steps of activations, merging layers and dropout give what the host's kernels give.
 #include "run_on_tiles.hpp"
 
-#include <stagecraft/execution/operations/prelu.hpp>
-#include <stagecraft/execution/operations/spatial_dropout.hpp>
 #include <stagecraft/execution/tiles/run_operation.hpp>
 #include <stagecraft/program/lowering/traced.hpp>
 #include <stagecraft/stagecraft.hpp>
@@ -120,6 +118,7 @@ struct array_call : Lowered {
   [[nodiscard]] float* output_gradient() const { return result_gradients.data(); }
   [[nodiscard]] static sc::kernels::share share() { return {}; }
   [[nodiscard]] static sc::kernels::share::range elements(long long count) { return {0, count}; }
+  [[nodiscard]] static constexpr bool wants_parameter_gradient(int) { return true; }
   template <class Work>
   void divide(Work const& work) const {
     work(*this);

@@ -10,9 +10,7 @@
 #include <stagecraft/execution/operations/global_pooling.hpp>
 #include <stagecraft/execution/operations/layer_normalization.hpp>
 #include <stagecraft/execution/operations/pooling.hpp>
-#include <stagecraft/execution/operations/prelu.hpp>
 #include <stagecraft/execution/operations/separable_convolution.hpp>
-#include <stagecraft/execution/operations/spatial_dropout.hpp>
 #include <stagecraft/execution/operations/time_distributed.hpp>
 #include <stagecraft/execution/operations/up_sampling.hpp>
 #include <stagecraft/execution/operations/views.hpp>

@@ -53,6 +53,8 @@ class list_runner {
     run(order);
     by_sample_ = false;
   }
+  /// From now on one segment runs, for some samples after the others: weights are packed for all of them.
+  void keep_packed_weights() { keeps_packed_ = true; }
   /// A part of the columns of a product.
   void run_product(std::span<int const> order, kernels::share const& columns) {
     columns_ = columns;
@@ -61,6 +63,7 @@ class list_runner {
   }
   void run(std::span<int const> order) {
     order_ = order;
+    if (!keeps_packed_) packed_count_ = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
       if (is_done_by_product()) continue;
@@ -77,6 +80,7 @@ class list_runner {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
+    if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
     float* const begin = next_packed_;
     next_packed_ += kernels::packed_product_floats<Arch>(shape);
     packed_[packed_count_++] = {id_, begin};
@@ -168,7 +172,8 @@ class list_runner {
     extents const a = shape_of(0), b = shape_of(1), result = shape();
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
     auto const [to, behind] = end_of_product();
-    if (depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_))
+    if ((depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_)) ||
+        (keeps_packed_ && floats::is_product_with_weight(here(), nodes_, operands_)))
       if (float const* const right = packed(one); right != nullptr)
         return kernels::packed_product<Arch>(one, x(0), right, to, workspace_, behind);
     if (result.rank == 2) return kernels::product<Arch>(one, x(0), x(1), to, workspace_, columns_, behind);
@@ -285,24 +290,29 @@ class list_runner {
   }
   void step(operations::gather const&) {
     std::int64_t const width = stride(shape_of(0), 0);
-    clear();
-    for_each_index(1, shape_of(0)[0],
-                   [&](std::int64_t k, std::int64_t row) { copy(x(0) + row * width, y() + k * width, width); });
+    for_each_index(1, shape_of(0)[0], [&](std::int64_t k, std::int64_t row) {
+      if (row >= 0)
+        copy(x(0) + row * width, y() + k * width, width);
+      else
+        std::memset(y() + k * width, 0, static_cast<std::size_t>(width) * sizeof(float));
+    });
   }
   void step(operations::scatter_add const&) {
     std::int64_t const width = stride(shape(), 0);
     clear();
     for_each_index(1, shape()[0], [&](std::int64_t k, std::int64_t row) {
-      kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
+      if (row >= 0) kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
     });
   }
+  /// `f(k, row)` for index k; the row is -1 if there is none with this number.
   template <class F>
   void for_each_index(int operand, int rows, F const& f) {
     std::int64_t const count = size(shape_of(operand));
     float const* const indices = x(operand);
-    for (std::int64_t k = 0; k < count; ++k)
-      if (float const index = indices[k]; index >= 0 && index < static_cast<float>(rows))
-        f(k, static_cast<std::int64_t>(index));
+    for (std::int64_t k = 0; k < count; ++k) {
+      float const index = indices[k];
+      f(k, index >= 0 && index < static_cast<float>(rows) ? static_cast<std::int64_t>(index) : std::int64_t{-1});
+    }
   }
 
   // Loops. The trip of the innermost one that runs is at the top.
@@ -311,13 +321,7 @@ class list_runner {
     std::size_t begin;
   };
   running& top() { return loops_[depth_ - 1]; }
-  void step(operations::loop const& what) {
-    if (depth_ == 0) {
-      packed_count_ = 0;
-      next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
-    }
-    loops_[depth_++] = {id_, what.trips, 0, position_};
-  }
+  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
   running const& loop_of(int index) const { return loop_named(read(index)); }
   running const& loop_named(int loop) const {
     int i = depth_ - 1;
@@ -382,6 +386,7 @@ class list_runner {
   static constexpr int most_packed = 16;  // others are packed in each trip
   packed_operand packed_[most_packed]{};
   int packed_count_ = 0;
+  bool keeps_packed_ = false;
   float* next_packed_ = nullptr;
   running loops_[operations::loop::most_nested]{};
   int depth_ = 0;

@@ -78,7 +78,8 @@ class formula_row {
  public:
   /// y = it, or y += it if Adds, for n places.
   template <bool Adds>
-  static void write(pointers const& given, float* y, std::int64_t n, drawn_numbers const& drawn = {}) {
+  [[gnu::always_inline]] static inline void write(pointers const& given, float* y, std::int64_t n,
+                                                  drawn_numbers const& drawn = {}) {
     if constexpr (Adds)
       run(
           given, n, drawn,
@@ -91,8 +92,9 @@ class formula_row {
   }
   /// y = it through an epilogue, for n places of which the first is number `element` to the epilogue.
   template <class Epilogue>
-  static void write_through(pointers const& given, float* y, std::int64_t n, drawn_numbers const& drawn,
-                            Epilogue const& epilogue, std::int64_t element) {
+  [[gnu::always_inline]] static inline void write_through(pointers const& given, float* y, std::int64_t n,
+                                                          drawn_numbers const& drawn, Epilogue const& epilogue,
+                                                          std::int64_t element) {
     auto const finish = [&](value const& result, std::int64_t i) {
       if constexpr (std::same_as<Epilogue, no_epilogue>)
         return result;
@@ -102,6 +104,12 @@ class formula_row {
     run(
         given, n, drawn, [&](value const& result, std::int64_t i) { finish(result, i).store_unaligned(y + i); },
         [&](value const& result, std::int64_t i, int count) { store_first<Arch>(finish(result, i), y + i, count); });
+  }
+  /// Adds it to registers, for n places: the sums of several rows.
+  [[gnu::always_inline]] static inline void collect(pointers const& given, value* sums, std::int64_t n,
+                                                    drawn_numbers const& drawn = {}) {
+    auto const add = [&](value const& result, std::int64_t i) { sums[i / width] = sums[i / width] + result; };
+    run(given, n, drawn, add, [&](value const& result, std::int64_t i, int) { add(result, i); });
   }
   /// Its sum over n places.
   [[nodiscard]] static float sum(pointers const& given, std::int64_t n, drawn_numbers const& drawn = {}) {
@@ -117,8 +125,9 @@ class formula_row {
   static constexpr bool is_single(std::size_t place) { return (Single >> place & 1U) != 0; }
 
   template <class Whole, class Rest>
-  static void run(pointers given, std::int64_t n, [[maybe_unused]] drawn_numbers const drawn, Whole const& whole,
-                  Rest const& rest) {
+  [[gnu::always_inline]] static inline void run(pointers given, std::int64_t n,
+                                                [[maybe_unused]] drawn_numbers const drawn, Whole const& whole,
+                                                Rest const& rest) {
     formula_function<Formula, Arch> const f(std::span<double const>{});
     value numbers[Places + 1];
     load<true>(numbers, [&](std::size_t place) { return value(*given[place]); });

@@ -5,6 +5,7 @@
 
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/program/lowering/lowered_call.hpp>
 #include <stagecraft/program/lowering/traced/traced_steps.hpp>
@@ -53,11 +54,8 @@ inline constexpr traced_options options_of_call{
     .variable_type = Call::variable_type,
     .loads_128_bits_for_matmuls = Call::config.matmuls.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
-    .draws_of_channels = requires {Call::layer.has_kernel;
-}  // namespace stagecraft::detail
-, .target = Call::target
-}
-;
+    .draws_of_channels = elementwise_call_of<Call, Call::trains>::facts.is_dropout,
+    .target = Call::target};
 
 template <class Call, bool Backward>
 constexpr traced_steps<> lower_traced_step() {

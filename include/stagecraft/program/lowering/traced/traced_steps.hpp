@@ -219,7 +219,7 @@ class traced_steps {
   [[nodiscard]] constexpr bool is_known(operations::composite const& what, int id) const {
     if (what.name == "softmax") return rows_of_softmax(what, id).columns > 1;
     if (what.name != "dropout") return id - what.first > 1 && activation_of(what) != linear;  // else an operation is it
-    // One number for each channel of a sample, drawn as a kernel of the host's draws them.
+    // One number for each channel of a sample, drawn as the host's loop draws them.
     auto const& drawn = program.node_of(program.operand(id, 1)).shape;
     return program.options.draws_of_channels && drawn.size() == drawn[0] * drawn[-1];
   }
