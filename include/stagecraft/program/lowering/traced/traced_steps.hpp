@@ -2,6 +2,7 @@
 // A traced layer's forward or backward step as a program of operations on tiles. Level 4.
 #pragma once
 
+#include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/program/lowering/traced/elementwise.hpp>
 #include <stagecraft/program/lowering/traced/loops.hpp>
