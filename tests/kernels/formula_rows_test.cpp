@@ -11,8 +11,6 @@
 #include <limits>
 #include <vector>
 
-#include "reference_dropout.hpp"
-
 namespace {
 
 namespace sc = stagecraft;

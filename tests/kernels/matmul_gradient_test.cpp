@@ -192,3 +192,17 @@ TEST_CASE("gradients with more rows than are copied, and with more columns than 
   check_all_gradients<3, 18, 2049, MATMUL_ARCHITECTURES>();
   check_all_gradients<300, 37, 6, MATMUL_ARCHITECTURES>();
 }
+
+TEST_CASE("a weight gradient of many rows that is handed on has the bits of one that is stored") {
+  constexpr int m = 600, k = 37, n = 20;
+  using layout = kernels::packed_matrix<k, n>;
+  buffer x(m * k), dy(m * n), stored(layout::size), sums(layout::size), handed_on(layout::size);
+  x.fill(1);
+  dy.fill(2);
+  for (int i = 0; i < m * k; ++i) x.data()[i] += 0.1F;
+  kernels::matmul_weight_gradient<m, k, n>(x.data(), dy.data(), stored.data());
+  static_assert(kernels::weight_gradient_workspace<m, k, n> == layout::size);
+  kernels::matmul_weight_gradient_of_rows<m, k, n, false>(x.data(), dy.data(), sums.data(),
+                                                          kernels::store_gradient{handed_on.data()});
+  CHECK(first_difference(stored.data(), handed_on.data(), layout::size) == -1);
+}

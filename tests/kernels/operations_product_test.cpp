@@ -65,6 +65,22 @@ void check(product_shape const& shape, std::mt19937& engine) {
     kernels::product<Arch>(shape, a.data(), b.data(), shared.data(), workspace.data(), {index, 3});
   CHECK(shared == y);
 
+  // The same bits with something added to the sums, and stored twice: rows that lie apart, or one for all.
+  std::int64_t const apart = columns + 3;
+  matrix const added(rows * apart, engine), copied(rows * apart), finished(rows * columns);
+  for (std::int64_t const stride : {apart, std::int64_t{0}}) {
+    kernels::product<Arch>(shape, a.data(), b.data(), finished.data(), workspace.data(), {},
+                           {{added.data(), stride}, {copied.data(), apart}});
+    bool right = true;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column) {
+        float const sum = y.values[at(row * columns + column)] + added.values[at(row * stride + column)];
+        right = right && finished.values[at(row * columns + column)] == sum &&
+                copied.values[at(row * apart + column)] == sum;
+      }
+    CHECK(right);
+  }
+
   // The same with b packed before.
   matrix const packed(kernels::packed_product_floats<Arch>(shape)), again(rows * columns);
   kernels::pack_product<Arch>(shape, b.data(), packed.data());

@@ -8,8 +8,6 @@
 #include <stagecraft/kernels/random.hpp>
 #include <doctest/doctest.h>
 
-#include "reference_dropout.hpp"
-
 namespace kernels = stagecraft::kernels;
 using kernels::random_key;
 
@@ -92,33 +90,4 @@ TEST_CASE("every bit is set half of the time and flips half of the time") {
     CHECK(std::fabs(flipped[bit] - n / 2.0) < limit);
   }
   CHECK(distinct.size() == n);  // a bijection of the lower 32 bits of the counter
-}
-
-TEST_CASE("dropout: rate, scale, any split") {
-  constexpr int n = 100000;
-  std::vector<float> x(n);
-  for (int i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = static_cast<float>(1 + i % 10);
-  random_key const key(3, 4);
-  for (float const rate : {0.0F, 0.1F, 0.5F, 0.9F}) {
-    CAPTURE(rate);
-    std::vector<float> y(n + 1, -77.0F);
-    kernels::dropout(x.data(), y.data(), n, rate, key);
-    CHECK(y.back() == -77.0F);
-    y.pop_back();
-    int zeros = 0;
-    int wrong = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      bool const kept = kernels::random_uniform(key, i) >= rate;
-      zeros += !kept;
-      wrong += y[i] != (kept ? x[i] * (1 / (1 - rate)) : 0.0F);
-    }
-    CHECK(wrong == 0);
-    CHECK(std::fabs(zeros - n * static_cast<double>(rate)) <= 5 * std::sqrt(n * 0.25));
-
-    std::vector<float> split(n);
-    int const cut = 12347;
-    kernels::dropout(x.data(), split.data(), cut, rate, key);
-    kernels::dropout(x.data() + cut, split.data() + cut, n - cut, rate, key, cut);
-    CHECK(split == y);
-  }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums and maxima of arrays, and of the rows and columns of a matrix: every size, NaN.
+// Sums and maxima of arrays, rows and columns: every size, NaN.
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <stagecraft/kernels/operations/reduce.hpp>
-#include <stagecraft/kernels/reduction.hpp>
 #include <doctest/doctest.h>
 
 #include "matmul_cases.hpp"
@@ -50,48 +50,57 @@ void check_arrays() {
   }
 }
 
-template <int Rows, int Columns, class Arch>
-void check_matrix() {
-  CAPTURE(Rows);
-  CAPTURE(Columns);
+template <class Arch>
+void check_matrix(int rows, int columns) {
+  CAPTURE(rows);
+  CAPTURE(columns);
   CAPTURE(kernels::lanes<Arch>);
-  buffer x(Rows * Columns);
+  buffer x(rows * columns);
   x.fill(3);
-  std::vector<float> row_sum(Rows), row_max(Rows, -inf), column_sum(Columns), column_max(Columns, -inf);
-  for (std::size_t row = 0; row < Rows; ++row)
-    for (std::size_t column = 0; column < Columns; ++column) {
-      float const value = x.data()[row * Columns + column];
-      row_sum[row] += value;
-      column_sum[column] += value;
-      row_max[row] = std::fmax(row_max[row], value);
-      column_max[column] = std::fmax(column_max[column], value);
-    }
-  using stagecraft::operations::reduction;
-  buffer rows[2] = {buffer(Rows), buffer(Rows)}, columns[2] = {buffer(Columns), buffer(Columns)};
-  kernels::strided_axes<2, Arch> of_rows, of_columns;
-  of_rows.add(Rows, {1, Columns});
-  of_rows.add(Columns, {0, 1});
-  of_columns.add(Rows, {0, Columns});
-  of_columns.add(Columns, {1, 1});
-  for (int i = 0; i < 2; ++i) {
-    auto const by = i == 0 ? reduction::sum : reduction::max;
-    kernels::reduce_axes<Arch>(by, of_rows, rows[i].data(), Rows, x.data());
-    kernels::reduce_axes<Arch>(by, of_columns, columns[i].data(), Columns, x.data());
-    CHECK(rows[i].guard_is_intact());
-    CHECK(columns[i].guard_is_intact());
+  auto const numbers = [](int count, float value) {
+    return std::vector<float>(static_cast<std::size_t>(count), value);
+  };
+  auto row_sum = numbers(rows, 0), row_max = numbers(rows, -inf), column_sum = numbers(columns, 0),
+       column_max = numbers(columns, -inf);
+  for (int i = 0; i < rows * columns; ++i) {
+    auto const row = static_cast<std::size_t>(i / columns), column = static_cast<std::size_t>(i % columns);
+    float const value = x.data()[i];
+    row_sum[row] += value;
+    column_sum[column] += value;
+    row_max[row] = std::fmax(row_max[row], value);
+    column_max[column] = std::fmax(column_max[column], value);
   }
-  CHECK(first_difference(rows[0].data(), row_sum.data(), Rows) == -1);
-  CHECK(first_difference(rows[1].data(), row_max.data(), Rows) == -1);
-  CHECK(first_difference(columns[0].data(), column_sum.data(), Columns) == -1);
-  CHECK(first_difference(columns[1].data(), column_max.data(), Columns) == -1);
-  x.data()[Rows * Columns / 2] = nan;
-  kernels::reduce_axes<Arch>(reduction::max, of_rows, rows[1].data(), Rows, x.data());
-  for (int row = 0; row < Rows; ++row) CHECK(std::isnan(rows[1].data()[row]) == (row == Rows * Columns / 2 / Columns));
+  kernels::strided_axes<2, Arch> along_rows, along_columns;
+  along_rows.add(rows, {1, columns});
+  along_rows.add(columns, {0, 1});
+  along_columns.add(rows, {0, columns});
+  along_columns.add(columns, {1, 1});
+  using enum stagecraft::operations::reduction;
+  auto const check = [&](stagecraft::operations::reduction by, kernels::strided_axes<2, Arch> const& axes,
+                         std::vector<float> const& expected) {
+    auto const count = static_cast<int>(expected.size());
+    buffer y(count);
+    kernels::reduce_axes<Arch>(by, axes, y.data(), count, x.data());
+    CHECK(first_difference(y.data(), expected.data(), count) == -1);
+    CHECK(y.guard_is_intact());
+  };
+  check(sum, along_rows, row_sum);
+  check(max, along_rows, row_max);
+  check(sum, along_columns, column_sum);
+  check(max, along_columns, column_max);
+  x.data()[0] = nan;
+  row_max[0] = column_max[0] = nan;
+  for (auto const& [axes, expected] : {std::pair(&along_rows, &row_max), std::pair(&along_columns, &column_max)}) {
+    buffer y(static_cast<int>(expected->size()));
+    kernels::reduce_axes<Arch>(max, *axes, y.data(), y.size(), x.data());
+    for (int i = 0; i < y.size(); ++i)
+      CHECK((i == 0 ? std::isnan(y.data()[i]) : y.data()[i] == (*expected)[static_cast<std::size_t>(i)]));
+  }
 }
 
-template <int Rows, int Columns, class... Arch>
-void check_matrices() {
-  (check_matrix<Rows, Columns, Arch>(), ...);
+template <class... Arch>
+void check_matrices(int rows, int columns) {
+  (check_matrix<Arch>(rows, columns), ...);
 }
 
 template <class... Arch>
@@ -104,9 +113,9 @@ void check_arrays_of_architectures() {
 TEST_CASE("sums and maxima of arrays") { check_arrays_of_architectures<MATMUL_ARCHITECTURES>(); }
 
 TEST_CASE("sums and maxima of rows and columns") {
-  check_matrices<1, 1, MATMUL_ARCHITECTURES>();
-  check_matrices<7, 10, MATMUL_ARCHITECTURES>();
-  check_matrices<33, 17, MATMUL_ARCHITECTURES>();
-  check_matrices<5, 64, MATMUL_ARCHITECTURES>();
-  check_matrices<40, 131, MATMUL_ARCHITECTURES>();
+  check_matrices<MATMUL_ARCHITECTURES>(1, 1);
+  check_matrices<MATMUL_ARCHITECTURES>(7, 10);
+  check_matrices<MATMUL_ARCHITECTURES>(33, 17);
+  check_matrices<MATMUL_ARCHITECTURES>(5, 64);
+  check_matrices<MATMUL_ARCHITECTURES>(40, 131);
 }

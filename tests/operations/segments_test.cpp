@@ -61,6 +61,18 @@ static_assert([] {
   return false;
 }());
 
+// A trip's product has what is added to it, read where it lies, and is stacked for the gradient, which does not compute
+// it again: beside the recurrent product's gradient there are those of two kernels and of the input.
+static_assert([] {
+  auto const plan = plan_of(layers::lstm{32}, 8, {sequence});
+  int products = 0;
+  for (int const id : plan.backward) products += plan.traced.list.node_of(id).what.is<product>() ? 1 : 0;
+  if (plan.forward_joins.size() != 2 || products != 4) return false;
+  auto const &of_inputs = plan.forward_joins[0], &of_trip = plan.forward_joins[1];
+  return of_inputs.sum >= 0 && of_inputs.read_from < 0 && of_inputs.stack < 0 && of_trip.sum >= 0 &&
+         of_trip.read_from >= 0 && of_trip.stack >= 0;
+}());
+
 struct centre : layer<centre> {
   static constexpr std::string_view class_name = "Centre";
   constexpr auto call(auto& ops, auto x) const { return square(square(x) - ops.mean(square(x), 0)); }

@@ -28,6 +28,21 @@ struct parameter {
   parameter_layout layout = parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
 
+  /// A weight with Keras's three options for it.
+  [[nodiscard]] static constexpr parameter with(std::string_view name, stagecraft::shape const& each,
+                                                stagecraft::initializer const& initializer,
+                                                stagecraft::regularizer const& regularizer,
+                                                stagecraft::constraint const& constraint,
+                                                parameter_layout layout = parameter_layout::plain, int groups = 1) {
+    return {.name = name,
+            .shape = each,
+            .initializer = initializer,
+            .regularizer = regularizer,
+            .constraint = constraint,
+            .layout = layout,
+            .groups = groups};
+  }
+
   /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }

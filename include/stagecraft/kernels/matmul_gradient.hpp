@@ -288,19 +288,34 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
   });
 }
 
+/// Floats of workspace for a weight gradient of M rows that is given to `finish`: those of the sums over some of them.
+template <int M, int K, int N, class Arch = default_architecture>
+inline constexpr int weight_gradient_workspace = M > detail::most_copied_rows ? packed_matrix<K, N, Arch>::size : 0;
+
+/// The same of any number of rows, some after the others: what they give stays near the processor. `sums`:
+/// `weight_gradient_workspace` floats, or the gradient to which it is added if Accumulate.
+template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
+inline void matmul_weight_gradient_of_rows(float const* x, float const* dy, float* sums, Finish const& finish,
+                                           share part = {}) {
+  constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
+  if constexpr (M == rows) {
+    matmul_weight_gradient<M, K, N, Accumulate, Arch>(x, dy, sums, finish, part);
+  } else {
+    matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, sums, store_gradient{sums}, part);
+    std::int64_t from = rows;
+    if constexpr (M > 2 * rows)
+      for (; from + rows < M; from += rows)
+        matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, sums, store_gradient{sums}, part);
+    matmul_weight_gradient<(M - 1) % rows + 1, K, N, true, Arch>(x + from * K, dy + from * N, sums, finish, part);
+  }
+}
+
 /// dw (+)= transposed(x) * dy. x: M x K and dy: M x N, row by row; dw: packed_matrix<K, N, Arch>. With Accumulate the
 /// padding of dw must be 0 before; it is 0 afterwards, except for registers that are padding altogether, which are not
 /// touched.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, share part = {}) {
-  constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
-  matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw}, part);
-  std::int64_t from = rows;
-  if constexpr (M >= 2 * rows)
-    for (; from + rows <= M; from += rows)
-      matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
-  if constexpr (M % rows != 0)
-    matmul_weight_gradient<M % rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
+  matmul_weight_gradient_of_rows<M, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw}, part);
 }
 
 /// db (+)= the sums of dy's columns. dy: M x N, row by row; db: N floats, padded to whole registers. A thread's share

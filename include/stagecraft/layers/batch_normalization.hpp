@@ -120,18 +120,12 @@ struct batch_normalization : layer<batch_normalization> {
     }
     decltype(x) gamma{}, beta{};
     if (options.scale)
-      gamma = ops.reshape(ops.weight({.name = "gamma",
-                                      .shape = each,
-                                      .initializer = options.gamma_initializer,
-                                      .regularizer = options.gamma_regularizer,
-                                      .constraint = options.gamma_constraint}),
+      gamma = ops.reshape(ops.weight(parameter::with("gamma", each, options.gamma_initializer,
+                                                     options.gamma_regularizer, options.gamma_constraint)),
                           beside);
     if (options.center)
-      beta = ops.reshape(ops.weight({.name = "beta",
-                                     .shape = each,
-                                     .initializer = options.beta_initializer,
-                                     .regularizer = options.beta_regularizer,
-                                     .constraint = options.beta_constraint}),
+      beta = ops.reshape(ops.weight(parameter::with("beta", each, options.beta_initializer, options.beta_regularizer,
+                                                    options.beta_constraint)),
                          beside);
     auto const moving_mean = ops.weight(
         {.name = "moving_mean", .shape = each, .initializer = options.moving_mean_initializer, .trainable = false});

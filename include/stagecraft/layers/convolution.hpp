@@ -72,13 +72,9 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
     else if (base::check_window(ops, x)) {
       shape const in = detail::sample_shape(x);
       auto const images = ops.reshape(x, detail::last_axes_of(x.shape(), base::axes));
-      auto const kernel = ops.weight({.name = "kernel",
-                                      .shape = base::kernel_shape(channels / groups, filters),
-                                      .initializer = given.kernel_initializer,
-                                      .regularizer = given.kernel_regularizer,
-                                      .constraint = given.kernel_constraint,
-                                      .layout = parameter_layout::matrix,
-                                      .groups = groups});
+      auto const kernel = ops.weight(parameter::with("kernel", base::kernel_shape(channels / groups, filters),
+                                                     given.kernel_initializer, given.kernel_regularizer,
+                                                     given.kernel_constraint, parameter_layout::matrix, groups));
       auto const sums = ops.conv(images, kernel, base::windows_of(in), groups);
       return base::with_bias_and_activation(
           ops, ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters))));

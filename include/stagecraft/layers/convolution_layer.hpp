@@ -127,11 +127,8 @@ struct convolution_layer : layer<Derived> {
   /// activation(sums + bias)
   constexpr auto with_bias_and_activation(auto& ops, auto sums) const {
     if (options.use_bias)
-      sums += ops.weight({.name = "bias",
-                          .shape = {sums.length(-1)},
-                          .initializer = options.bias_initializer,
-                          .regularizer = options.bias_regularizer,
-                          .constraint = options.bias_constraint});
+      sums += ops.weight(parameter::with("bias", {sums.length(-1)}, options.bias_initializer, options.bias_regularizer,
+                                         options.bias_constraint));
     return activation(sums);
   }
 

@@ -87,18 +87,12 @@ struct dense : layer<dense> {
   }
 
   constexpr auto sums(auto& ops, auto x) const {
-    auto y = ops.matmul(x, ops.weight({.name = "kernel",
-                                       .shape = {x.length(-1), units},
-                                       .initializer = options.kernel_initializer,
-                                       .regularizer = options.kernel_regularizer,
-                                       .constraint = options.kernel_constraint,
-                                       .layout = parameter_layout::matrix}));
+    auto y = ops.matmul(x, ops.weight(parameter::with("kernel", {x.length(-1), units}, options.kernel_initializer,
+                                                      options.kernel_regularizer, options.kernel_constraint,
+                                                      parameter_layout::matrix)));
     if (options.use_bias)
-      y += ops.weight({.name = "bias",
-                       .shape = {units},
-                       .initializer = options.bias_initializer,
-                       .regularizer = options.bias_regularizer,
-                       .constraint = options.bias_constraint});
+      y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
+                                      options.bias_constraint));
     return activation(y);
   }
 };

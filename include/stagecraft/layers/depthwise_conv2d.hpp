@@ -81,12 +81,11 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
       return x;
     }
     if (!check_window(ops, x)) return x;
-    return with_bias_and_activation(ops, convolve_channels(ops, x,
-                                                           {.name = "depthwise_kernel",
-                                                            .shape = kernel_shape(channels, depth_multiplier),
-                                                            .initializer = options.depthwise_initializer,
-                                                            .regularizer = options.depthwise_regularizer,
-                                                            .constraint = options.depthwise_constraint}));
+    return with_bias_and_activation(
+        ops, convolve_channels(ops, x,
+                               parameter::with("depthwise_kernel", kernel_shape(channels, depth_multiplier),
+                                               options.depthwise_initializer, options.depthwise_regularizer,
+                                               options.depthwise_constraint)));
   }
 
  private:

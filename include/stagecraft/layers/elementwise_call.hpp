@@ -89,9 +89,11 @@ class elementwise_call {
     result.function = softmax;
     result.axis = static_cast<int>(group->numbers[0]) - 1;
   }
-  /// Whether another number is drawn for each element of a row: no loop draws one for all of them.
-  static constexpr bool draws_rows(operations::elementwise const& found, operations::trace const& traced) {
+  /// Whether a loop can draw what is drawn: a number for each element, or, of dropout, one that rows have in common.
+  static constexpr bool can_draw(operations::elementwise const& found, operations::trace const& traced) {
     auto const result = traced.list.node_of(traced.outputs[0]).shape;
+    if (!found.draws || found.aligned.back().size() == result.size()) return true;
+    if (auto const* group = found.group(); group == nullptr || group->name != "dropout") return false;
     int axis = result.rank - 1;
     while (axis > 0 && result[axis] == 1) --axis;
     return found.aligned.back()[axis] == result[axis];
@@ -107,7 +109,7 @@ class elementwise_call {
       }
       result.weights = static_cast<int>(traced.weights.size());
       int const leaves = count + result.weights;
-      if (leaves > result.most_leaves || (found.draws && !draws_rows(found, traced))) return {};
+      if (leaves > result.most_leaves || !can_draw(found, traced)) return {};
       result.holds = true;
       result.repeats = found.repeats || result.weights > 0;
       result.draws = found.draws;

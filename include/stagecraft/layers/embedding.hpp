@@ -64,11 +64,8 @@ struct embedding : layer<embedding> {
       ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
     if (input_dim < 1 || output_dim < 1)
       ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
-    auto const table = ops.weight({.name = "embeddings",
-                                   .shape = {input_dim, output_dim},
-                                   .initializer = options.embeddings_initializer,
-                                   .regularizer = options.embeddings_regularizer,
-                                   .constraint = options.embeddings_constraint});
+    auto const table = ops.weight(parameter::with("embeddings", {input_dim, output_dim}, options.embeddings_initializer,
+                                                  options.embeddings_regularizer, options.embeddings_constraint));
     return ops.take(table, x);
   }
 };

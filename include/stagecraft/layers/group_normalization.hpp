@@ -79,17 +79,11 @@ struct group_normalization : layer<group_normalization> {
     auto const normal = centred * rsqrt(ops.mean(square(centred), {1, 3}) + options.epsilon);
     auto y = ops.reshape(normal, x.shape());
     if (options.scale)
-      y *= ops.weight({.name = "gamma",
-                       .shape = {channels},
-                       .initializer = options.gamma_initializer,
-                       .regularizer = options.gamma_regularizer,
-                       .constraint = options.gamma_constraint});
+      y *= ops.weight(parameter::with("gamma", {channels}, options.gamma_initializer, options.gamma_regularizer,
+                                      options.gamma_constraint));
     if (options.center)
-      y += ops.weight({.name = "beta",
-                       .shape = {channels},
-                       .initializer = options.beta_initializer,
-                       .regularizer = options.beta_regularizer,
-                       .constraint = options.beta_constraint});
+      y += ops.weight(parameter::with("beta", {channels}, options.beta_initializer, options.beta_regularizer,
+                                      options.beta_constraint));
     return y;
   }
 };

@@ -98,17 +98,11 @@ struct layer_normalization : layer<layer_normalization> {
       auto const centred = x - ops.mean(x, options.axis);
       auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
       if (options.scale)
-        y *= ops.weight({.name = "gamma",
-                         .shape = normalized_shape(in),
-                         .initializer = options.gamma_initializer,
-                         .regularizer = options.gamma_regularizer,
-                         .constraint = options.gamma_constraint});
+        y *= ops.weight(parameter::with("gamma", normalized_shape(in), options.gamma_initializer,
+                                        options.gamma_regularizer, options.gamma_constraint));
       if (options.center)
-        y += ops.weight({.name = "beta",
-                         .shape = normalized_shape(in),
-                         .initializer = options.beta_initializer,
-                         .regularizer = options.beta_regularizer,
-                         .constraint = options.beta_constraint});
+        y += ops.weight(parameter::with("beta", normalized_shape(in), options.beta_initializer,
+                                        options.beta_regularizer, options.beta_constraint));
       return y;
     }
     return x;

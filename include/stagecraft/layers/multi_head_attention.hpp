@@ -138,18 +138,12 @@ struct multi_head_attention : layer<multi_head_attention> {
     });
   }
   constexpr auto make_kernel(auto& ops, shape const& of) const {
-    return ops.weight({.name = "kernel",
-                       .shape = of,
-                       .initializer = options.kernel_initializer,
-                       .regularizer = options.kernel_regularizer,
-                       .constraint = options.kernel_constraint});
+    return ops.weight(parameter::with("kernel", of, options.kernel_initializer, options.kernel_regularizer,
+                                      options.kernel_constraint));
   }
   constexpr auto make_bias(auto& ops, shape const& of) const {
-    return ops.weight({.name = "bias",
-                       .shape = of,
-                       .initializer = options.bias_initializer,
-                       .regularizer = options.bias_regularizer,
-                       .constraint = options.bias_constraint});
+    return ops.weight(
+        parameter::with("bias", of, options.bias_initializer, options.bias_regularizer, options.bias_constraint));
   }
   /// 0 where the mask is 1, and far below 0 where it is 0, for all heads.
   static constexpr auto hidden(auto& ops, auto mask) {

@@ -71,15 +71,18 @@ struct prelu : layer<prelu> {
                 ", which is not an axis of an input of shape ", in, "; axis 0 is the batch, the last is ", in.rank());
       return x;
     }
-    auto const alpha = ops.weight({.name = "alpha",
-                                   .shape = alpha_shape(in),
-                                   .initializer = alpha_initializer,
-                                   .regularizer = alpha_regularizer,
-                                   .constraint = alpha_constraint});
-    return relu(x) - relu(-x) * alpha;  // as Keras does it, whose gradient at 0 is 0
+    auto const alpha =
+        ops.weight(parameter::with("alpha", alpha_shape(in), alpha_initializer, alpha_regularizer, alpha_constraint));
+    return ops.composite("prelu", {x, alpha}, [&] { return where(x > 0.0F, x, x * alpha); }, gradients);
   }
 
  private:
+  /// 0 where x is 0, as in TensorFlow.
+  static constexpr void gradients(operations::composite_gradient& of) {
+    auto const x = of.read(0), alpha = of.read(1), dy = of.gradient();
+    of.give(0, where(x > 0.0F, dy, where(x < 0.0F, dy * alpha, 0.0F)));
+    of.give(1, where(x < 0.0F, dy * x, 0.0F));
+  }
   static constexpr int shape_axis(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
 };
 

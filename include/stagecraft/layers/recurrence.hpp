@@ -29,25 +29,17 @@ class recurrence {
     if (!is_valid) return;
     batch_ = x.length(0);
     int const time = x.length(1), features = x.length(2), width = gates * units;
-    auto const kernel = ops.weight({.name = "kernel",
-                                    .shape = {features, width},
-                                    .initializer = options.kernel_initializer,
-                                    .regularizer = options.kernel_regularizer,
-                                    .constraint = options.kernel_constraint});
-    recurrent_kernel = ops.weight({.name = "recurrent_kernel",
-                                   .shape = {units, width},
-                                   .initializer = options.recurrent_initializer,
-                                   .regularizer = options.recurrent_regularizer,
-                                   .constraint = options.recurrent_constraint});
+    auto const kernel = ops.weight(parameter::with("kernel", {features, width}, options.kernel_initializer,
+                                                   options.kernel_regularizer, options.kernel_constraint));
+    recurrent_kernel = ops.weight(parameter::with("recurrent_kernel", {units, width}, options.recurrent_initializer,
+                                                  options.recurrent_regularizer, options.recurrent_constraint));
     auto const rows =
         ops.reshape(call_dropout(ops, x, options.dropout, {batch_, 1, features}), {batch_ * time, features});
     auto projected = ops.matmul(rows, kernel);
     if (options.use_bias) {
-      auto const bias = ops.weight({.name = "bias",
-                                    .shape = bias_rows == 1 ? shape(width) : shape(bias_rows, width),
-                                    .initializer = bias_initializer,
-                                    .regularizer = options.bias_regularizer,
-                                    .constraint = options.bias_constraint});
+      auto const bias =
+          ops.weight(parameter::with("bias", bias_rows == 1 ? shape(width) : shape(bias_rows, width), bias_initializer,
+                                     options.bias_regularizer, options.bias_constraint));
       projected += bias_rows == 1 ? bias : ops.slice(bias, 0, 0, 1);
       if (bias_rows == 2) recurrent_bias = ops.slice(bias, 0, 1, 1);
     }

@@ -76,19 +76,14 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
     else if (given.depth_multiplier < 1)
       ops.error(1036, "has a depth multiplier of ", given.depth_multiplier, "; it needs at least 1");
     else if (base::check_window(ops, x)) {
-      auto const each = base::convolve_channels(ops, x,
-                                                {.name = "depthwise_kernel",
-                                                 .shape = base::kernel_shape(x.length(-1), given.depth_multiplier),
-                                                 .initializer = given.depthwise_initializer,
-                                                 .regularizer = given.depthwise_regularizer,
-                                                 .constraint = given.depthwise_constraint});
-      auto const mixture =
-          ops.weight({.name = "pointwise_kernel",
-                      .shape = base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
-                      .initializer = given.pointwise_initializer,
-                      .regularizer = given.pointwise_regularizer,
-                      .constraint = given.pointwise_constraint,
-                      .layout = parameter_layout::matrix});
+      auto const each = base::convolve_channels(
+          ops, x,
+          parameter::with("depthwise_kernel", base::kernel_shape(x.length(-1), given.depth_multiplier),
+                          given.depthwise_initializer, given.depthwise_regularizer, given.depthwise_constraint));
+      auto const mixture = ops.weight(
+          parameter::with("pointwise_kernel", base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
+                          given.pointwise_initializer, given.pointwise_regularizer, given.pointwise_constraint,
+                          parameter_layout::matrix));
       return base::with_bias_and_activation(ops, ops.matmul(each, ops.reshape(mixture, {between, filters})));
     }
     return x;

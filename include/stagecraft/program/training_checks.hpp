@@ -11,7 +11,6 @@
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/program/dtype_policy.hpp>
 #include <stagecraft/program/effective_options.hpp>
-#include <stagecraft/program/lowering/weight_plan.hpp>
 #include <stagecraft/program/output_masks.hpp>
 #include <stagecraft/program/pipeline_checks.hpp>
 #include <stagecraft/program/replicas.hpp>
@@ -232,7 +231,8 @@ constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnos
             weight.regularizer.rules->name, weight);
     }
   };
-  (check_weight.template operator()<Parameter>(), ...);
+  // A list: Clang folds no more than 256 operands.
+  [[maybe_unused]] int const done[] { 0, (check_weight.template operator()<Parameter>(), 0)... };
 }
 
 /// The first rule that a training description breaks with a machine.

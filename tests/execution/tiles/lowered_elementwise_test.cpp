@@ -2,7 +2,6 @@
 // The lowered steps of activations, merging layers and dropout give what the host's kernels give.
 #include "run_on_tiles.hpp"
 
-#include <stagecraft/execution/operation.hpp>
 #include <stagecraft/execution/tiles/run_operation.hpp>
 #include <stagecraft/program/lowering/traced.hpp>
 #include <stagecraft/stagecraft.hpp>

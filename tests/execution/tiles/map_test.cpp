@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementwise operations on the tiles of small IPUs: values as in plain loops, cycles and memory as the cost says.
-#include "../../kernels/reference_dropout.hpp"
 #include "run_on_tiles.hpp"
 
 #include <stagecraft/execution/tiles/codelets/map.hpp>

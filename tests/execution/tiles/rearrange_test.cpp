@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <random>
 #include <vector>
+#include "../../ipu/operations/rearranging.hpp"
 #include "step_on_tiles.hpp"
 
 namespace sc = stagecraft;
@@ -78,7 +79,7 @@ TEST_CASE("slices") {
       result.of[i] = 1 + test.below(static_cast<int>(input[i] - first[i]));
     }
     test.add(input, result);
-    sc::append_slice(test.tiles.step, test.input, test.result, input, first, result);
+    tests::append_slice(test.tiles.step, test.input, test.result, input, first, result);
     test.run();
     for_each_element(result, [&](std::int64_t i, box_axes place) {
       for (int k = 0; k < 4; ++k) place.of[k] += first[k];
@@ -97,7 +98,7 @@ TEST_CASE("parts of a result, with zeros around them or without") {
         result.of[i] = first[i] + input[i] + test.below(4);
       }
       test.add(input, result);
-      (clears ? sc::append_pad : sc::append_part)(test.tiles.step, test.input, test.result, input, first, result);
+      (clears ? sc::append_pad : tests::append_part)(test.tiles.step, test.input, test.result, input, first, result);
       test.run();
       for_each_element(result, [&](std::int64_t i, box_axes place) {
         bool inside = true;
@@ -135,7 +136,7 @@ TEST_CASE("transpositions") {
     std::shuffle(order, order + 4, test.random);
     box_axes const result(input[order[0]], input[order[1]], input[order[2]], input[order[3]]);
     test.add(input, result);
-    sc::append_transpose(test.tiles.step, test.input, test.result, input, {order[0], order[1], order[2], order[3]});
+    tests::append_transpose(test.tiles.step, test.input, test.result, input, {order[0], order[1], order[2], order[3]});
     test.run();
     for_each_element(result, [&](std::int64_t i, box_axes const& place) {
       box_axes from{0, 0, 0, 0};

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <random>
 
+#include "rearranging.hpp"
+
 namespace sc = stagecraft;
 using sc::box_axes;
 using sc::dtype;
@@ -32,7 +34,7 @@ constexpr operation_cost cost(sc::ipu_target const& target, dtype type, std::int
 // copied 8 bytes at a time.
 static_assert(cost(few_tiles(4), dtype::float32, 24, 64,
                    [](auto& step, int input, int result) {
-                     append_part(step, input, result, {1, 1, 8, 3}, {0, 0, 0, 2}, {1, 1, 8, 8});
+                     tests::append_part(step, input, result, {1, 1, 8, 3}, {0, 0, 0, 2}, {1, 1, 8, 8});
                    }) == operation_cost{.compute_cycles = 3,
                                         .exchange_cycles = 6,
                                         .sync_cycles = 126,
@@ -61,7 +63,7 @@ constexpr std::int64_t bytes_of_repetition(int tiles) {
 static_assert(bytes_of_repetition(1) == 8 * 4 && bytes_of_repetition(2) == 4 * 4 && bytes_of_repetition(4) == 4 * 4);
 static_assert(bytes_of_repetition(8) == 2 * 4 && bytes_of_repetition(16) == 2 * 4);
 static_assert(cost(few_tiles(1), dtype::float32, 6, 6, [](auto& step, int input, int result) {
-                append_transpose(step, input, result, {1, 1, 2, 3}, {0, 1, 3, 2});
+                tests::append_transpose(step, input, result, {1, 1, 2, 3}, {0, 1, 3, 2});
               }).compute_cycles == 3);
 
 // Element (1, 2) of a transposed matrix is element (2, 1).

@@ -8,6 +8,7 @@
 #include <stagecraft/kernels/matmul.hpp>
 #include <stagecraft/kernels/matmul_gradient.hpp>
 #include <stagecraft/layers/dense.hpp>
+#include <algorithm>
 
 namespace stagecraft {
 
@@ -27,7 +28,9 @@ struct operation<layers::dense> {
   template <class Call>
   static constexpr long long workspace() {
     using s = shapes<Call>;
-    return kernels::input_gradient_workspace<s::inputs, s::units, typename Call::architecture>;
+    using arch = typename Call::architecture;
+    return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
+                    kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
   }
 
   template <class Call>
@@ -53,8 +56,8 @@ struct operation<layers::dense> {
       if constexpr (Call::plan::fuses_update(Call::call, 0)) {
         constexpr auto optimizer = Call::plan::training.optimizer;
         auto const& memory = part.memory;
-        kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, false, arch>(
-            part.input(0), dy, nullptr,
+        kernels::matmul_weight_gradient_of_rows<s::rows, s::inputs, s::units, false, arch>(
+            part.input(0), dy, memory.workspace,
             detail::update_in_registers<optimizer, arch>{
                 kernels::update_function<optimizer, arch>(memory.learning_rate, memory.update),
                 memory.weights + Call::weight_offset(0), memory.slots + Call::weight_offset(0),

@@ -33,8 +33,8 @@ class list_runner {
   using extents = operations::extents;
   using floats = list_workspace<Arch>;
 
-  /// `workspace`: floats that no value uses, as many as `list_workspace` says. `seed` and `stream` are those of the
-  /// call. `joins`: what products do beside; without them each operation is carried out by itself.
+  /// `workspace`: floats that no value uses, as `list_workspace` says. `seed` and `stream` are the call's. `joins`:
+  /// what products do beside; without them each operation is carried out by itself.
   list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
               float* workspace, std::uint64_t seed, std::uint64_t stream,
               std::span<operations::product_join const> joins = {})
@@ -45,9 +45,7 @@ class list_runner {
         seed_(seed),
         stream_(stream),
         joins_(joins) {}
-  /// Kernels for each operation, or none.
-  void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
-
+  void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }  // one for each operation, or none
   /// The operations of a segment that works sample by sample, for these samples.
   void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
     places_ = places;
@@ -56,6 +54,8 @@ class list_runner {
     run(order);
     by_sample_ = false;
   }
+  /// From now on one segment runs, for some samples after the others: weights are packed for all of them.
+  void keep_packed_weights() { keeps_packed_ = true; }
   /// A part of the columns of a product.
   void run_product(std::span<int const> order, kernels::share const& columns) {
     columns_ = columns;
@@ -64,6 +64,7 @@ class list_runner {
   }
   void run(std::span<int const> order) {
     order_ = order;
+    if (!keeps_packed_) packed_count_ = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
       if (is_done_by_product()) continue;
@@ -80,6 +81,7 @@ class list_runner {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
+    if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
     float* const begin = next_packed_;
     next_packed_ += kernels::packed_product_floats<Arch>(shape);
     packed_[packed_count_++] = {id_, begin};
@@ -113,9 +115,7 @@ class list_runner {
     return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
   }
   static std::int64_t size(extents const& shape) { return shape.size(); }
-  [[nodiscard]] pooling_kernel pooling_at(int id) const {
-    return poolings_.empty() ? pooling_kernel{} : poolings_[at(id)];
-  }
+  [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[at(id_)]; }
 
   /// Floats from one place of an axis to the next.
   static std::int64_t stride(extents const& shape, int axis) {
@@ -174,7 +174,8 @@ class list_runner {
     extents const a = shape_of(0), b = shape_of(1), result = shape();
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
     auto const [to, behind] = end_of_product();
-    if (depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_))
+    if ((depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_)) ||
+        (keeps_packed_ && floats::is_product_with_weight(here(), nodes_, operands_)))
       if (float const* const right = packed(one); right != nullptr)
         return kernels::packed_product<Arch>(one, x(0), right, to, workspace_, behind);
     if (result.rank == 2) return kernels::product<Arch>(one, x(0), x(1), to, workspace_, columns_, behind);
@@ -243,13 +244,12 @@ class list_runner {
                                     what.groups, x(0), y(), x(1));
   }
   void step(operations::pooling const& what) {
-    if (auto const run = pooling_at(id_).forward; run != nullptr) return run(x(0), y(), shape()[0]);
+    if (auto const run = pooling().forward) return run(x(0), y(), shape()[0]);
     kernels::pool_windows<Arch>(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0),
                                 y());
   }
   void step(operations::pooling_gradient const& what) {
-    auto const run = pooling_at(id_).backward;
-    if (run != nullptr) return run(x(0), x(2), y(), workspace_, shape()[0]);
+    if (auto const run = pooling().backward) return run(x(0), x(2), y(), workspace_, shape()[0]);
     kernels::pool_windows_gradient<Arch>(what.kind == operations::pooling_kind::max,
                                          {what.windows, shape(), shape_of(1)}, x(0), x(1), x(2), y(), workspace_);
   }
@@ -294,24 +294,29 @@ class list_runner {
   }
   void step(operations::gather const&) {
     std::int64_t const width = stride(shape_of(0), 0);
-    clear();
-    for_each_index(1, shape_of(0)[0],
-                   [&](std::int64_t k, std::int64_t row) { copy(x(0) + row * width, y() + k * width, width); });
+    for_each_index(1, shape_of(0)[0], [&](std::int64_t k, std::int64_t row) {
+      if (row >= 0)
+        copy(x(0) + row * width, y() + k * width, width);
+      else
+        std::memset(y() + k * width, 0, static_cast<std::size_t>(width) * sizeof(float));
+    });
   }
   void step(operations::scatter_add const&) {
     std::int64_t const width = stride(shape(), 0);
     clear();
     for_each_index(1, shape()[0], [&](std::int64_t k, std::int64_t row) {
-      kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
+      if (row >= 0) kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
     });
   }
+  /// `f(k, row)` for index k; the row is -1 if there is none with this number.
   template <class F>
   void for_each_index(int operand, int rows, F const& f) {
     std::int64_t const count = size(shape_of(operand));
     float const* const indices = x(operand);
-    for (std::int64_t k = 0; k < count; ++k)
-      if (float const index = indices[k]; index >= 0 && index < static_cast<float>(rows))
-        f(k, static_cast<std::int64_t>(index));
+    for (std::int64_t k = 0; k < count; ++k) {
+      float const index = indices[k];
+      f(k, index >= 0 && index < static_cast<float>(rows) ? static_cast<std::int64_t>(index) : std::int64_t{-1});
+    }
   }
 
   // Loops. The trip of the innermost one that runs is at the top.
@@ -320,13 +325,7 @@ class list_runner {
     std::size_t begin;
   };
   running& top() { return loops_[depth_ - 1]; }
-  void step(operations::loop const& what) {
-    if (depth_ == 0) {
-      packed_count_ = 0;
-      next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
-    }
-    loops_[depth_++] = {id_, what.trips, 0, position_};
-  }
+  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
   running const& loop_of(int index) const { return loop_named(read(index)); }
   running const& loop_named(int loop) const {
     int i = depth_ - 1;
@@ -392,6 +391,7 @@ class list_runner {
   static constexpr int most_packed = 16;  // others are packed in each trip
   packed_operand packed_[most_packed]{};
   int packed_count_ = 0;
+  bool keeps_packed_ = false;
   float* next_packed_ = nullptr;
   running loops_[operations::loop::most_nested]{};
   int depth_ = 0;

@@ -16,16 +16,17 @@ class list_workspace {
   using node = operations::node;
   using extents = operations::extents;
 
-  /// Floats of workspace for the operations of a step, one at a time, and for what loops keep packed.
+  /// Floats of workspace for the operations of a step, one at a time, and for what is kept packed: by loops, and if it
+  /// runs in parts, weights.
   [[nodiscard]] static constexpr std::int64_t of(std::span<node const> nodes, std::span<int const> operands,
-                                                 std::span<int const> order) {
+                                                 std::span<int const> order, bool in_parts = false) {
     std::int64_t kept = 0;
     int loop = -1;  // the outermost
     for (int const id : order) {
       node const& of = nodes[at(id)];
       if (loop < 0 && of.what.template is<operations::loop>()) loop = id;
       if (of.what.template is<operations::loop_end>() && operands[at(of.first_operand)] == loop) loop = -1;
-      if (loop >= 0 && is_packed_in(loop, of, operands))
+      if ((loop >= 0 && is_packed_in(loop, of, operands)) || (in_parts && is_product_with_weight(of, nodes, operands)))
         kept +=
             kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[at(operands[at(of.first_operand)])].shape));
     }
@@ -66,6 +67,14 @@ class list_workspace {
   [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
     return of.what.template is<operations::product>() && of.shape.rank == 2 &&
            operands[at(of.first_operand + 1)] < loop;
+  }
+  /// Whether a product's right operand is a weight.
+  [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, std::span<node const> nodes,
+                                                             std::span<int const> operands) {
+    if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;
+    int right = operands[at(of.first_operand + 1)];
+    while (is_alias(nodes[at(right)].what)) right = operands[at(nodes[at(right)].first_operand)];
+    return nodes[at(right)].what.template is<operations::weight>();
   }
 
  private:

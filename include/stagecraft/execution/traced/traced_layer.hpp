@@ -142,8 +142,8 @@ class traced_layer {
  public:
   static constexpr long long workspace() {
     return shared_floats + floats_of_samples +
-           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward),
-                    runner::floats::of(plan.nodes, plan.operands, plan.backward));
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1));
   }
 
   static void forward(Call const& call) {
@@ -195,33 +195,37 @@ class traced_layer {
   }
   template <class Run>
   static void on_all(Call const& part, step const& what, Run const& run) {
-    run_with(part, what, [&](int id) { return shared_address(part, what.places[at(id)]); }, run);
+    with_runner(part, what, [&](auto& memory, runner& all) {
+      for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = shared_address(part, what.places[id]);
+      run(all);
+    });
   }
+  static constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
   static void run_samples(Call const& part, step const& what, std::span<int const> order) {
     float* const samples = part.memory.workspace + shared_floats;
-    constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
     auto const [begin, end] = part.share().of(parts);
-    for (auto i = begin; i < end; ++i) {
-      // As equal as they can be.
-      int const first = static_cast<int>(Call::batch * i / parts),
-                last = static_cast<int>(Call::batch * (i + 1) / parts);
-      auto const address = [&](int id) {
-        auto const& where = what.places[at(id)];
-        return where.in == operations::storage::samples ? samples + where.offset * (last - first)
-                                                        : shared_address(part, where);
-      };
-      run_with(part, what, address,
-               [&](runner& some) { some.run(order, what.places, {first, last - first, Call::batch}); });
-    }
+    with_runner(part, what, [&](auto& memory, runner& some) {
+      if constexpr (parts > 1) some.keep_packed_weights();
+      for (auto i = begin; i < end; ++i) {
+        // As equal as they can be.
+        int const first = static_cast<int>(Call::batch * i / parts),
+                  last = static_cast<int>(Call::batch * (i + 1) / parts);
+        for (std::size_t id = 0; id < memory.size(); ++id) {
+          auto const& where = what.places[id];
+          memory[id] = where.in == operations::storage::samples ? samples + where.offset * (last - first)
+                                                                : shared_address(part, where);
+        }
+        some.run(order, what.places, {first, last - first, Call::batch});
+      }
+    });
   }
-  template <class Address, class Run>
-  static void run_with(Call const& part, step const& what, Address const& address, Run const& run) {
+  template <class Use>
+  static void with_runner(Call const& part, step const& what, Use const& use) {
     std::array<float*, plan.nodes.size()> memory;
-    for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(static_cast<int>(id));
     runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
                part.memory.seed, stream_of_call(part), what.joins);
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
-    run(one);
+    use(memory, one);
   }
 
   /// Where a value of the whole batch lies. Nothing writes to constants, inputs and weights through it.

@@ -67,17 +67,6 @@ struct moving_box {
   }
 };
 
-/// The result is the part of the input that begins at `first`. Axes of the input and the result, the outermost first.
-constexpr void append_slice(lowered_step& step, int input, int result, box_axes const& input_axes,
-                            box_axes const& first, box_axes const& result_axes) {
-  rearranged_box box{.extents = result_axes, .counts = result_axes};
-  for (int axis = 0; axis < box_axes::count; ++axis) {
-    box.source_stride.of[axis] = input_axes.stride(axis);
-    box.source_first += first[axis] * input_axes.stride(axis);
-  }
-  append_rearrange(step, rearrange_function::copy, input, result, box);
-}
-
 namespace detail {
 
 constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const& first, box_axes const& result_axes) {
@@ -88,13 +77,7 @@ constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const&
 
 }  // namespace detail
 
-/// The part of the result that begins at `first` becomes the input: one operation for each input of a concatenation.
-constexpr void append_part(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
-                           box_axes const& result_axes) {
-  append_rearrange(step, rearrange_function::copy, input, result, detail::box_of_part(input_axes, first, result_axes));
-}
-
-/// The same, with zeros around it.
+/// The part of the result that begins at `first` becomes the input, with zeros around it.
 constexpr void append_pad(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
                           box_axes const& result_axes) {
   append_rearrange(step, rearrange_function::copy_and_clear, input, result,
@@ -108,18 +91,6 @@ constexpr void append_repeat(lowered_step& step, int input, int result, repeated
   std::int64_t* size = operation.sizes;
   for (std::int64_t const number : {field.images, field.rows, field.columns, field.channels, field.down, field.across})
     *size++ = number;
-}
-
-/// Axis i of the result is axis order[i] of the input.
-constexpr void append_transpose(lowered_step& step, int input, int result, box_axes const& input_axes,
-                                box_axes const& order) {
-  rearranged_box box;
-  for (int axis = 0; axis < box_axes::count; ++axis) {
-    int const from = static_cast<int>(order[axis]);
-    box.extents.of[axis] = box.counts.of[axis] = input_axes[from];
-    box.source_stride.of[axis] = input_axes.stride(from);
-  }
-  append_rearrange(step, rearrange_function::copy, input, result, box);
 }
 
 namespace detail {

@@ -81,10 +81,9 @@ template <class Call>
 class sums_lowering {
   static constexpr auto const& products = products_of_call<Call>;
   static constexpr int count = products.count;
+  static constexpr product_of_sums const& product(int index) { return products.steps[static_cast<std::size_t>(index)]; }
   template <int Index>
-  static constexpr auto const& product = products.steps[Index];
-  template <int Index>
-  static constexpr convolution_shape shape_of = product<Index>.shape;
+  static constexpr convolution_shape shape_of = product(Index).shape;
   static constexpr poplar_options const& options =
       products.steps[0].is_convolution ? Call::config.convolutions : Call::config.matmuls;
   static constexpr bool keeps_sums = Call::trains && Call::layer.activation.gradient_needs_input();
@@ -92,7 +91,7 @@ class sums_lowering {
  public:
   template <int Index = 0>
   static constexpr weight_mapping const* planned_weight(int index) {
-    if (index == Index) return &weight_mapping_of<shape_of<Index>, Call::target, options, product<Index>.is_transposed>;
+    if (index == Index) return &weight_mapping_of<shape_of<Index>, Call::target, options, product(Index).is_transposed>;
     if constexpr (Index + 1 < count) return planned_weight<Index + 1>(index);
     return nullptr;
   }
@@ -106,7 +105,7 @@ class sums_lowering {
   template <int Index>
   static constexpr void append_forward(lowered_step& step, int input) {
     int const result = result_of<Index>(step), weight = append_weight<Call>(step, Index);
-    if constexpr (product<Index>.is_transposed)
+    if constexpr (product(Index).is_transposed)
       append_convolution_input_gradient<shape_of<Index>, Call::target, options>(step, input, weight, result);
     else
       append_convolution<shape_of<Index>, Call::target, options>(step, input, weight, result);
@@ -134,7 +133,7 @@ class sums_lowering {
   template <int Index>
   static constexpr void append_input_gradient(lowered_step& step, int gradient, int result) {
     int const weight = append_weight<Call>(step, Index);
-    if constexpr (product<Index>.is_transposed)
+    if constexpr (product(Index).is_transposed)
       append_convolution<shape_of<Index>, Call::target, options>(step, gradient, weight, result);
     else
       append_convolution_input_gradient<shape_of<Index>, Call::target, options>(step, gradient, weight, result);
@@ -142,7 +141,7 @@ class sums_lowering {
   template <int Index>
   static constexpr void append_weight_gradient(lowered_step& step, int input, int gradient) {
     int const result = Call::weight_gradient(step, Index);
-    if constexpr (product<Index>.is_transposed) std::swap(input, gradient);
+    if constexpr (product(Index).is_transposed) std::swap(input, gradient);
     append_convolution_filter_gradient<shape_of<Index>, Call::target, options>(step, input, gradient, result);
   }
 
@@ -152,7 +151,7 @@ class sums_lowering {
   static constexpr int result_of(lowered_step& step) {
     if constexpr (Index + 1 < count)
       return Call::saved(step, keeps_sums ? static_cast<int>((Call::output_elements() + 15) / 16 * 16) : 0,
-                         product<Index>.elements);
+                         product(Index).elements);
     else
       return keeps_sums ? Call::saved(step, 0, Call::output_elements()) : Call::output(step);
   }

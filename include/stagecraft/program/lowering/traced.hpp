@@ -37,26 +37,6 @@ constexpr void append_program_of_call(lowered_step& step) {
   append_program(step, program, tensors);
 }
 
-/// The operations of a program that is not kept as one.
-template <class Call, bool Backward>
-constexpr void append_operations_of_call(lowered_step& step) {
-  auto const steps = lower_traced_step<typename call_without_variant<Call>::type, Backward>();
-  auto const& tensors = steps.program.tensors;
-  std::vector<int> numbers(tensors.size(), -1);
-  auto const number_of = [&](int tensor) {
-    auto const index = static_cast<std::size_t>(tensor);
-    auto const& [of, offset, given, written] = tensors[index];
-    if (numbers[index] < 0)
-      numbers[index] = given >= 0 ? tensor_around<Call>(step, of) : step.temporary(of.elements, of.type);
-    return numbers[index];
-  };
-  for (auto const& each : steps.program.operations) {
-    auto& operation = step.add(each.kind, each.function, {}, {}) = each;
-    for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
-    for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
-  }
-}
-
 /// In which of the ways a call is lowered.
 template <class Call, bool Backward>
 constexpr void append_call(lowered_step& step) {
@@ -72,7 +52,8 @@ constexpr void append_call(lowered_step& step) {
     else
       elementwise_lowering<Call>::forward(step);
   } else if constexpr (is_appended<same>) {
-    append_operations_of_call<Call, Backward>(step);
+    append_operations(step, lower_traced_step<same, Backward>().program,
+                      [&](tile_tensor const& given) { return tensor_around<Call>(step, given); });
   } else if constexpr (has_program<same>) {
     append_program_of_call<Call, Backward>(step);
   } else if constexpr (Backward) {

@@ -98,11 +98,11 @@ constexpr lowered_step lower_penalty() {
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, info.size());
     int const added = step.temporary(info.size(), dtype::float32);
-    detail::weight_lowering<detail::plan_of_penalty<info.regularizer, info.shape, true>::value>::append(
-        step, weight, added, dtype::float32);
+    detail::append_plan_of_weight(step, detail::plan_of_penalty<info.regularizer, info.shape, true>::value, weight,
+                                  added, dtype::float32);
     append_map(step, map_function::scaled_add, gradient, {{gradient}, {added}}, {times});
-    detail::weight_lowering<detail::plan_of_penalty<info.regularizer, info.shape, false>::value>::append(
-        step, weight, step.temporary(1, dtype::float32), dtype::float32);
+    detail::append_plan_of_weight(step, detail::plan_of_penalty<info.regularizer, info.shape, false>::value, weight,
+                                  step.temporary(1, dtype::float32), dtype::float32);
   }
   return step;
 }
@@ -116,8 +116,8 @@ constexpr lowered_step lower_constraint() {
     if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
     constexpr dtype type = Training.dtype_policy.variable_dtype;
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
-    detail::weight_lowering<detail::plan_of_constraint<info.constraint, info.shape>::value>::append(step, weight,
-                                                                                                    weight, type);
+    detail::append_plan_of_weight(step, detail::plan_of_constraint<info.constraint, info.shape>::value, weight, weight,
+                                  type);
   }
   return step;
 }

@@ -2,7 +2,7 @@
 // Elementwise operations, carried out tile by tile. Level 5.
 #pragma once
 
-#include <stagecraft/execution/tiles/codelets/activation_value.hpp>
+#include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/execution/tiles/codelets/formula.hpp>
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace stagecraft {
@@ -23,7 +24,6 @@ class map_values {
   map_values(tile_operation const& operation, step_values const& values)
       : operation_(operation),
         function_(static_cast<map_function>(operation.function)),
-        activation_(activation_of(operation)),
         key_(key_of(operation, values)),
         first_micro_batch_(values.accumulated == 0),
         kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
@@ -41,8 +41,6 @@ class map_values {
       case map_function::multiply_add: return in[0] * in[1] + in[2];
       case map_function::rsqrt: return 1.0F / std::sqrt(in[0] + s);
       case map_function::accumulate: return accumulated(in[0], in[1]);
-      case map_function::activation: return activation_value(activation_, in[0]);
-      case map_function::activation_gradient: return activation_gradient_value(activation_, in[1], in[0]);
       case map_function::dropout:
       case map_function::dropout_gradient: return drawn(element) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
       case map_function::iota:
@@ -86,11 +84,26 @@ class map_values {
   }
   tile_operation const& operation_;
   map_function function_;
-  stagecraft::activation activation_;
   kernels::random_key key_;
   bool first_micro_batch_;
   float kept_;  ///< of an accumulator, in a running mean
 };
+
+}  // namespace detail
+
+namespace detail {
+
+/// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.
+inline operations::formula activation_formula_of(tile_operation const& operation) {
+  operations::operation_list list;
+  std::vector<parameter> no_weights;
+  operations::tracer ops(list, no_weights);
+  activation const function = activation_of(operation);
+  auto const first = ops.append(operations::input{0}, {});
+  if (operation.function == static_cast<int>(map_function::activation))
+    return {list, {activation_value(function, first).id}};
+  return {list, {activation_gradient(function, ops.append(operations::input{1}, {}), first).id}};
+}
 
 }  // namespace detail
 
@@ -131,6 +144,14 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
   machine.end_exchange();
 
   detail::map_values const function(operation, machine.values());
+  auto const kind = static_cast<map_function>(operation.function);
+  auto const* formula = operation.formula;
+  std::optional<operations::formula> traced;
+  std::optional<operations::formula_view> of_activation;
+  if (formula == nullptr && (kind == map_function::activation || kind == map_function::activation_gradient)) {
+    traced = detail::activation_formula_of(operation);
+    formula = &of_activation.emplace(traced->steps, traced->results);
+  }
   for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
     auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
     machine.count_flops(work.flops);
@@ -144,8 +165,8 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
         std::int64_t const element = mapping.first(tile) + e;
         return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
       };
-      if (operation.formula != nullptr)
-        return detail::formula_codelet(*operation.formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
+      if (formula != nullptr)
+        return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
       for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
         float in[most]{};
         for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);

@@ -218,7 +218,7 @@ class traced_steps {
   [[nodiscard]] constexpr bool is_known(operations::composite const& what, int id) const {
     if (what.name == "softmax") return rows_of_softmax(what, id).columns > 1;
     if (what.name != "dropout") return id - what.first > 1 && activation_of(what) != linear;  // else an operation is it
-    // One number for each channel of a sample, drawn as a kernel of the host's draws them.
+    // One number for each channel of a sample, drawn as the host's loop draws them.
     auto const& drawn = program.node_of(program.operand(id, 1)).shape;
     return program.options.draws_of_channels && drawn.size() == drawn[0] * drawn[-1];
   }
@@ -268,5 +268,25 @@ class traced_steps {
   std::size_t position_ = 0;
   std::vector<char> is_whole_;
 };
+
+/// Appends the operations of a program that is not kept as one. `tensor_around(given)` is the number in the step of a
+/// tensor that the program is given.
+template <class Program, class TensorAround>
+constexpr void append_operations(lowered_step& step, Program const& program, TensorAround const& tensor_around) {
+  std::vector<int> numbers(program.tensors.size(), -1);
+  auto const number_of = [&](int tensor) {
+    auto const index = static_cast<std::size_t>(tensor);
+    auto const& each = program.tensors[index];
+    if (numbers[index] < 0)
+      numbers[index] =
+          each.given >= 0 ? tensor_around(each.tensor) : step.temporary(each.tensor.elements, each.tensor.type);
+    return numbers[index];
+  };
+  for (tile_operation const& each : program.operations) {
+    auto& operation = step.add(each.kind, each.function, {}, {}) = each;
+    for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
+    for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
+  }
+}
 
 }  // namespace stagecraft::detail
