@@ -30,6 +30,7 @@ struct pooling_options {
 template <class Derived, class Size>
 struct pooling_layer : layer<Derived> {
   static constexpr bool is_2d = std::same_as<Size, size_2d>;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
 
@@ -82,13 +83,6 @@ struct pooling_layer : layer<Derived> {
       return {.input = in[0], .window = pool_size, .stride = strides, .padding = padding};
   }
 
-  [[nodiscard]] constexpr detail::rules_key rules_key() const {
-    size_2d const pool(pool_size), steps(strides);
-    return {{static_cast<unsigned>(pool.height) << 16U | static_cast<unsigned>(pool.width),
-             static_cast<unsigned>(steps.height) << 16U | static_cast<unsigned>(steps.width),
-             static_cast<unsigned>(padding)},
-            pool.height < 1 << 16 && pool.width < 1 << 16 && steps.height < 1 << 16 && steps.width < 1 << 16};
-  }
   constexpr auto call(auto& ops, auto x) const {
     shape const in = detail::sample_shape(x);
     if (smallest(pool_size) < 1)

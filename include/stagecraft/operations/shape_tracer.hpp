@@ -78,6 +78,13 @@ class shape_tracer {
     flops_ += x.of.size();
     return made(out);
   }
+  constexpr shape_tensor max_pool(shape_tensor const& x, windows const& over) {
+    extents out;
+    over.out(x.of, x.of[-1], out);
+    flops_ += out.size() * over.size();
+    return made(out);
+  }
+  constexpr shape_tensor average_pool(shape_tensor const& x, windows const& over) { return max_pool(x, over); }
   static constexpr void update(shape_tensor const&, shape_tensor const&) {}
   constexpr shape_tensor conv(shape_tensor const& x, shape_tensor const& filter, windows const& over, int = 1) {
     extents out;
