@@ -121,6 +121,7 @@ class model_builder {
   diagnostic problem;
   detail::masks_of_calls masks{problem};
   detail::known_rules rules;
+  parameter_list weights_of_call;  // one for all calls, since compilers take long to make another
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
@@ -342,8 +343,7 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
   return made;
 }
 
-/// Begins a call of a nested model (or, with no model open yet, of the outermost one).
-/// Gives its scope, which the model object keeps for its next call.
+/// Begins a call of a nested model, or of the outermost one. Gives its scope, which the model object keeps.
 constexpr int model_builder::enter(detail::model_description const& model, int scope,
                                    std::span<symbolic_tensor const> bound) {
   bool const again = scope >= 0;

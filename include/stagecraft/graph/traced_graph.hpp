@@ -4,6 +4,7 @@
 
 #include <stagecraft/graph/model_builder.hpp>
 #include <stagecraft/graph/post_order.hpp>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -19,7 +20,7 @@ struct traced_graph {
   std::vector<nested_model_info> nested_models;
   std::vector<nested_input_info> nested_inputs;
   std::vector<int> model_outputs;
-  std::vector<traced_mask> masks;  ///< by the numbers that calls have, from 1 on
+  std::vector<traced_mask> masks;    ///< by the numbers that calls have, from 1 on
   std::vector<shape> traced_shapes;  ///< of all calls, those that no output needs among them
 };
 
@@ -64,26 +65,20 @@ class needed_calls {
   std::vector<char> call_, nested_;
 };
 
-/// Takes over a builder's records, without the calls that no output of the model needs, as Keras does. A call keeps its
-/// node index, as in Keras, where a layer counts all its calls. An input of a nested model that nothing needs is -1.
-constexpr traced_graph prune(model_builder& model) {
-  traced_graph graph;
-  graph.problem = model.problem;
-  graph.uses_stages = model.uses_stages;
-  graph.nested_models = model.nested_models;
-  graph.nested_inputs = model.nested_inputs;
-
-  for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
-
+/// Takes the records as they are: layers stand in the order of their first calls.
+constexpr void take_all(model_builder& model, traced_graph& graph) {
+  graph.calls = std::move(model.calls);
+  graph.layers = std::move(model.layers);
+  graph.parameters = std::move(model.parameters);
+  graph.inputs = std::move(model.inputs);
+  int id = 0;
+  for (layer_info& layer : graph.layers) layer.traced_id = id++;
+}
+/// Takes those that have a new number.
+constexpr void take_needed(model_builder const& model, std::vector<int> const& new_call, traced_graph& graph) {
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
-  needed_calls const needed(model);
-  std::vector<int> new_call(model.calls.size(), -1);
-  int count = 0;
-  for (std::size_t i = 0; i < new_call.size(); ++i)
-    if (needed[i]) new_call[i] = count++;
-
   std::vector<int> new_layer(model.layers.size(), -1);
-  graph.calls.reserve(at(count));
+  graph.calls.reserve(model.calls.size());
   graph.layers.reserve(model.layers.size());
   graph.parameters.reserve(model.parameters.size());
   graph.inputs.reserve(model.inputs.size());
@@ -110,6 +105,31 @@ constexpr traced_graph prune(model_builder& model) {
     ++graph.layers[at(layer)].call_count;
     graph.calls.push_back(call);
   }
+}
+
+/// Takes over a builder's records, without the calls that no output of the model needs, as Keras does. A call keeps its
+/// node index, as in Keras, where a layer counts all its calls. An input of a nested model that nothing needs is -1.
+constexpr traced_graph prune(model_builder& model) {
+  traced_graph graph;
+  graph.problem = model.problem;
+  graph.uses_stages = model.uses_stages;
+  graph.nested_models = model.nested_models;
+  graph.nested_inputs = model.nested_inputs;
+
+  graph.traced_shapes.reserve(model.calls.size());
+  for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
+
+  auto const at = [](int index) { return static_cast<std::size_t>(index); };
+  needed_calls const needed(model);
+  std::vector<int> new_call(model.calls.size(), -1);
+  int count = 0;
+  for (std::size_t i = 0; i < new_call.size(); ++i)
+    if (needed[i]) new_call[i] = count++;
+
+  if (at(count) == model.calls.size())
+    take_all(model, graph);
+  else
+    take_needed(model, new_call, graph);
   for (auto& input : graph.nested_inputs) input.call = new_call[at(input.call)];
   for (auto& nested : graph.nested_models) {
     auto const first = static_cast<int>(graph.model_outputs.size());

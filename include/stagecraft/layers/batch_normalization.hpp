@@ -111,28 +111,27 @@ struct batch_normalization : layer<batch_normalization> {
  private:
   constexpr auto normalized(auto& ops, auto x, shape const& in, int along) const {
     shape const each = in[along];
-    operations::extents beside(1);  // numbers of each channel, beside x
-    axis_list others = axis_list::none();
-    others.axes[others.count++] = 0;
-    for (int axis = 0; axis < in.rank(); ++axis) {
-      beside.push_back(axis == along ? in[axis] : 1);
-      if (axis != along) others.axes[others.count++] = axis + 1;
-    }
     decltype(x) gamma{}, beta{};
     if (options.scale)
-      gamma = ops.reshape(ops.weight(parameter::with("gamma", each, options.gamma_initializer,
-                                                     options.gamma_regularizer, options.gamma_constraint)),
-                          beside);
+      gamma = ops.weight(parameter::with("gamma", each, options.gamma_initializer, options.gamma_regularizer,
+                                         options.gamma_constraint));
     if (options.center)
-      beta = ops.reshape(ops.weight(parameter::with("beta", each, options.beta_initializer, options.beta_regularizer,
-                                                    options.beta_constraint)),
-                         beside);
+      beta = ops.weight(
+          parameter::with("beta", each, options.beta_initializer, options.beta_regularizer, options.beta_constraint));
     auto const moving_mean = ops.weight(
         {.name = "moving_mean", .shape = each, .initializer = options.moving_mean_initializer, .trainable = false});
     auto const moving_variance = ops.weight({.name = "moving_variance",
                                              .shape = each,
                                              .initializer = options.moving_variance_initializer,
                                              .trainable = false});
+    if constexpr (requires { x.mapped(); }) return x;  // shapes alone are asked for
+    operations::extents beside(1);                     // numbers of each channel, beside x
+    axis_list others = axis_list::none();
+    others.axes[others.count++] = 0;
+    for (int axis = 0; axis < in.rank(); ++axis) {
+      beside.push_back(axis == along ? in[axis] : 1);
+      if (axis != along) others.axes[others.count++] = axis + 1;
+    }
     bool const looks_at_batch = ops.training() && trainable;
     auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
     auto const centred = x - mean;
@@ -148,9 +147,9 @@ struct batch_normalization : layer<batch_normalization> {
       moved(moving_variance, variance, part * unbiased);
     }
     auto factor = rsqrt(variance + options.epsilon);
-    if (options.scale) factor *= gamma;
+    if (options.scale) factor *= ops.reshape(gamma, beside);
     auto y = centred * factor;
-    if (options.center) y += beta;
+    if (options.center) y += ops.reshape(beta, beside);
     return y;
   }
 };

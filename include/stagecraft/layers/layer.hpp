@@ -279,7 +279,8 @@ struct layer : layer_base {
     auto const layer_id = model.layer_of(record);
     layer_inputs const in(given.size() > 1 ? shapes.data() : &given[0].shape(), static_cast<int>(given.size()),
                           model.name_of(layer_id), model.problem);
-    parameter_list weights;
+    parameter_list& weights = model.weights_of_call;
+    weights.count = 0;
     if (auto const* known = model.known_shape(); known != nullptr) {
       record.shape = *known;
       record.parameters = &weights;

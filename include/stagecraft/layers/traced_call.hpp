@@ -210,7 +210,8 @@ struct rules_of_layer : rules_of_trace {
       open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, true, name);
       if (operations::tensor result; open.call(layer, result)) open.end(result);
       find(open.traced, in, weights, problem);
-      for (parameter& weight : weights.entries) weight.layout = parameter_layout::plain;  // operations read them so
+      for (int i = 0; i < weights.count && i < parameter_list::capacity; ++i)
+        weights.entries[i].layout = parameter_layout::plain;  // operations read them so
     }
     if constexpr (requires { layer.flops(in); })
       if (is_valid) flops = layer.flops(in);
