@@ -3638,6 +3638,16 @@ struct own_options {
   friend constexpr bool operator==(own_options const&, own_options const&) = default;
 };
 
+/// What a type of the user's own says.
+template <class Signature>
+struct own_rules;
+template <class Result, class... Arguments>
+struct own_rules<Result(Arguments...)> {
+  std::string_view name;                             ///< in errors and reports
+  Result (*call)(own_options const&, Arguments...);  ///< its `call`, with its members
+  bool takes_ops;                                    ///< whether that takes the first of the arguments
+};
+
 namespace detail {
 
 /// Whole words, no more than there are: floats, ints and enums of four bytes.
@@ -3677,18 +3687,70 @@ constexpr bool options_fit() {
     return requires { typename std::bool_constant<(static_cast<void>(words_of(own_from<Own>({}))), true)>; };
 }
 
-/// E1081 and E1082: what keeps a struct from being one's own of a kind. `what`: "activation" and the like; `call`: how
-/// it says what it computes, if it does not.
-template <class Own>
-constexpr diagnostic check_own(std::string_view what, bool has_call, std::string_view call) {
+/// The rules of a type, if it has a `call` of these arguments, or of all but the first.
+template <class Own, class Signature>
+struct rules_of_own;
+template <class Own, class Result, class First, class... Others>
+struct rules_of_own<Own, Result(First, Others...)> {
+  static constexpr bool takes_all = requires(Own const& own, First first, Others... others) {
+    { own.call(first, others...) } -> std::convertible_to<Result>;
+  };
+  static constexpr bool has_call = takes_all || requires(Own const& own, Others... others) {
+    { own.call(others...) } -> std::convertible_to<Result>;
+  };
+  static constexpr Result call(own_options const& options, [[maybe_unused]] First first, Others... others) {
+    if constexpr (takes_all)
+      return own_from<Own>(options).call(first, others...);
+    else
+      return own_from<Own>(options).call(others...);
+  }
+  static constexpr own_rules<Result(First, Others...)> value{Own::name, &call, takes_all};
+};
+
+/// A struct with a `name` and a `call` as the value of an option.
+template <class Option, class Own>
+constexpr Option option_of_own(Own const& own) {
+  Option result;
+  if constexpr (requires { Option::own_kind; }) result.kind = Option::own_kind;
+  if constexpr (requires { own.seed, result.seed; }) result.seed = static_cast<decltype(result.seed)>(own.seed);
+  result.rules = &rules_of_own<Own, typename Option::own_call>::value;
+  result.options = words_of(own);
+  return result;
+}
+
+/// E1081 and E1082: what keeps a struct from being one's own of a kind.
+template <class Own, class Option>
+inline constexpr diagnostic own_problem = [] {
   diagnostic problem;
   if (!options_fit<Own>())
-    problem.report(1081, what, " '", type_name<Own>(), "' has members that are not at most ",
+    problem.report(1081, Option::own_name, " '", type_name<Own>(), "' has members that are not at most ",
                    static_cast<int>(own_options::most), " floats and ints; write an int in place of a bool");
-  else if (!has_call)
-    problem.report(1082, what, " '", type_name<Own>(), "' does not say what it computes; give it `", call, "`");
+  else if (!rules_of_own<Own, typename Option::own_call>::has_call)
+    problem.report(1082, Option::own_name, " '", type_name<Own>(), "' does not say what it computes; give it `",
+                   Option::own_usage, "`");
   return problem;
-}
+}();
+
+/// The base of own_activation, own_metric, own_regularizer, own_initializer and own_constraint. An option says in
+/// `own_call` what it is called with, in `own_name` and `own_usage` what errors say, and may have a kind `own_kind`.
+template <class Derived, class Option>
+struct own_option {
+  static constexpr std::string_view name = Option::own_name;  ///< in errors and reports
+
+#ifndef __clang__
+  /// GCC names the line of the user's that makes one, not that of the conversion.
+  constexpr own_option() { static_assert(report<own_problem<Derived, Option>>()); }
+#endif
+  constexpr operator Option() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    static_assert(report<own_problem<Derived, Option>>());
+    if constexpr (own_problem<Derived, Option>.failed())
+      return {};
+    else
+      return option_of_own<Option>(static_cast<Derived const&>(*this));
+  }
+
+  friend constexpr bool operator==(own_option const&, own_option const&) = default;
+};
 
 }  // namespace detail
 
@@ -3705,16 +3767,13 @@ struct tensor;
 class tracer;
 }  // namespace operations
 
-/// What a constraint says, by its type.
-struct constraint_rules {
-  std::string_view name;  ///< in errors
-  /// Its `call`, with its members.
-  operations::tensor (*call)(own_options const&, operations::tracer&, operations::tensor);
-};
-
 /// Any constraint, or none.
 struct constraint {
-  constraint_rules const* rules = nullptr;
+  using own_call = operations::tensor(operations::tracer&, operations::tensor);
+  static constexpr std::string_view own_name = "constraint";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto weight) const";
+
+  own_rules<own_call> const* rules = nullptr;
   own_options options = {};
 
   friend constexpr bool operator==(constraint const&, constraint const&) = default;
@@ -3848,25 +3907,23 @@ struct extents;
 class tracer;
 }  // namespace operations
 
-/// What an initializer of the user's own says, by its type.
-struct initializer_rules {
-  std::string_view name;  ///< in errors
-  /// Its `call`, with its members.
-  operations::tensor (*call)(own_options const&, operations::tracer&, operations::extents const&);
-};
-
 /// How a weight tensor gets its first values. Written through the factories: `initializers::he_normal{.seed = 1}`.
 struct initializer {
+  using own_call = operations::tensor(operations::tracer&, operations::extents const&);
+  static constexpr auto own_kind = initializer_kind::own;
+  static constexpr std::string_view own_name = "initializer";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto const& shape) const";
+
   /// The formula that weights begin with.
   initializer_kind kind = initializer_kind::zeros;
   float a = 0;  ///< constant: value; normal: mean; uniform: minval; variance scaling: scale; orthogonal, identity: gain
   float b = 0;  ///< normal: stddev; uniform: maxval
   fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
   initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
-  std::uint64_t seed = 0;                    ///< 0: taken from the trainer's seed
-  bool unit_forget_bias = false;             ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
-  initializer_rules const* rules = nullptr;  ///< of one's own
-  own_options options = {};                  ///< and its members
+  std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
+  bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
+  own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 
@@ -3913,21 +3970,18 @@ struct tensor;
 class tracer;
 }  // namespace operations
 
-/// What a regularizer of the user's own says, by its type.
-struct regularizer_rules {
-  std::string_view name;  ///< in errors
-  /// Its `call`, with its members.
-  operations::tensor (*call)(own_options const&, operations::tracer&, operations::tensor);
-};
-
 /// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss, or what the user's own says. All 0: none.
 struct regularizer {
+  using own_call = operations::tensor(operations::tracer&, operations::tensor);
+  static constexpr std::string_view own_name = "regularizer";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto weight) const";
+
   /// The factor of the sum of absolute values.
   float l1 = 0;
   /// The factor of the sum of squares.
   float l2 = 0;
-  regularizer_rules const* rules = nullptr;  ///< of one's own
-  own_options options = {};                  ///< and its members
+  own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(regularizer const&, regularizer const&) = default;
 
@@ -3960,6 +4014,21 @@ struct parameter {
   bool frozen = false;  ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
   parameter_layout layout = parameter_layout::plain;
   int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
+
+  /// A weight with Keras's three options for it.
+  [[nodiscard]] static constexpr parameter with(std::string_view name, stagecraft::shape const& each,
+                                                stagecraft::initializer const& initializer,
+                                                stagecraft::regularizer const& regularizer,
+                                                stagecraft::constraint const& constraint,
+                                                parameter_layout layout = parameter_layout::plain, int groups = 1) {
+    return {.name = name,
+            .shape = each,
+            .initializer = initializer,
+            .regularizer = regularizer,
+            .constraint = constraint,
+            .layout = layout,
+            .groups = groups};
+  }
 
   /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
@@ -4369,6 +4438,13 @@ struct call_record {
   traced_mask mask;     // of the output
   long long flops = 0;
   parameter_list const* parameters;
+
+  /// What the layer's rules give. What only moves elements keeps their type.
+  constexpr void take(stagecraft::shape const& output, long long cost, bool moves_only) {
+    shape = output;
+    flops = cost;
+    if (!moves_only) type_of_output = dtype::float32;
+  }
 };
 
 }  // namespace stagecraft::detail
@@ -4465,6 +4541,7 @@ class known_rules {
  public:
   [[nodiscard]] constexpr known_rule const* find(type_tag const* type, rules_key const& key,
                                                  layer_inputs const& in) const {
+    if (!key.is_known) return nullptr;
     for (int i = 0; i < count_; ++i) {
       known_rule const& rule = rules_[i];
       if (rule.input_count == in.size() && rule.inputs[0] == in[0] && (in.size() == 1 || rule.inputs[1] == in[1]) &&
@@ -4474,7 +4551,7 @@ class known_rules {
     return nullptr;
   }
   constexpr void add(known_rule rule, layer_inputs const& in) {
-    if (count_ == capacity || in.size() > known_rule::most_inputs) return;
+    if (count_ == capacity || in.size() > known_rule::most_inputs || !rule.key.is_known) return;
     rule.input_count = in.size();
     for (int i = 0; i < in.size(); ++i) rule.inputs[i] = in[i];
     rules_[count_++] = rule;
@@ -4761,6 +4838,7 @@ class model_builder {
   diagnostic problem;
   detail::masks_of_calls masks{problem};
   detail::known_rules rules;
+  parameter_list weights_of_call;  // one for all calls, since compilers take long to make another
   int open_stage = unassigned;
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
@@ -4982,8 +5060,7 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
   return made;
 }
 
-/// Begins a call of a nested model (or, with no model open yet, of the outermost one).
-/// Gives its scope, which the model object keeps for its next call.
+/// Begins a call of a nested model, or of the outermost one. Gives its scope, which the model object keeps.
 constexpr int model_builder::enter(detail::model_description const& model, int scope,
                                    std::span<symbolic_tensor const> bound) {
   bool const again = scope >= 0;
@@ -5475,7 +5552,7 @@ struct traced_graph {
   std::vector<nested_model_info> nested_models;
   std::vector<nested_input_info> nested_inputs;
   std::vector<int> model_outputs;
-  std::vector<traced_mask> masks;  ///< by the numbers that calls have, from 1 on
+  std::vector<traced_mask> masks;    ///< by the numbers that calls have, from 1 on
   std::vector<shape> traced_shapes;  ///< of all calls, those that no output needs among them
 };
 
@@ -5520,26 +5597,20 @@ class needed_calls {
   std::vector<char> call_, nested_;
 };
 
-/// Takes over a builder's records, without the calls that no output of the model needs, as Keras does. A call keeps its
-/// node index, as in Keras, where a layer counts all its calls. An input of a nested model that nothing needs is -1.
-constexpr traced_graph prune(model_builder& model) {
-  traced_graph graph;
-  graph.problem = model.problem;
-  graph.uses_stages = model.uses_stages;
-  graph.nested_models = model.nested_models;
-  graph.nested_inputs = model.nested_inputs;
-
-  for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
-
+/// Takes the records as they are: layers stand in the order of their first calls.
+constexpr void take_all(model_builder& model, traced_graph& graph) {
+  graph.calls = std::move(model.calls);
+  graph.layers = std::move(model.layers);
+  graph.parameters = std::move(model.parameters);
+  graph.inputs = std::move(model.inputs);
+  int id = 0;
+  for (layer_info& layer : graph.layers) layer.traced_id = id++;
+}
+/// Takes those that have a new number.
+constexpr void take_needed(model_builder const& model, std::vector<int> const& new_call, traced_graph& graph) {
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
-  needed_calls const needed(model);
-  std::vector<int> new_call(model.calls.size(), -1);
-  int count = 0;
-  for (std::size_t i = 0; i < new_call.size(); ++i)
-    if (needed[i]) new_call[i] = count++;
-
   std::vector<int> new_layer(model.layers.size(), -1);
-  graph.calls.reserve(at(count));
+  graph.calls.reserve(model.calls.size());
   graph.layers.reserve(model.layers.size());
   graph.parameters.reserve(model.parameters.size());
   graph.inputs.reserve(model.inputs.size());
@@ -5566,6 +5637,31 @@ constexpr traced_graph prune(model_builder& model) {
     ++graph.layers[at(layer)].call_count;
     graph.calls.push_back(call);
   }
+}
+
+/// Takes over a builder's records, without the calls that no output of the model needs, as Keras does. A call keeps its
+/// node index, as in Keras, where a layer counts all its calls. An input of a nested model that nothing needs is -1.
+constexpr traced_graph prune(model_builder& model) {
+  traced_graph graph;
+  graph.problem = model.problem;
+  graph.uses_stages = model.uses_stages;
+  graph.nested_models = model.nested_models;
+  graph.nested_inputs = model.nested_inputs;
+
+  graph.traced_shapes.reserve(model.calls.size());
+  for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
+
+  auto const at = [](int index) { return static_cast<std::size_t>(index); };
+  needed_calls const needed(model);
+  std::vector<int> new_call(model.calls.size(), -1);
+  int count = 0;
+  for (std::size_t i = 0; i < new_call.size(); ++i)
+    if (needed[i]) new_call[i] = count++;
+
+  if (at(count) == model.calls.size())
+    take_all(model, graph);
+  else
+    take_needed(model, new_call, graph);
   for (auto& input : graph.nested_inputs) input.call = new_call[at(input.call)];
   for (auto& nested : graph.nested_models) {
     auto const first = static_cast<int>(graph.model_outputs.size());
@@ -5994,12 +6090,6 @@ enum class activation_kind : unsigned char {
   own,  ///< the user's: own_activation.hpp
 };
 
-/// What an activation of the user's own says, by its type.
-struct own_activation_rules {
-  std::string_view name;
-  operations::tensor (*call)(own_options const&, operations::tensor);
-};
-
 /// An activation function. Prefer the ready-made values (`relu`, `softmax`, ...) and the functions of `activations`,
 /// which carry Keras's default parameters, to an aggregate written by hand.
 ///
@@ -6007,17 +6097,28 @@ struct own_activation_rules {
 /// - `elu`: f(x) = x for x > 0, alpha * (exp(x) - 1) below.
 /// - the others have no parameters.
 struct activation {
+  using own_call = operations::tensor(operations::tensor);
+  static constexpr auto own_kind = activation_kind::own;
+  static constexpr std::string_view own_name = "activation";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto x) const";
+
   activation_kind kind = activation_kind::linear;
-  float alpha = 0;                            ///< relu: slope below the threshold; elu: scale of the negative part
-  float max_value = -1;                       ///< relu: the largest output; negative = unlimited (Keras's None)
-  float threshold = 0;                        ///< relu: values up to it count as negative
-  own_activation_rules const* own = nullptr;  ///< of one's own
-  own_options options = {};                   ///< and its members
+  float alpha = 0;                             ///< relu: slope below the threshold; elu: scale of the negative part
+  float max_value = -1;                        ///< relu: the largest output; negative = unlimited (Keras's None)
+  float threshold = 0;                         ///< relu: values up to it count as negative
+  own_rules<own_call> const* rules = nullptr;  ///< of one's own
+  own_options options = {};                    ///< and its members
 
   friend constexpr bool operator==(activation const&, activation const&) = default;
 
   /// The function of a tensor of a layer's `call`; softmax along the last axis. Defined in activation_call.hpp.
   [[nodiscard]] constexpr operations::tensor operator()(operations::tensor x) const;
+  /// The same where shapes alone are asked for: a layer's activation is not counted among its operations.
+  [[nodiscard]] constexpr auto operator()(auto const& x) const
+    requires requires { x.mapped(); }
+  {
+    return x;
+  }
 
   /// Keras's name of the function (`tf.keras.activations.serialize`).
   [[nodiscard]] constexpr std::string_view name() const {
@@ -6036,7 +6137,7 @@ struct activation {
       case activation_kind::softplus: return "softplus";
       case activation_kind::softsign: return "softsign";
       case activation_kind::hard_sigmoid: return "hard_sigmoid";
-      case activation_kind::own: return own->name;
+      case activation_kind::own: return rules->name;
     }
     return "unknown";
   }
@@ -6149,6 +6250,7 @@ struct composite {
   std::string_view name;
   int first = 0;
   gradient_rule rule = nullptr;  ///< where the gradient of what is inside would lose digits or time
+  bool is_gradient = false;  ///< of what the name says: its operands are what that reads, then its result's gradient
   static constexpr int most_numbers = 3;
   float numbers[most_numbers]{};  ///< what it is a function of beside tensors, in an order that its name knows
 };
@@ -6689,7 +6791,8 @@ struct update {};
   EACH(weight)                                                                                                \
   EACH(constant)                                                                                              \
   EACH(iota)                                                                                                  \
-  EACH(random) EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient)        \
+  EACH(random)                                                                                                \
+  EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient)                     \
       EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast)    \
           EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
               EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)
@@ -6810,7 +6913,7 @@ class operation_list {
     for (int const id : reads) has_gradient |= node_of(id).has_gradient;
     if (auto const* elementwise = what.if_is<map>()) has_gradient &= is_differentiable(elementwise->apply);
     nodes.push_back({what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient});
-    operands.insert(operands.end(), reads.begin(), reads.end());
+    for (int const id : reads) operands.push_back(id);
     return static_cast<int>(nodes.size()) - 1;
   }
   constexpr int append(operation const& what, extents const& shape, std::initializer_list<int> reads) {
@@ -6987,6 +7090,7 @@ struct matmul_options {
 };
 
 constexpr void softmax_rule(composite_gradient&);
+constexpr void dropout_rule(composite_gradient&);
 
 /// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
 template <std::size_t States>
@@ -7060,6 +7164,18 @@ class tracer {
     extents wider = x.shape();
     if (!wider.broadcast_with(shape) || wider != shape) return failed(x, "cannot be broadcast to ", shape);
     return append(operations::broadcast{}, shape, {x.id});
+  }
+  /// Each element of an axis `count` times.
+  constexpr tensor repeat(tensor x, int count, int axis) {
+    if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1)
+      return failed(x, "cannot be repeated ", count, " times along axis ", axis);
+    extents one = x.shape(), all = one;
+    int const along = one.from_front(axis);
+    all[along] *= count;
+    one.insert(along + 1, 1);
+    auto const apart = reshape(x, one);
+    one[along + 1] = count;
+    return reshape(broadcast(apart, one), all);
   }
   /// Axis i of the result is axis order[i] of x.
   constexpr tensor transpose(tensor x, axis_list const& order) {
@@ -7176,12 +7292,13 @@ class tracer {
   /// inside.
   template <class Inside>
   constexpr tensor composite(std::string_view name, std::initializer_list<tensor> reads, Inside const& inside,
-                             gradient_rule rule = nullptr, std::initializer_list<float> numbers = {}) {
+                             gradient_rule rule = nullptr, std::initializer_list<float> numbers = {},
+                             bool is_gradient = false) {
     int const first = list_->size();
     tensor const result = inside();
     std::vector<int> ids{result.id};
     for (tensor const read : reads) ids.push_back(read.id);
-    operations::composite what{name, first, rule};
+    operations::composite what{name, first, rule, is_gradient};
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
     return {list_, list_->append(what, result.shape(), ids)};
   }
@@ -7194,6 +7311,15 @@ class tracer {
       return e / sum(e, axis);
     };
     return composite("softmax", {x}, inside, softmax_rule, {along});
+  }
+  /// x / (1 - rate), or 0 where a number that is drawn is below the rate: one for each element of `drawn`, which is
+  /// broadcast.
+  constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0) {
+    return dropout(x, uniform(drawn, seed), rate);
+  }
+  constexpr tensor dropout(tensor x, tensor drawn, float rate, bool is_gradient = false) {
+    auto const inside = [&] { return where(drawn >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
+    return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
   }
 
   // Weights that change.
@@ -7267,6 +7393,7 @@ class tracer {
     for (std::size_t i = 0; i < States; ++i) next(loop, before[i], after[i]);
     for (std::size_t i = 0; i < States; ++i)
       result.all[i] = stack(loop, after[i], {along < after[i].rank() ? along : 0});
+    stack_products(loop, along);  // the gradient reads these as well
     end_loop(loop);
     for (std::size_t i = 0; i < States; ++i) result.last[i] = last(loop, before[i]);
     return result;
@@ -7286,6 +7413,34 @@ class tracer {
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
 
  private:
+  /// Stacks what the products of a loop's step are, or become by sums with others.
+  constexpr void stack_products(tensor loop, int along) {
+    std::vector<int> sums;
+    int depth = 0;  // of loops inside
+    for (int id = loop.id + 1, end = list_->size(); id < end; ++id) {
+      auto const& what = list_->node_of(id).what;
+      depth += (what.is<operations::loop>() ? 1 : 0) - (what.is<loop_end>() ? 1 : 0);
+      if (depth == 0 && what.is<product>()) sums.push_back(sum_with(id));
+    }
+    for (int const id : sums) {
+      int const rank = list_->node_of(id).shape.rank;
+      if (rank < extents::max_rank) stack(loop, {list_, id}, {along < rank ? along : 0});
+    }
+  }
+  /// The last of the sums that `id` alone goes into, or itself.
+  [[nodiscard]] constexpr int sum_with(int id) const {
+    int reader = -1, readers = 0;
+    for (int other = id + 1; other < list_->size(); ++other)
+      for (int i = 0; i < list_->node_of(other).operand_count; ++i)
+        if (list_->operand(other, i) == id) {
+          reader = other;
+          ++readers;
+        }
+    if (readers != 1 || list_->node_of(reader).shape != list_->node_of(id).shape) return id;
+    auto const* what = list_->node_of(reader).what.if_is<map>();
+    bool const is_sum = what != nullptr && (what->apply == function::add || what->apply == function::subtract);
+    return is_sum ? sum_with(reader) : id;
+  }
   /// The gradient of a loop runs its step again: it would draw others.
   constexpr tensor drawn(random const& from, extents const& shape) {
     if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");
@@ -7358,7 +7513,13 @@ class composite_gradient {
 /// y (dy - sum(y dy)) along its axis.
 constexpr void softmax_rule(composite_gradient& of) {
   tensor const y = of.result(), dy = of.gradient();
-  of.give(0, y * (dy - of.ops().sum(y * dy, static_cast<int>(of.what().numbers[0]))));
+  float const axis = of.what().numbers[0];
+  auto const inside = [&] { return y * (dy - of.ops().sum(y * dy, static_cast<int>(axis))); };
+  of.give(0, of.ops().composite("softmax", {y, dy}, inside, nullptr, {axis}, true));
+}
+/// The same elements are dropped.
+constexpr void dropout_rule(composite_gradient& of) {
+  of.give(1, of.ops().dropout(of.gradient(), of.read(0), of.what().numbers[0], true));
 }
 
 }  // namespace stagecraft::operations
@@ -7378,11 +7539,11 @@ constexpr float selu_slope = 1.0507009873554805F, selu_depth = 1.673263242354377
 constexpr std::string_view composite_name(activation const& f) {
   return f.kind == activation_kind::gelu_tanh ? "gelu_tanh" : f.name();
 }
-/// The activation that a composite is; linear if it is none.
+/// The activation that a composite is, or whose gradient it is; linear if it is none.
 constexpr activation activation_of(operations::composite const& group) {
   for (int kind = 1; kind < activation_kinds; ++kind) {
     activation const f{activation_kind(kind), group.numbers[0], group.numbers[1], group.numbers[2]};
-    if (group.rule != nullptr && group.name == composite_name(f)) return f;
+    if ((group.rule != nullptr || group.is_gradient) && group.name == composite_name(f)) return f;
   }
   return linear;
 }
@@ -7461,7 +7622,10 @@ constexpr operations::tensor activation_gradient(activation const& f, operations
 }
 constexpr void activation_rule(operations::composite_gradient& of) {
   auto const f = activation_of(of.what());
-  of.give(0, activation_gradient(f, f.gradient_needs_input() ? of.read(0) : of.result(), of.gradient()));
+  auto const known = f.gradient_needs_input() ? of.read(0) : of.result(), dy = of.gradient();
+  of.give(0, of.ops().composite(
+                 composite_name(f), {known, dy}, [&] { return activation_gradient(f, known, dy); }, nullptr,
+                 {f.alpha, f.max_value, f.threshold}, true));
 }
 
 }  // namespace detail
@@ -7471,7 +7635,7 @@ constexpr operations::tensor activation::operator()(operations::tensor x) const 
   operations::tracer ops(*x.list, no_weights);
   if (kind == activation_kind::linear) return x;
   if (kind == activation_kind::softmax) return ops.softmax(x);
-  if (kind == activation_kind::own) return own->call(options, x);
+  if (kind == activation_kind::own) return rules->call(options, x);
   return ops.composite(detail::composite_name(*this), {x}, [&] { return detail::activation_value(*this, x); },
                        detail::activation_rule, {alpha, max_value, threshold});
 }
@@ -7485,62 +7649,162 @@ namespace stagecraft::operations {
 
 namespace detail {
 
-/// Of one operation at its place. Movement and leaves cost nothing.
+/// Of one operation at its place. Movement and leaves cost nothing. Asks for the few kinds that cost something: a visit
+/// would have compilers make a function for each kind.
 template <class List>
-struct flop_count {
-  List const& list;
-  int id;
-
-  [[nodiscard]] constexpr extents const& out() const { return list.nodes[static_cast<std::size_t>(id)].shape; }
-  [[nodiscard]] constexpr extents const& in(int index) const {
+[[nodiscard]] constexpr long long flops_of(List const& list, int id) {
+  node const& at_id = list.nodes[static_cast<std::size_t>(id)];
+  operation const& what = at_id.what;
+  extents const& out = at_id.shape;
+  auto const in = [&](int index) -> extents const& {
     return list.nodes[static_cast<std::size_t>(operand_of(list, id, index))].shape;
-  }
-
-  template <class What>
-  constexpr long long operator()(What const&) const {
-    return 0;
-  }
-  constexpr long long operator()(map const& what) const {
-    return what.apply == function::identity ? 0 : map::flops(out());
-  }
-  constexpr long long operator()(reduce const&) const { return reduce::flops(in(0)); }
-  constexpr long long operator()(product const& what) const { return what.flops(in(0), out()); }
+  };
+  if (auto const* of = what.if_is<map>()) return of->apply == function::identity ? 0 : map::flops(out);
+  if (what.is<reduce>()) return reduce::flops(in(0));
+  if (auto const* of = what.if_is<product>()) return of->flops(in(0), out);
   // A convolution and its gradients multiply the same pairs.
-  constexpr long long operator()(convolution const&) const { return convolution::flops(in(1), out()); }
-  constexpr long long operator()(convolution_input_gradient const&) const { return convolution::flops(in(1), in(0)); }
-  constexpr long long operator()(convolution_filter_gradient const&) const { return convolution::flops(out(), in(1)); }
-  constexpr long long operator()(pooling const& what) const { return what.flops(out()); }
-  constexpr long long operator()(pooling_gradient const& what) const {
-    return pooling{what.kind, what.windows}.flops(in(1));
+  if (what.is<convolution>()) return convolution::flops(in(1), out);
+  if (what.is<convolution_input_gradient>()) return convolution::flops(in(1), in(0));
+  if (what.is<convolution_filter_gradient>()) return convolution::flops(out, in(1));
+  if (auto const* of = what.if_is<pooling>()) return of->flops(out);
+  if (auto const* of = what.if_is<pooling_gradient>()) return pooling{of->kind, of->windows}.flops(in(1));
+  return what.is<scatter_add>() ? in(0).size() : 0;
+}
+
+/// What stands in a loop counts once for each trip.
+struct flop_count {
+  long long total = 0, trips = 1;
+
+  template <class List>
+  constexpr void add(List const& list, int id) {
+    operation const& what = list.nodes[static_cast<std::size_t>(id)].what;
+    if (auto const* begins = what.if_is<loop>()) trips *= begins->trips;
+    total += trips * flops_of(list, id);
+    if (!what.is<loop_end>()) return;
+    node const& begin = list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))];
+    trips /= begin.what.as<loop>().trips;
   }
-  constexpr long long operator()(scatter_add const&) const { return in(0).size(); }
 };
 
 }  // namespace detail
 
 /// Multiplications, additions and functions of operations of a list or a frozen plan, `ids` in their order: one for
-/// each place of a map, two for each term of a product. What stands in a loop counts once for each trip.
+/// each place of a map, two for each term of a product.
 template <class List, class Ids>
 [[nodiscard]] constexpr long long flops(List const& list, Ids const& ids) {
-  long long total = 0, trips = 1;
-  for (int const id : ids) {
-    operation const& what = list.nodes[static_cast<std::size_t>(id)].what;
-    if (auto const* begins = what.if_is<loop>()) trips *= begins->trips;
-    total += trips * what.visit(detail::flop_count<List>{list, id});
-    if (!what.is<loop_end>()) continue;
-    node const& begin = list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))];
-    trips /= begin.what.as<loop>().trips;
-  }
-  return total;
+  detail::flop_count count;
+  for (int const id : ids) count.add(list, id);
+  return count.total;
 }
 /// The same of the operations [first, end).
 template <class List>
 [[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
-  std::vector<int> ids;
-  ids.reserve(static_cast<std::size_t>(end - first));
-  for (int id = first; id < end; ++id) ids.push_back(id);
-  return flops(list, ids);
+  detail::flop_count count;
+  for (int id = first; id < end; ++id) count.add(list, id);
+  return count.total;
 }
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/shape_tracer.hpp
+// Follows a layer's `call` by shapes alone: output, weights and cost without a list of operations, which compilers take
+// long to make. Level 1.
+
+namespace stagecraft::operations {
+
+/// A tensor of which the extents alone are known. It has the words that the library's layers with kernels use.
+struct shape_tensor {
+  extents of;
+  long long* flops = nullptr;
+
+  [[nodiscard]] constexpr extents const& shape() const noexcept { return of; }
+  [[nodiscard]] constexpr int rank() const noexcept { return of.rank; }
+  [[nodiscard]] constexpr int length(int axis) const { return of[axis]; }
+
+  /// One operation for each place.
+  constexpr shape_tensor mapped() const {
+    *flops += of.size();
+    return *this;
+  }
+  /// The same of two, of which one has all places of the other.
+  constexpr shape_tensor mapped(shape_tensor const& other) const {
+    long long const size = of.size(), size_of_other = other.of.size();
+    *flops += size < size_of_other ? size_of_other : size;
+    return size < size_of_other ? other : *this;
+  }
+  friend constexpr shape_tensor operator+(shape_tensor const& a, shape_tensor const& b) { return a.mapped(b); }
+  friend constexpr shape_tensor operator-(shape_tensor const& a, shape_tensor const& b) { return a.mapped(b); }
+  friend constexpr shape_tensor operator*(shape_tensor const& a, shape_tensor const& b) { return a.mapped(b); }
+  friend constexpr shape_tensor operator+(shape_tensor const& a, float) { return a.mapped(); }
+  friend constexpr shape_tensor operator*(shape_tensor const& a, float) { return a.mapped(); }
+  constexpr shape_tensor& operator+=(shape_tensor const& b) { return *this = mapped(b); }
+  constexpr shape_tensor& operator*=(shape_tensor const& b) { return *this = mapped(b); }
+  friend constexpr shape_tensor square(shape_tensor const& a) { return a.mapped(); }
+  friend constexpr shape_tensor rsqrt(shape_tensor const& a) { return a.mapped(); }
+};
+
+/// What a `call` is given in place of a `tracer`. The layer has checked its options and inputs: all shapes fit.
+class shape_tracer {
+ public:
+  constexpr shape_tracer(layer_inputs const& in, parameter_list& weights) : in_(&in), weights_(&weights) {}
+
+  /// One sample of the layer's input.
+  [[nodiscard]] constexpr shape_tensor input() { return made(extents::of_batch(1, (*in_)[0])); }
+  [[nodiscard]] constexpr long long flops() const noexcept { return flops_; }
+  [[nodiscard]] static constexpr bool training() noexcept { return true; }
+
+  template <class... Parts>
+  constexpr void error(int code, Parts const&... parts) {
+    in_->error(code, parts...);
+  }
+  constexpr shape_tensor weight(parameter const& described) {
+    weights_->add(described);
+    return made(extents::of(described.shape));
+  }
+  constexpr shape_tensor reshape(shape_tensor const&, extents const& shape) { return made(shape); }
+  constexpr shape_tensor matmul(shape_tensor const& a, shape_tensor const& b) {
+    extents out;
+    product{}.out(a.of, b.of, out);
+    flops_ += product{}.flops(a.of, out);
+    return made(out);
+  }
+  constexpr shape_tensor dropout(shape_tensor const& x, extents const& drawn, float, std::uint64_t) {
+    flops_ += drawn.size();
+    return x.mapped().mapped();
+  }
+  constexpr shape_tensor mean(shape_tensor const& x, axis_list const& axes) {
+    extents out = x.of;
+    for (int const axis : axes) out[axis] = 1;
+    flops_ += x.of.size();
+    return made(out);
+  }
+  constexpr shape_tensor max_pool(shape_tensor const& x, windows const& over) {
+    extents out;
+    over.out(x.of, x.of[-1], out);
+    flops_ += out.size() * over.size();
+    return made(out);
+  }
+  constexpr shape_tensor average_pool(shape_tensor const& x, windows const& over) { return max_pool(x, over); }
+  static constexpr void update(shape_tensor const&, shape_tensor const&) {}
+  constexpr shape_tensor conv(shape_tensor const& x, shape_tensor const& filter, windows const& over, int = 1) {
+    extents out;
+    over.out(x.of, filter.of[-1], out);
+    flops_ += convolution::flops(filter.of, out);
+    return made(out);
+  }
+  constexpr shape_tensor conv_transpose(shape_tensor const& x, shape_tensor const& filter, windows const&,
+                                        extents const& shape) {
+    flops_ += convolution::flops(filter.of, x.of);
+    return made(shape);
+  }
+
+ private:
+  constexpr shape_tensor made(extents const& shape) { return {shape, &flops_}; }
+
+  layer_inputs const* in_;
+  parameter_list* weights_;
+  long long flops_ = 0;
+};
 
 }  // namespace stagecraft::operations
 
@@ -7609,9 +7873,20 @@ concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor,
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
 
 /// The shape of a sample of a tensor whose first axis is the batch.
-constexpr shape sample_shape(operations::tensor x) {
+constexpr shape sample_shape(auto x) {
   shape result;
   for (int axis = 1; axis < x.rank(); ++axis) result.push_back(x.shape()[axis]);
+  return result;
+}
+
+/// The extents of a tensor with all but the last `axes` axes as one.
+constexpr operations::extents last_axes_of(operations::extents const& x, int axes) {
+  operations::extents result(1);
+  for (int axis = 0; axis < x.rank; ++axis)
+    if (axis < x.rank - axes)
+      result[0] *= x[axis];
+    else
+      result.push_back(x[axis]);
   return result;
 }
 
@@ -7649,47 +7924,55 @@ struct input_counts {
   }
 };
 
-/// Calls the layer on its inputs; false if it takes another number of them.
-template <class L>
-constexpr bool call_layer(L const& layer, operations::tracer& ops, tensor_list in, operations::tensor& result) {
-  using operations::tensor;
-  if constexpr (requires { layer.masks; }) {
-    auto const sources = static_cast<std::size_t>(layer.masks.count);
-    if (sources > 0 && in.size() == 1 + sources)
-      return result = layer.call_masked(ops, in[0], mask_of_steps(ops, layer.masks, in)), true;
-  }
-  if constexpr (CallOn<L, tensor>)
-    if (in.size() == 1) return result = layer.call(ops, in[0]), true;
-  if constexpr (CallOn<L, tensor, tensor>)
-    if (in.size() == 2) return result = layer.call(ops, in[0], in[1]), true;
-  if constexpr (CallOn<L, tensor, tensor, tensor>)
-    if (in.size() == 3) return result = layer.call(ops, in[0], in[1], in[2]), true;
-  if constexpr (CallOnMany<L>) return result = layer.call(ops, in), true;
-  return false;
-}
-
-/// What of a trace does not depend on the layer, so that compilers see it once.
+/// A trace that begins with the inputs of a layer.
 struct open_trace {
   operations::trace traced;
-  std::vector<operations::tensor> inputs;
   operations::tracer ops;
 
   constexpr open_trace(std::span<shape const> shapes, int batch, bool training, std::string_view name)
       : ops(traced.list, traced.weights, training) {
     traced.list.layer_name = name;
-    for (shape const& sample : shapes) {
-      inputs.push_back(
-          ops.append(operations::input{static_cast<int>(inputs.size())}, operations::extents::of_batch(batch, sample)));
-      traced.inputs.push_back(inputs.back().id);
-    }
+    traced.inputs.reserve(shapes.size());
+    for (shape const& sample : shapes)
+      traced.inputs.push_back(ops.append(operations::input{static_cast<int>(traced.inputs.size())},
+                                         operations::extents::of_batch(batch, sample))
+                                  .id);
   }
   open_trace(open_trace const&) = delete;
   open_trace& operator=(open_trace const&) = delete;
   constexpr ~open_trace() = default;
 
+  /// Calls the layer on its inputs; false if it takes another number of them.
+  template <class L>
+  constexpr bool call(L const& layer, operations::tensor& result) {
+    using operations::tensor;
+    auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
+    auto const count = traced.inputs.size();
+    if constexpr (requires { layer.masks; }) {
+      auto const sources = static_cast<std::size_t>(layer.masks.count);
+      if (sources > 0 && count == 1 + sources)
+        return result = layer.call_masked(ops, in(0), mask_of_steps(ops, layer.masks, all_inputs())), true;
+    }
+    if constexpr (CallOn<L, tensor>)
+      if (count == 1) return result = layer.call(ops, in(0)), true;
+    if constexpr (CallOn<L, tensor, tensor>)
+      if (count == 2) return result = layer.call(ops, in(0), in(1)), true;
+    if constexpr (CallOn<L, tensor, tensor, tensor>)
+      if (count == 3) return result = layer.call(ops, in(0), in(1), in(2)), true;
+    if constexpr (CallOnMany<L>) return result = layer.call(ops, tensor_list(all_inputs())), true;
+    return false;
+  }
+
   constexpr void end(operations::tensor result) {
     traced.outputs.push_back(result.id);
     traced.forward_count = traced.list.size();
+  }
+
+ private:
+  constexpr std::vector<operations::tensor> all_inputs() {
+    std::vector<operations::tensor> all;
+    for (int const id : traced.inputs) all.push_back({&traced.list, id});
+    return all;
   }
 };
 
@@ -7698,7 +7981,7 @@ template <class L>
 constexpr operations::trace trace_layer(L const& layer, std::span<shape const> inputs, int batch, bool training,
                                         std::string_view name = {}) {
   open_trace open(inputs, batch, training, name);
-  if (operations::tensor result; call_layer(layer, open.ops, open.inputs, result)) open.end(result);
+  if (operations::tensor result; open.call(layer, result)) open.end(result);
   return std::move(open.traced);
 }
 
@@ -7733,21 +8016,43 @@ struct rules_of_trace {
     is_valid = moves_only = true;
     for (operations::node const& each : traced.list.nodes) {
       auto const& what = each.what;
-      moves_only = moves_only && (what.is<operations::input>() || what.is<operations::reshape>() ||
-                                  what.is<operations::slice>() || what.is<operations::pad>() ||
-                                  what.is<operations::concatenate>() || what.is<operations::transpose>());
+      moves_only = moves_only &&
+                   (what.is<operations::input>() || what.is<operations::reshape>() || what.is<operations::slice>() ||
+                    what.is<operations::pad>() || what.is<operations::concatenate>() ||
+                    what.is<operations::transpose>() || what.is<operations::broadcast>());
     }
   }
 };
 
-/// The rules of a layer that has a `call`.
+/// The rules of a layer, found in the cheapest way: what it says itself, its call followed by shapes alone, or a trace.
 template <class L>
-struct rules_of_call : rules_of_trace {
-  constexpr rules_of_call(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
-                          diagnostic& problem) {
-    input_counts<L> const counts(layer);
-    if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
-    find(trace_layer(layer, {in.data(), static_cast<std::size_t>(in.size())}, batch, true, name), in, weights, problem);
+struct rules_of_layer : rules_of_trace {
+  constexpr rules_of_layer(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
+                           diagnostic& problem) {
+    if constexpr (requires { layer.output_shape(in); }) {
+      output = layer.output_shape(in);
+      is_valid = moves_only = !problem.failed();
+      if constexpr (requires { layer.parameters(in, weights); })
+        if (is_valid) layer.parameters(in, weights);
+    } else if constexpr (requires { L::has_kernel; } || requires { L::follows_shapes; }) {
+      if (!in.expect_count(1, 1)) return;
+      operations::shape_tracer ops(in, weights);
+      auto const result = layer.call(ops, ops.input());
+      is_valid = !problem.failed();
+      output = sample_shape(result);
+      flops = ops.flops();
+      moves_only = flops == 0 && weights.count == 0;
+    } else {
+      input_counts<L> const counts(layer);
+      if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
+      open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, true, name);
+      if (operations::tensor result; open.call(layer, result)) open.end(result);
+      find(open.traced, in, weights, problem);
+      for (int i = 0; i < weights.count && i < parameter_list::capacity; ++i)
+        weights.entries[i].layout = parameter_layout::plain;  // operations read them so
+    }
+    if constexpr (requires { layer.flops(in); })
+      if (is_valid) flops = layer.flops(in);
   }
 };
 
@@ -7969,26 +8274,22 @@ struct layer : layer_base {
       return mask;
   }
 
-  /// Shape, weights and cost that follow from `call`.
+  /// Shape, weights and cost. Those of layers that are alike are found once.
   static constexpr void find_rules(Derived const& self, model_builder& model, layer_inputs const& in,
-                                   std::string_view name, detail::call_record& record, parameter_list& weights) {
-    detail::known_rule found;
-    found.type = record.type;
-    if constexpr (requires { self.rules_key(); }) found.key = self.rules_key();
-    bool const has_key = requires { self.rules_key(); } && found.key.is_known;
-    auto const* known = has_key ? model.rules.find(record.type, found.key, in) : nullptr;
-    if (known == nullptr) {
-      detail::rules_of_call<Derived> const rules(self, in, name, weights, model.problem);
-      found.output = rules.is_valid ? rules.output : record.shape;
-      found.flops = rules.flops;
-      found.moves_only = rules.moves_only;
-      if (has_key && rules.is_valid) model.rules.add(found, in);
-    } else {
-      found = *known;
-    }
-    record.shape = found.output;
-    record.flops = found.flops;
-    if (!found.moves_only) record.type_of_output = dtype::float32;
+                                   detail::call_record& record, parameter_list& weights) {
+    if constexpr (requires { self.rules_key(); })
+      if (auto const* known = model.rules.find(record.type, self.rules_key(), in); known != nullptr)
+        return record.take(known->output, known->flops, known->moves_only);
+    detail::rules_of_layer<Derived> const rules(self, in, in.layer_name(), weights, model.problem);
+    if (!rules.is_valid) return;
+    record.take(rules.output, rules.flops, rules.moves_only);
+    if constexpr (requires { self.rules_key(); })
+      model.rules.add({.type = record.type,
+                       .key = self.rules_key(),
+                       .output = rules.output,
+                       .flops = rules.flops,
+                       .moves_only = rules.moves_only},
+                      in);
   }
 
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
@@ -8024,21 +8325,16 @@ struct layer : layer_base {
     auto const layer_id = model.layer_of(record);
     layer_inputs const in(given.size() > 1 ? shapes.data() : &given[0].shape(), static_cast<int>(given.size()),
                           model.name_of(layer_id), model.problem);
-    parameter_list weights;
+    parameter_list& weights = model.weights_of_call;
+    weights.count = 0;
     if (auto const* known = model.known_shape(); known != nullptr) {
       record.shape = *known;
       record.parameters = &weights;
       return model.add_call(record);
     }
     // After a broken rule shapes may be anything: no further rule is asked.
-    if constexpr (requires { self.output_shape(in); }) {
-      if (!model.problem.failed()) record.shape = self.output_shape(in);
-    } else {
-      if (!model.problem.failed()) find_rules(self, model, in, model.name_of(layer_id), record, weights);
-    }
+    if (!model.problem.failed()) find_rules(self, model, in, record, weights);
     if (!model.problem.failed()) {
-      if constexpr (requires { self.flops(in); }) record.flops = self.flops(in);
-      if constexpr (requires { self.parameters(in, weights); }) self.parameters(in, weights);
       if (weights.count > parameter_list::capacity)
         in.error(1028, "has ", weights.count, " weights; a layer has at most ", parameter_list::capacity);
       if constexpr (requires { Derived::is_view; }) {
@@ -9516,6 +9812,9 @@ class differentiation {
   }
   [[nodiscard]] constexpr bool has(int id) { return of(id).id >= 0; }
 
+  /// The gradient of operation `id` is that of `computed`, whose value it has from elsewhere.
+  constexpr void hand_on(int id, int computed) { read_instead_.emplace_back(id, computed); }
+
   /// Adds to the gradient of operation `id`. What was broadcast is summed.
   constexpr void add(int id, tensor gradient) {
     if (!wanted(id)) return;
@@ -9716,17 +10015,22 @@ class differentiation {
   /// What a state is after the last trip: the loop takes it from the state itself.
   constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
   constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+  constexpr void rule(operations::at const&, int id, tensor dy) {
+    for (auto const& [read, computed] : read_instead_)
+      if (read == id) add(computed, dy);
+  }
 
   constexpr void differentiate_loop(int begin, int end);
 
   tracer* ops_;
   std::vector<int> gradients_;
+  std::vector<std::pair<int, int>> read_instead_;
   detail::slice_gradients slices_;
 };
 
-/// The gradient of a loop is a loop from the end: a trip computes the step again from the states that were kept, then
-/// the gradients of the step. Carried along are the gradients of the states, and the sums of those of what the step
-/// reads from outside, unless they are computed behind the loop.
+/// The gradient of a loop is a loop from the end: a trip computes the step again from the states and the products that
+/// were kept, then the gradients of the step. Carried along are the gradients of the states, and the sums of those of
+/// what the step reads from outside, unless they are computed behind the loop.
 constexpr void differentiation::differentiate_loop(int begin, int end) {
   detail::loop_parts const parts(list(), begin, end);
   auto const shape_of = [&](int id) { return list().node_of(id).shape; };
@@ -9742,7 +10046,18 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   std::vector<tensor> states;
   for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
 
-  // The step once more. Stacks of the states, in the order of the states, stand first in the loop.
+  // The step once more. The stacks of a loop are those of the states that its trips begin with, of what they become,
+  // and of products.
+  auto const stack_of = [&](int id) {
+    for (std::size_t i = 2 * parts.carries.size(); i < parts.stacks.size(); ++i)
+      if (list().operand(parts.stacks[i], 1) == id) return parts.stacks[i];
+    return -1;
+  };
+  auto const from_stack = [&](int stack) {
+    auto const where = list().node_of(stack).what.as<operations::stack>();
+    return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
+  };
+  differentiation inner(*ops_);
   std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
   copies[static_cast<std::size_t>(begin)] = loop.id;
   auto const copy_of = [&](int id) { return id < begin ? id : copies[static_cast<std::size_t>(id)]; };
@@ -9753,9 +10068,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   for (int id = begin + 1; id < end; ++id) {
     node const original = list().node_of(id);
     if (is_own(id) && original.what.is<carry>()) {
-      int const kept = parts.stacks[state++];
-      auto const where = list().node_of(kept).what.as<operations::stack>();
-      make(id, ops_->at(loop, {&list(), kept}, {where.axis, !where.reversed}));
+      make(id, from_stack(parts.stacks[state++]));
     } else if (is_own(id) && original.what.is<operations::at>()) {
       auto const where = original.what.as<operations::at>();
       make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
@@ -9766,11 +10079,16 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
       if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
       make(id, {&list(), list().append(what, original.shape, reads)});
       list().node_of(list().size() - 1).has_gradient = original.has_gradient;
+      if (int const kept = stack_of(id); kept >= 0) {
+        tensor const read = from_stack(kept);
+        inner.hand_on(read.id, copy_of(id));
+        make(id, read);
+        list().node_of(read.id).has_gradient = original.has_gradient;
+      }
     }
   }
   int const body_end = list().size();
 
-  differentiation inner(*ops_);
   for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
   for (int const id : parts.stacks)
     if (has(id)) {
@@ -9962,7 +10280,8 @@ struct frozen_formula {
   std::array<formula_step, Steps> steps{};
   std::array<int, Results> results{};
 
-  constexpr explicit frozen_formula(formula const& from) {
+  /// From a formula, or arrays that are at least as long.
+  constexpr explicit frozen_formula(auto const& from) {
     for (std::size_t i = 0; i < Steps; ++i) steps[i] = from.steps[i];
     for (std::size_t i = 0; i < Results; ++i) results[i] = from.results[i];
   }
@@ -10000,46 +10319,49 @@ namespace stagecraft::operations {
 
 /// Looks whether a trace is such a computation, and gives the formulas of its result and its gradients.
 ///
-/// Inputs have as many elements as the result, or fewer, and then they are repeated as `map` repeats its operands. One
-/// uniform random number may be drawn for each place. What has weights, sums or elements that change places is none.
+/// Inputs and weights have as many elements as the result, or fewer, and then they are repeated as `map` repeats its
+/// operands; so are uniform random numbers that are drawn once. What has sums, updates or elements that change places
+/// is none.
 class elementwise {
  public:
   static constexpr int most_inputs = 30;
 
-  bool holds = false;            ///< whether it is one; else nothing else here has a meaning
-  bool repeats = false;          ///< whether an input is repeated
-  bool draws = false;            ///< whether a number is drawn for each place
-  std::uint64_t seed = 0;        ///< of it
-  std::vector<extents> aligned;  ///< of each input: its axes as those of the result, 1 where it is repeated
+  bool holds = false;      ///< whether it is one; else nothing else here has a meaning
+  bool repeats = false;    ///< whether an input, a weight or what is drawn is repeated
+  bool draws = false;      ///< whether numbers are drawn
+  std::uint64_t seed = 0;  ///< of them
+  /// Of each input, each weight and what is drawn: its axes as those of the result, 1 where it is repeated.
+  std::vector<extents> aligned;
 
-  constexpr explicit elementwise(trace const& of) : inputs_(static_cast<int>(of.inputs.size())) {
-    if (of.list.problem.failed() || of.outputs.size() != 1 || inputs_ > most_inputs) return;
+  constexpr explicit elementwise(trace const& of)
+      : inputs_(static_cast<int>(of.inputs.size())), leaves_(inputs_ + static_cast<int>(of.weights.size())) {
+    if (of.list.problem.failed() || of.outputs.size() != 1 || leaves_ > most_inputs) return;
     find_live(of);
     align(of);
     if (holds) copy(of);
   }
 
-  /// The result. Number i at each place is input i; then comes what is drawn.
+  /// The result. Number i at each place is input i; then come the weights, and what is drawn.
   [[nodiscard]] constexpr formula value() const { return {numbers_, {result_}}; }
-  /// The gradient of an input, at each place of the result: of one that is repeated, what is to be summed. Number i at
-  /// each place is input i; then come the result, its gradient, and what is drawn.
+  /// The gradient of an input (or then of a weight), at each place of the result: of one that is repeated, what is to
+  /// be summed. Number i at each place is input i; then come the weights, the result, its gradient, and what is drawn.
   [[nodiscard]] constexpr formula gradient(int input_index) const {
     operation_list list = numbers_;
-    if (draws) list.node_of(inputs_).what = input{inputs_ + 2};
+    if (draws) list.node_of(leaves_).what = input{leaves_ + 2};
     std::vector<parameter> weights;
     tracer ops(list, weights);
-    tensor const of_result = ops.append(input{inputs_ + 1}, {});
+    tensor const of_result = ops.append(input{leaves_ + 1}, {});
     int const count = list.size();
     differentiation gradients(ops);
     gradients.add(result_, of_result);
     gradients.run(0, count);
     int const id = gradients.has(input_index) ? gradients.of(input_index).id : number(list, 0).id;
-    return {list, {id}, {result_, inputs_}};
+    return {list, {id}, {result_, leaves_}};
   }
   /// The composite that is all of it, or null.
   [[nodiscard]] constexpr composite const* group() const {
     auto const* what = numbers_.node_of(result_).what.if_is<composite>();
-    return what != nullptr && what->first == inputs_ && !draws && is_last(result_) ? what : nullptr;
+    return what != nullptr && what->first == leaves_ + (draws ? 1 : 0) && is_last(result_) ? what : nullptr;
   }
 
  private:
@@ -10053,50 +10375,54 @@ class elementwise {
       if (live_[at(id)] != 0)
         for (int i = 0; i < of.list.node_of(id).operand_count; ++i) live_[at(of.list.operand(id, i))] = 1;
   }
-  /// What has one element for each of the result's may have any shape, as long as no element moves. Inputs that have
-  /// fewer get axes in front and between at most.
+  /// What has one element for each of the result's may have any shape, as long as no element moves. Inputs and weights
+  /// that have fewer get axes in front and between at most.
   constexpr void align(trace const& of) {
     extents const result = of.list.node_of(of.outputs[0]).shape;
-    aligned.assign(at(inputs_), {});
+    aligned.assign(at(leaves_ + 1), {});
     for (int id = 0; id < of.list.size(); ++id) {
       if (live_[at(id)] == 0) continue;
       node const& here = of.list.node_of(id);
+      bool const is_whole = here.shape.size() == result.size();
       if (here.what.is<map>() || here.what.is<broadcast>()) {
         for (int i = 0; i < here.operand_count; ++i)
           if (!reads(of, of.list.operand(id, i), here.shape, result)) return;
       } else if (here.what.is<reshape>()) {
         node const& source = of.list.node_of(of.list.operand(id, 0));
-        if (here.shape.size() != result.size() &&
-            (!source.what.is<input>() || !has_same_axes(source.shape, here.shape)))
-          return;
+        if (!is_whole && (leaf_of(source) < 0 || !has_same_axes(source.shape, here.shape))) return;
       } else if (auto const* drawn = here.what.if_is<random>()) {
-        if (draws || drawn->distribution != random_distribution::uniform || here.shape.size() != result.size()) return;
+        if (draws || drawn->distribution != random_distribution::uniform) return;
         draws = true;
         seed = drawn->seed;
-      } else if (!here.what.is<constant>() && !here.what.is<input>() && !here.what.is<composite>()) {
+      } else if (!here.what.is<constant>() && !here.what.is<composite>() && leaf_of(here) < 0) {
         return;
       }
+      if (int const leaf = leaf_of(here); leaf >= 0 && is_whole) aligned[at(leaf)] = result;
     }
-    for (int i = 0; i < inputs_; ++i) {
-      bool const is_whole = of.list.node_of(of.inputs[at(i)]).shape.size() == result.size();
-      if (is_whole) aligned[at(i)] = result;
-      if (aligned[at(i)].rank == 0 || aligned[at(i)][0] != result[0]) return;  // unread, or the batch moves
-      repeats = repeats || !is_whole;
+    for (int i = 0; i < leaves_ + (draws ? 1 : 0); ++i) {
+      if (aligned[at(i)].rank == 0 || (i < inputs_ && aligned[at(i)][0] != result[0])) return;  // unread, or it moves
+      repeats = repeats || aligned[at(i)].size() != result.size();
     }
     holds = true;
   }
-  /// Notes how an input that is repeated is aligned where an operation of this shape reads it; false if there is more
+  /// The number of an input, a weight or what is drawn; -1 of others.
+  [[nodiscard]] constexpr int leaf_of(node const& of) const {
+    if (auto const* given = of.what.if_is<input>()) return given->index;
+    if (auto const* given = of.what.if_is<weight>()) return inputs_ + given->index;
+    return of.what.is<random>() ? leaves_ : -1;
+  }
+  /// Notes how a leaf that is repeated is aligned where an operation of this shape reads it; false if there is more
   /// than one way.
   constexpr bool reads(trace const& of, int id, extents const& shape, extents const& result) {
     node const& operand = of.list.node_of(id);
     if (operand.shape.size() == result.size()) return true;
-    auto const* given = operand.what.if_is<input>();
-    if (operand.what.is<reshape>()) given = of.list.node_of(of.list.operand(id, 0)).what.if_is<input>();
-    if (given == nullptr) return true;
+    int leaf = leaf_of(operand);
+    if (operand.what.is<reshape>()) leaf = leaf_of(of.list.node_of(of.list.operand(id, 0)));
+    if (leaf < 0) return true;
     extents wide = shape, as;
     if (!wide.broadcast_with(result) || wide != result) return false;
     for (int axis = 0; axis < result.rank; ++axis) as.push_back(operand.shape.aligned(axis, result.rank));
-    auto& known = aligned[at(given->index)];
+    auto& known = aligned[at(leaf)];
     if (known.rank == 0) known = as;
     return known == as;
   }
@@ -10110,18 +10436,18 @@ class elementwise {
     }
   }
 
-  /// The same operations on numbers. Inputs come first, then what is drawn.
+  /// The same operations on numbers. Inputs come first, then weights, then what is drawn.
   constexpr void copy(trace const& of) {
     std::vector<int> copies(of.list.nodes.size(), -1), begins(of.list.nodes.size(), 0);
-    for (int i = 0; i < inputs_; ++i) copies[at(of.inputs[at(i)])] = numbers_.append(input{i}, {});
-    int const drawn = draws ? numbers_.append(input{inputs_}, {}) : -1;
+    for (int i = 0; i < leaves_; ++i) numbers_.append(input{i}, {});
+    int const drawn = draws ? numbers_.append(input{leaves_}, {}) : -1;
     if (draws) numbers_.node_of(drawn).has_gradient = false;
     for (int id = 0; id < of.list.size(); ++id) {
       begins[at(id)] = numbers_.size();
       node const& here = of.list.node_of(id);
-      if (live_[at(id)] == 0 || here.what.is<input>()) continue;
-      if (here.what.is<random>()) {
-        copies[at(id)] = drawn;
+      if (live_[at(id)] == 0) continue;
+      if (int const leaf = leaf_of(here); leaf >= 0) {
+        copies[at(id)] = leaf;
         continue;
       }
       if (here.what.is<reshape>() || here.what.is<broadcast>()) {
@@ -10138,7 +10464,7 @@ class elementwise {
     result_ = copies[at(of.outputs[0])];
   }
 
-  int inputs_;
+  int inputs_, leaves_;
   std::vector<char> live_;
   operation_list numbers_;
   int result_ = 0;
@@ -10169,21 +10495,40 @@ struct template_argument {};
 template <class Call>
 concept LayerIsArgument = requires { typename template_argument<anonymous(Call::layer)>; };
 
-/// What is known of an elementwise call of `Inputs` inputs.
+/// What is known of an elementwise call of `Inputs` inputs. Leaves are the inputs, then the weights.
 template <int Inputs>
 struct elementwise_facts {
+  static constexpr int most_leaves = Inputs + 4;
+
   bool holds = false;            ///< whether it is one
-  bool repeats = false;          ///< whether an input is repeated along axes
-  bool draws = false;            ///< whether a uniform random number is drawn for each place
+  int weights = 0;               ///< of how many it is a function
+  bool repeats = false;          ///< whether a leaf or what is drawn is repeated along axes
+  bool draws = false;            ///< whether uniform random numbers are drawn
   std::uint64_t seed = 0;        ///< of it; 0: the program's
+  bool is_dropout = false;       ///< whether it drops elements by these numbers, and that is all of it
+  float rate = 0;                ///< of dropout
   activation function = linear;  ///< the activation that is all of it, if it is one: softmax, too, which `holds` not
   int axis = -1;                 ///< of softmax
-  std::array<operations::extents, Inputs> aligned{};
-  /// For the gradient of each input: which inputs it reads, a bit for each, and whether it reads the result.
-  std::array<unsigned, Inputs> gradient_reads{};
-  std::array<bool, Inputs> gradient_reads_output{};
+  std::array<operations::extents, most_leaves + 1> aligned{};  ///< of each leaf; then of what is drawn
+  /// For the gradient of each leaf: which leaves it reads, a bit for each, and whether it reads the result.
+  std::array<unsigned, most_leaves> gradient_reads{};
+  std::array<bool, most_leaves> gradient_reads_output{};
   std::size_t value_steps = 0;  ///< of the formulas, if it is no activation
-  std::array<std::size_t, Inputs> gradient_steps{};
+  std::array<std::size_t, most_leaves> gradient_steps{};
+  /// The formulas that are short: the layer is not traced again for them.
+  struct short_formula {
+    static constexpr std::size_t most_steps = 6;
+    std::array<operations::formula_step, most_steps> steps{};
+    std::array<int, 1> results{};
+
+    constexpr void keep(operations::formula const& from) {
+      if (from.steps.size() > most_steps) return;
+      for (std::size_t i = 0; i < from.steps.size(); ++i) steps[i] = from.steps[i];
+      results[0] = from.results[0];
+    }
+  };
+  short_formula value{};
+  std::array<short_formula, most_leaves> gradients{};
 };
 
 /// A call of a layer on a batch of inputs of these shapes (see `anonymous`). Softmax, for example, is not elementwise.
@@ -10209,42 +10554,61 @@ class elementwise_call {
     result.function = softmax;
     result.axis = static_cast<int>(group->numbers[0]) - 1;
   }
+  /// Whether a loop can draw what is drawn: a number for each element, or, of dropout, one that rows have in common.
+  static constexpr bool can_draw(operations::elementwise const& found, operations::trace const& traced) {
+    auto const result = traced.list.node_of(traced.outputs[0]).shape;
+    if (!found.draws || found.aligned.back().size() == result.size()) return true;
+    if (auto const* group = found.group(); group == nullptr || group->name != "dropout") return false;
+    int axis = result.rank - 1;
+    while (axis > 0 && result[axis] == 1) --axis;
+    return found.aligned.back()[axis] == result[axis];
+  }
   static constexpr elementwise_facts<count> find_facts() {
     elementwise_facts<count> result;
     if constexpr (HasCall<std::remove_cvref_t<decltype(Layer)>>) {
       auto const traced = trace_it();
       operations::elementwise const found(traced);
-      result.holds = found.holds;
       if (!found.holds) {
         find_softmax(traced, result);
         return result;
       }
-      result.repeats = found.repeats;
+      result.weights = static_cast<int>(traced.weights.size());
+      int const leaves = count + result.weights;
+      if (leaves > result.most_leaves || !can_draw(found, traced)) return {};
+      result.holds = true;
+      result.repeats = found.repeats || result.weights > 0;
       result.draws = found.draws;
       result.seed = found.seed;
-      for (std::size_t i = 0; i < result.aligned.size(); ++i) result.aligned[i] = found.aligned[i];
-      if (auto const* group = found.group(); group != nullptr) result.function = activation_of(*group);
+      for (std::size_t i = 0; i < found.aligned.size(); ++i) result.aligned[i] = found.aligned[i];
+      if (auto const* group = found.group(); group != nullptr) {
+        result.function = activation_of(*group);
+        result.is_dropout = group->name == "dropout";
+        result.rate = group->numbers[0];
+      }
       if (result.function != linear) {
         result.gradient_reads[0] = result.function.gradient_needs_input() ? 1 : 0;
         result.gradient_reads_output[0] = !result.function.gradient_needs_input();
         return result;
       }
-      result.value_steps = found.value().steps.size();
-      for (int i = 0; i < count; ++i) {
+      auto const value = found.value();
+      result.value_steps = value.steps.size();
+      result.value.keep(value);
+      for (int i = 0; i < leaves; ++i) {
         auto const index = static_cast<std::size_t>(i);
         auto const gradient = found.gradient(i);
         result.gradient_steps[index] = gradient.steps.size();
+        result.gradients[index].keep(gradient);
         for (auto const& step : gradient.steps) {
           if (step.from != operations::formula_source::place) continue;
-          if (step.index < count) result.gradient_reads[index] |= 1U << step.index;
-          if (step.index == count) result.gradient_reads_output[index] = true;
+          if (step.index < leaves) result.gradient_reads[index] |= 1U << step.index;
+          if (step.index == leaves) result.gradient_reads_output[index] = true;
         }
       }
       // Longer ones take compilers long, and more registers than there are.
-      bool is_short = result.value_steps <= operations::formula_view::most_steps;
+      bool fits = result.value_steps <= operations::formula_view::most_steps;
       for (std::size_t const steps : result.gradient_steps)
-        is_short = is_short && steps <= operations::formula_view::most_steps;
-      if (!is_short) return {};
+        fits = fits && steps <= operations::formula_view::most_steps;
+      if (!fits) return {};
     }
     return result;
   }
@@ -10253,20 +10617,27 @@ class elementwise_call {
   static constexpr elementwise_facts<count> facts = find_facts();
 
   static constexpr auto make_value() {
-    if constexpr (facts.value_steps > 0)
+    if constexpr (is_short(facts.value_steps))
+      return operations::frozen_formula<facts.value_steps, 1>(facts.value);
+    else if constexpr (facts.value_steps > 0)
       return operations::frozen_formula<facts.value_steps, 1>(value_maker{}());
     else
       return operations::formula_of<value_maker>;
   }
   template <int Input>
   static constexpr auto make_gradient() {
-    if constexpr (facts.gradient_steps[Input] > 0)
+    if constexpr (is_short(facts.gradient_steps[Input]))
+      return operations::frozen_formula<facts.gradient_steps[Input], 1>(facts.gradients[Input]);
+    else if constexpr (facts.gradient_steps[Input] > 0)
       return operations::frozen_formula<facts.gradient_steps[Input], 1>(gradient_maker<Input>{}());
     else
       return operations::formula_of<gradient_maker<Input>>;
   }
 
  private:
+  static constexpr bool is_short(std::size_t steps) {
+    return steps > 0 && steps <= elementwise_facts<count>::short_formula::most_steps;
+  }
   struct value_maker {
     constexpr operations::formula operator()() const { return analyse().value(); }
   };
@@ -10276,14 +10647,30 @@ class elementwise_call {
   };
 };
 
-/// The result of an elementwise call as an operations::frozen_formula: number i at each place is input i; then comes
+/// The result of an elementwise call as an operations::frozen_formula: number i at each place is leaf i; then comes
 /// what is drawn.
 template <class Call>
 inline constexpr auto formula_of_layer = Call::make_value();
-/// The gradient of an input at each place of the result: of one that is repeated, what is to be summed. Number i at
-/// each place is input i; then come the result, its gradient, and what is drawn.
+/// The gradient of a leaf at each place of the result: of one that is repeated, what is to be summed. Number i at each
+/// place is leaf i; then come the result, its gradient, and what is drawn.
 template <class Call, int Input>
 inline constexpr auto gradient_of_layer = Call::template make_gradient<Input>();
+
+/// Of a layer that is no template argument nothing is known.
+template <int Inputs>
+struct unknown_call {
+  static constexpr elementwise_facts<Inputs> facts{};
+};
+template <class Call, bool Trains, std::size_t... Input>
+unknown_call<Call::input_count> elementwise_call_type(std::index_sequence<Input...>);
+template <LayerIsArgument Call, bool Trains, std::size_t... Input>
+elementwise_call<anonymous(Call::layer), Call::batch, Trains, Call::input_shape(Input)...> elementwise_call_type(
+    std::index_sequence<Input...>);
+
+/// What elementwise_call says of a host_call, a lowered_call, or what has their interface.
+template <class Call, bool Trains>
+using elementwise_call_of = decltype(elementwise_call_type<Call, Trains>(
+    std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{}));
 
 }  // namespace stagecraft::detail
 
@@ -10414,7 +10801,7 @@ struct broadcast_shape {
 };
 
 /// The axes of a batch of results, the outermost first, along which an operand has elements of its own or one that is
-/// shared. Neighbours of one kind are one axis. The batch is always the operand's own.
+/// shared. Neighbours of one kind are one axis.
 struct broadcast_axes {
   static constexpr int most = shape::max_rank + 1;
 
@@ -10422,8 +10809,9 @@ struct broadcast_axes {
   std::int64_t length[most]{};
   bool shared[most]{};
 
-  constexpr broadcast_axes(int batch, shape const& result, shape const& operand) {
+  constexpr broadcast_axes(int batch, shape const& result, shape const& operand, bool shares_batch = false) {
     length[0] = batch;
+    shared[0] = shares_batch;
     for (int axis = 0; axis < result.rank(); ++axis) {
       if (result[axis] == 1) continue;
       bool const shares = broadcast_shape::length(operand, result.rank(), axis) == 1;
@@ -10649,10 +11037,9 @@ struct pooling_options {
 template <class Derived, class Size>
 struct pooling_layer : layer<Derived> {
   static constexpr bool is_2d = std::same_as<Size, size_2d>;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   Size pool_size = 2;
   Size strides = 2;
@@ -10703,27 +11090,30 @@ struct pooling_layer : layer<Derived> {
       return {.input = in[0], .window = pool_size, .stride = strides, .padding = padding};
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
     if (smallest(pool_size) < 1)
-      return in.error(1040, "has a pool size of ", pool_size, "; each number must be at least 1");
-    if (smallest(strides) < 1) return in.error(1040, "has strides of ", strides, "; each number must be at least 1");
-    if (padding == padding::causal) return in.error(1043, "has causal padding; a pooling layer has valid or same");
-    if (in[0].rank() != axes)
-      return in.error(1041, "expects an input of shape ", is_2d ? "(height, width, channels)" : "(steps, channels)",
-                      ", but got ", in[0]);
-    int const height = rows(in[0]).output(), width = columns(in[0]).output();
-    if (height < 1 || width < 1)
-      return in.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ", in[0]);
-    return is_2d ? shape(height, width, in[0].back()) : shape(width, in[0].back());
-  }
-  /// One operation for each input that an output sees.
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return static_cast<long long>(rows(in[0]).output()) * columns(in[0]).output() * in[0].back() * rows(in[0]).window *
-           columns(in[0]).window;
+      ops.error(1040, "has a pool size of ", pool_size, "; each number must be at least 1");
+    else if (smallest(strides) < 1)
+      ops.error(1040, "has strides of ", strides, "; each number must be at least 1");
+    else if (padding == padding::causal)
+      ops.error(1043, "has causal padding; a pooling layer has valid or same");
+    else if (in.rank() != axes)
+      ops.error(1041, "expects an input of shape ", is_2d ? "(height, width, channels)" : "(steps, channels)",
+                ", but got ", in);
+    else if (rows(in).output() < 1 || columns(in).output() < 1)
+      ops.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ", in);
+    else if constexpr (is_2d)
+      return Derived::pool(ops, x, {window_of(rows(in)), window_of(columns(in))});
+    else
+      return Derived::pool(ops, x, {window_of(columns(in))});
+    return x;
   }
 
  private:
+  static constexpr operations::window window_of(sliding_window const& along) {
+    return {along.window, along.stride, 1, along.before(), along.after()};
+  }
   static constexpr int smallest(int size) { return size; }
   static constexpr int smallest(size_2d const& size) { return size.height < size.width ? size.height : size.width; }
 };
@@ -10747,6 +11137,8 @@ struct average_pooling1d : pooling_layer<average_pooling1d, int> {
       "= ...}}";
 
   using pooling_layer<average_pooling1d, int>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
 };
 
 }  // namespace stagecraft::layers
@@ -10768,6 +11160,8 @@ struct average_pooling2d : pooling_layer<average_pooling2d, size_2d> {
       "= ...}}";
 
   using pooling_layer<average_pooling2d, size_2d>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
 };
 
 }  // namespace stagecraft::layers
@@ -10859,6 +11253,9 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}";
 
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
   batch_normalization_options options;
 
   constexpr batch_normalization() : batch_normalization(batch_normalization_options{}) {}
@@ -10885,40 +11282,66 @@ struct batch_normalization : layer<batch_normalization> {
     return (in.rank() == 3 || in.rank() == 4) && (along == 0 || along == in.rank() - 1);
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    int const along = shape_axis(in[0]);
-    if (along < 0 || along >= in[0].rank())
-      return in.error(1050, "normalises along axis ", options.axis, ", which is not an axis of an input of shape ",
-                      in[0], "; axis 0 is the batch, the last is ", in[0].rank());
-    if (!(options.momentum >= 0 && options.momentum <= 1))
-      return in.error(1052, "has a momentum outside of 0 to 1; Keras's default is 0.99");
-    if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
-      return in.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
-    return in[0];
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    shape const each = channels(in[0]);
-    if (options.scale)
-      weights.add({.name = "gamma",
-                   .shape = each,
-                   .initializer = options.gamma_initializer,
-                   .regularizer = options.gamma_regularizer,
-                   .constraint = options.gamma_constraint});
-    if (options.center)
-      weights.add({.name = "beta",
-                   .shape = each,
-                   .initializer = options.beta_initializer,
-                   .regularizer = options.beta_regularizer,
-                   .constraint = options.beta_constraint});
-    weights.add(
-        {.name = "moving_mean", .shape = each, .initializer = options.moving_mean_initializer, .trainable = false});
-    weights.add({.name = "moving_variance",
-                 .shape = each,
-                 .initializer = options.moving_variance_initializer,
-                 .trainable = false});
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    int const along = shape_axis(in);
+    if (along < 0 || along >= in.rank())
+      ops.error(1050, "normalises along axis ", options.axis, ", which is not an axis of an input of shape ", in,
+                "; axis 0 is the batch, the last is ", in.rank());
+    else if (!(options.momentum >= 0 && options.momentum <= 1))
+      ops.error(1052, "has a momentum outside of 0 to 1; Keras's default is 0.99");
+    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
+      ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
+    else
+      return normalized(ops, x, in, along);
+    return x;
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 2LL * in[0].size(); }
+
+ private:
+  constexpr auto normalized(auto& ops, auto x, shape const& in, int along) const {
+    shape const each = in[along];
+    decltype(x) gamma{}, beta{};
+    if (options.scale)
+      gamma = ops.weight(parameter::with("gamma", each, options.gamma_initializer, options.gamma_regularizer,
+                                         options.gamma_constraint));
+    if (options.center)
+      beta = ops.weight(
+          parameter::with("beta", each, options.beta_initializer, options.beta_regularizer, options.beta_constraint));
+    auto const moving_mean = ops.weight(
+        {.name = "moving_mean", .shape = each, .initializer = options.moving_mean_initializer, .trainable = false});
+    auto const moving_variance = ops.weight({.name = "moving_variance",
+                                             .shape = each,
+                                             .initializer = options.moving_variance_initializer,
+                                             .trainable = false});
+    if constexpr (requires { x.mapped(); }) return x;  // shapes alone are asked for
+    operations::extents beside(1);                     // numbers of each channel, beside x
+    axis_list others = axis_list::none();
+    others.axes[others.count++] = 0;
+    for (int axis = 0; axis < in.rank(); ++axis) {
+      beside.push_back(axis == along ? in[axis] : 1);
+      if (axis != along) others.axes[others.count++] = axis + 1;
+    }
+    bool const looks_at_batch = ops.training() && trainable;
+    auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
+    auto const centred = x - mean;
+    auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);
+    if (looks_at_batch) {
+      double const values = static_cast<double>(x.shape().size() / in[along]), part = 1 - options.momentum;
+      double const unbiased = moves_unbiased_variance(in) && values > 1 ? values / (values - 1) : 1;
+      auto const moved = [&](auto weight, auto batch, double by) {
+        ops.update(weight, weight * static_cast<float>(options.momentum) +
+                               ops.reshape(batch, operations::extents::of(each)) * static_cast<float>(by));
+      };
+      moved(moving_mean, mean, part);
+      moved(moving_variance, variance, part * unbiased);
+    }
+    auto factor = rsqrt(variance + options.epsilon);
+    if (options.scale) factor *= ops.reshape(gamma, beside);
+    auto y = centred * factor;
+    if (options.center) y += ops.reshape(beta, beside);
+    return y;
+  }
 };
 
 }  // namespace stagecraft::layers
@@ -11110,6 +11533,9 @@ struct convolution_layer : layer<Derived> {
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
 
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
   Size kernel_size = 1;
   stagecraft::activation activation = linear;
   Options options;
@@ -11141,36 +11567,36 @@ struct convolution_layer : layer<Derived> {
   }
 
   /// Whether the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
-  [[nodiscard]] constexpr bool check_options(layer_inputs const& in, bool more_axes = false) const {
-    if (!in.expect_count(1, 1)) return false;
-    int const rank = in[0].rank();
+  [[nodiscard]] constexpr bool check_options(auto& ops, auto x, bool more_axes = false) const {
+    int const rank = x.rank() - 1;
     if (least(kernel_size) < 1)
-      in.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
+      ops.error(1031, "has a kernel of size ", kernel_size, "; each number must be at least 1");
     else if (least(options.strides) < 1)
-      in.error(1031, "has strides of ", options.strides, "; each number must be at least 1");
+      ops.error(1031, "has strides of ", options.strides, "; each number must be at least 1");
     else if (least(options.dilation_rate) < 1)
-      in.error(1031, "has a dilation rate of ", options.dilation_rate, "; each number must be at least 1");
+      ops.error(1031, "has a dilation rate of ", options.dilation_rate, "; each number must be at least 1");
     else if (options.strides != Size(1) && options.dilation_rate != Size(1))
-      in.error(1033, "has strides of ", options.strides, " and a dilation rate of ", options.dilation_rate,
-               "; one of them must be 1");
+      ops.error(1033, "has strides of ", options.strides, " and a dilation rate of ", options.dilation_rate,
+                "; one of them must be 1");
     else if (is_2d && options.padding == padding::causal)
-      in.error(1037, "has causal padding; only layers that convolve along one axis have that");
+      ops.error(1037, "has causal padding; only layers that convolve along one axis have that");
     else if (rank < axes || (rank > axes && !more_axes))
-      in.error(1035, "expects an input of ", more_axes ? "at least " : "", axes,
-               is_2d ? " axes, (height, width, channels)" : " axes, (steps, channels)", ", but got ", in[0]);
+      ops.error(1035, "expects an input of ", more_axes ? "at least " : "", axes,
+                is_2d ? " axes, (height, width, channels)" : " axes, (steps, channels)", ", but got ",
+                detail::sample_shape(x));
     else
       return true;
     return false;
   }
   /// Whether the window fits into the input: E1034.
-  [[nodiscard]] constexpr bool check_window(layer_inputs const& in) const {
-    auto const along = columns(width_of(in[0])), down = rows(height_of(in[0]));
+  [[nodiscard]] constexpr bool check_window(auto& ops, shape const& in) const {
+    auto const along = columns(width_of(in)), down = rows(height_of(in));
     if (along.output() > 0 && down.output() > 0) return true;
     if constexpr (is_2d)
-      in.error(1034, "has a window of ", size_2d(down.extent(), along.extent()),
-               ", which does not fit into an input of ", in[0]);
+      ops.error(1034, "has a window of ", size_2d(down.extent(), along.extent()),
+                ", which does not fit into an input of ", in);
     else
-      in.error(1034, "has a window of ", along.extent(), " steps, which does not fit into an input of ", in[0]);
+      ops.error(1034, "has a window of ", along.extent(), " steps, which does not fit into an input of ", in);
     return false;
   }
   /// The shape of an output of so many channels.
@@ -11182,6 +11608,16 @@ struct convolution_layer : layer<Derived> {
     if constexpr (is_2d) result[rank - 3] = rows(height_of(in)).output();
     return result;
   }
+  /// The windows of an input of this shape.
+  [[nodiscard]] constexpr operations::windows windows_of(shape const& in) const {
+    auto const along = [](sliding_window const& w) {
+      return operations::window{w.window, w.stride, w.dilation, w.before(), w.after()};
+    };
+    if constexpr (is_2d)
+      return {along(rows(height_of(in))), along(columns(width_of(in)))};
+    else
+      return {along(columns(width_of(in)))};
+  }
   /// (kernel_size..., inputs, outputs)
   [[nodiscard]] constexpr shape kernel_shape(int inputs, int outputs) const {
     if constexpr (is_2d)
@@ -11189,16 +11625,20 @@ struct convolution_layer : layer<Derived> {
     else
       return {kernel_size, inputs, outputs};
   }
-  constexpr void add_bias(parameter_list& weights, int channels) const {
-    if (options.use_bias)
-      weights.add({.name = "bias",
-                   .shape = {channels},
-                   .initializer = options.bias_initializer,
-                   .regularizer = options.bias_regularizer,
-                   .constraint = options.bias_constraint});
+  /// Each channel of x by itself, with its part of a kernel (kernel_size..., channels, outputs of each).
+  constexpr auto convolve_channels(auto& ops, auto x, parameter const& kernel) const {
+    auto filter = operations::extents::of(kernel.shape);
+    filter[-1] *= filter[-2];
+    filter[-2] = 1;
+    return ops.conv(x, ops.reshape(ops.weight(kernel), filter), windows_of(detail::sample_shape(x)), x.length(-1));
   }
-  /// Weights of one channel of the window.
-  [[nodiscard]] constexpr int window_size() const { return columns(1).window * rows(1).window; }
+  /// activation(sums + bias)
+  constexpr auto with_bias_and_activation(auto& ops, auto sums) const {
+    if (options.use_bias)
+      sums += ops.weight(parameter::with("bias", {sums.length(-1)}, options.bias_initializer, options.bias_regularizer,
+                                         options.bias_constraint));
+    return activation(sums);
+  }
 
  private:
   [[nodiscard]] static constexpr int least(int size) { return size; }
@@ -11266,31 +11706,28 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
                         options_type const& options_ = {})
       : convolution(options_, filters_, kernel_size_, activation_) {}
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!base::check_options(in, true)) return in[0];
-    if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
-    int const channels = in[0].back();
-    int const groups = this->options.groups;
-    if (groups < 1 || channels % groups != 0 || filters % groups != 0)
-      return in.error(1032, "has ", groups, " groups, which must divide the ", channels,
-                      " channels of its input and its ", filters, " filters");
-    return base::check_window(in) ? base::output_of(in[0], filters) : in[0];
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
+  constexpr auto call(auto& ops, auto x) const {
+    if (!base::check_options(ops, x, true)) return x;
+    shape const in = detail::sample_shape(x);
     auto const& given = this->options;
-    weights.add({.name = "kernel",
-                 .shape = base::kernel_shape(in[0].back() / given.groups, filters),
-                 .initializer = given.kernel_initializer,
-                 .regularizer = given.kernel_regularizer,
-                 .constraint = given.kernel_constraint,
-                 .layout = parameter_layout::matrix,
-                 .groups = given.groups});
-    base::add_bias(weights, filters);
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    long long const places = output_shape(in).size() / filters;
-    return places * filters *
-           (2LL * base::window_size() * (in[0].back() / this->options.groups) + (this->options.use_bias ? 1 : 0));
+    int const channels = x.length(-1), groups = given.groups;
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (groups < 1 || channels % groups != 0 || filters % groups != 0)
+      ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
+                filters, " filters");
+    else if (base::check_window(ops, in)) {
+      bool const has_more_axes = x.rank() > base::axes + 1;
+      auto const images = has_more_axes ? ops.reshape(x, detail::last_axes_of(x.shape(), base::axes)) : x;
+      auto const kernel = ops.weight(parameter::with("kernel", base::kernel_shape(channels / groups, filters),
+                                                     given.kernel_initializer, given.kernel_regularizer,
+                                                     given.kernel_constraint, parameter_layout::matrix, groups));
+      auto sums = ops.conv(images, kernel, base::windows_of(in), groups);
+      if (has_more_axes)
+        sums = ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters)));
+      return base::with_bias_and_activation(ops, sums);
+    }
+    return x;
   }
 
  private:
@@ -11449,36 +11886,32 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!check_options(in)) return in[0];
-    if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
+  constexpr auto call(auto& ops, auto x) const {
+    if (!check_options(ops, x)) return x;
     size_2d const output_padding = options.output_padding, strides = options.strides;
     bool const given = output_padding != conv2d_transpose_options::no_output_padding;
-    if (given && (output_padding.height < 0 || output_padding.height >= strides.height || output_padding.width < 0 ||
-                  output_padding.width >= strides.width))
-      return in.error(1038, "has an output padding of ", output_padding,
-                      ", which must be at least 0 and less than its "
-                      "strides of ",
-                      strides);
-    int const height = length(rows(height_of(in[0])), output_padding.height, given);
-    int const width = length(columns(width_of(in[0])), output_padding.width, given);
-    if (height < 1 || width < 1 || rows(height).output() != height_of(in[0]) ||
-        columns(width).output() != width_of(in[0]))
-      return in.error(1038, "has an output padding of ", output_padding, ", which makes an output of ",
-                      size_2d(height, width), "; a convolution leads from there to another shape than ", in[0]);
-    return {height, width, filters};
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    weights.add({.name = "kernel",
-                 .shape = kernel_shape(filters, in[0].back()),
-                 .initializer = options.kernel_initializer,
-                 .regularizer = options.kernel_regularizer,
-                 .constraint = options.kernel_constraint,
-                 .layout = parameter_layout::matrix});
-    add_bias(weights, filters);
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return 2LL * window_size() * filters * in[0].size() + (options.use_bias ? output_shape(in).size() : 0);
+    shape const in = detail::sample_shape(x);
+    int const height = length(rows(height_of(in)), output_padding.height, given);
+    int const width = length(columns(width_of(in)), output_padding.width, given);
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (given && (output_padding.height < 0 || output_padding.height >= strides.height ||
+                       output_padding.width < 0 || output_padding.width >= strides.width))
+      ops.error(1038, "has an output padding of ", output_padding,
+                ", which must be at least 0 and less than its strides of ", strides);
+    else if (height < 1 || width < 1 || rows(height).output() != height_of(in) ||
+             columns(width).output() != width_of(in))
+      ops.error(1038, "has an output padding of ", output_padding, ", which makes an output of ",
+                size_2d(height, width), "; a convolution leads from there to another shape than ", in);
+    else {
+      shape const out(height, width, filters);
+      auto const kernel =
+          ops.weight(parameter::with("kernel", kernel_shape(filters, in.back()), options.kernel_initializer,
+                                     options.kernel_regularizer, options.kernel_constraint, parameter_layout::matrix));
+      return with_bias_and_activation(
+          ops, ops.conv_transpose(x, kernel, windows_of(out), operations::extents::of_batch(x.length(0), out)));
+    }
+    return x;
   }
 
  private:
@@ -11680,6 +12113,9 @@ struct dense : layer<dense> {
   static constexpr std::string_view usage =
       "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}";
 
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
   int units = 1;
   stagecraft::activation activation = linear;
   dense_options options;
@@ -11703,37 +12139,30 @@ struct dense : layer<dense> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (units < 1) return in.error(1012, "has ", units, " units; it needs at least 1");
-    if (in[0].rank() < 1) return in.error(1002, "expects an input of at least one axis, but got ", in[0]);
-    auto result = in[0];
-    result[result.rank() - 1] = units;
-    return result;
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    weights.add({.name = "kernel",
-                 .shape = {in[0].back(), units},
-                 .initializer = options.kernel_initializer,
-                 .regularizer = options.kernel_regularizer,
-                 .constraint = options.kernel_constraint,
-                 .layout = parameter_layout::matrix});
-    if (options.use_bias)
-      weights.add({.name = "bias",
-                   .shape = {units},
-                   .initializer = options.bias_initializer,
-                   .regularizer = options.bias_regularizer,
-                   .constraint = options.bias_constraint});
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    auto const rows = in[0].size() / in[0].back();
-    return 2LL * rows * in[0].back() * units + (options.use_bias ? static_cast<long long>(rows) * units : 0);
+  constexpr auto call(auto& ops, auto x) const {
+    if (units < 1)
+      ops.error(1012, "has ", units, " units; it needs at least 1");
+    else if (x.rank() < 2)
+      ops.error(1002, "expects an input of at least one axis, but got ", detail::sample_shape(x));
+    else
+      return sums(ops, x);
+    return x;
   }
 
  private:
   constexpr dense(dense_options const& options_, int units_, stagecraft::activation activation_)
       : units(units_), activation(activation_), options(options_) {
     take_base_options(options);
+  }
+
+  constexpr auto sums(auto& ops, auto x) const {
+    auto y = ops.matmul(x, ops.weight(parameter::with("kernel", {x.length(-1), units}, options.kernel_initializer,
+                                                      options.kernel_regularizer, options.kernel_constraint,
+                                                      parameter_layout::matrix)));
+    if (options.use_bias)
+      y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
+                                      options.bias_constraint));
+    return activation(y);
   }
 };
 
@@ -11809,23 +12238,19 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!check_options(in)) return in[0];
-    int const depth_multiplier = options.depth_multiplier;
-    if (depth_multiplier < 1)
-      return in.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
-    return check_window(in) ? output_of(in[0], in[0].back() * depth_multiplier) : in[0];
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    weights.add({.name = "depthwise_kernel",
-                 .shape = kernel_shape(in[0].back(), options.depth_multiplier),
-                 .initializer = options.depthwise_initializer,
-                 .regularizer = options.depthwise_regularizer,
-                 .constraint = options.depthwise_constraint});
-    add_bias(weights, in[0].back() * options.depth_multiplier);
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return (2LL * window_size() + (options.use_bias ? 1 : 0)) * output_shape(in).size();
+  constexpr auto call(auto& ops, auto x) const {
+    if (!check_options(ops, x)) return x;
+    int const channels = x.length(-1), depth_multiplier = options.depth_multiplier;
+    if (depth_multiplier < 1) {
+      ops.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
+      return x;
+    }
+    if (!check_window(ops, detail::sample_shape(x))) return x;
+    return with_bias_and_activation(
+        ops, convolve_channels(ops, x,
+                               parameter::with("depthwise_kernel", kernel_shape(channels, depth_multiplier),
+                                               options.depthwise_initializer, options.depthwise_regularizer,
+                                               options.depthwise_constraint)));
   }
 
  private:
@@ -11850,6 +12275,8 @@ struct dropout : layer<dropout> {
   static constexpr std::string_view class_name = "Dropout";
   static constexpr std::string_view usage = "dropout{rate} or dropout{rate, seed}";
 
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
+
   float rate = 0;
   std::uint64_t seed = 0;
 
@@ -11868,21 +12295,14 @@ struct dropout : layer<dropout> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  // Said so that checks of stages need not compile the call; its cost is that of the call.
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (!(rate > -1e6F && rate < 1e6F))
-      return in.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
-    if (!(rate >= 0.0F && rate < 1.0F))
-      return in.error(1013, "has a rate of ", static_cast<int>(rate * 100),
-                      " percent; it must be at least 0 and below 1");
-    return in[0];
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return rate > 0 ? 3LL * in[0].size() : 0; }
-
   constexpr auto call(auto& ops, auto x) const {
-    if (!ops.training() || rate == 0.0F) return x;
-    return where(ops.uniform(x.shape(), seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F);
+    if (!(rate > -1e6F && rate < 1e6F))
+      ops.error(1013, "has a rate that is far out or not a number; it must be at least 0 and below 1");
+    else if (!(rate >= 0.0F && rate < 1.0F))
+      ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
+    else if (ops.training() && rate > 0.0F)
+      return ops.dropout(x, x.shape(), rate, seed);
+    return x;
   }
 };
 
@@ -12008,11 +12428,8 @@ struct embedding : layer<embedding> {
       ops.error(1041, "has mask_zero, and expects an input of shape (steps,) then");
     if (input_dim < 1 || output_dim < 1)
       ops.error(1012, "has a table of ", input_dim, " rows and ", output_dim, " columns; both must be at least 1");
-    auto const table = ops.weight({.name = "embeddings",
-                                   .shape = {input_dim, output_dim},
-                                   .initializer = options.embeddings_initializer,
-                                   .regularizer = options.embeddings_regularizer,
-                                   .constraint = options.embeddings_constraint});
+    auto const table = ops.weight(parameter::with("embeddings", {input_dim, output_dim}, options.embeddings_initializer,
+                                                  options.embeddings_regularizer, options.embeddings_constraint));
     return ops.take(table, x);
   }
 };
@@ -12028,11 +12445,8 @@ namespace stagecraft::layers {
 struct flatten : layer<flatten> {
   static constexpr std::string_view class_name = "Flatten";
   static constexpr bool is_view = true;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
 
-  // Said so that checks of stages need not compile the call.
-  static constexpr shape output_shape(layer_inputs const& in) {
-    return in.expect_count(1, 1) ? shape(in[0].size()) : in[0];
-  }
   constexpr auto call(auto& ops, auto x) const { return ops.reshape(x, {x.length(0), detail::sample_shape(x).size()}); }
 };
 
@@ -12251,17 +12665,11 @@ struct group_normalization : layer<group_normalization> {
     auto const normal = centred * rsqrt(ops.mean(square(centred), {1, 3}) + options.epsilon);
     auto y = ops.reshape(normal, x.shape());
     if (options.scale)
-      y *= ops.weight({.name = "gamma",
-                       .shape = {channels},
-                       .initializer = options.gamma_initializer,
-                       .regularizer = options.gamma_regularizer,
-                       .constraint = options.gamma_constraint});
+      y *= ops.weight(parameter::with("gamma", {channels}, options.gamma_initializer, options.gamma_regularizer,
+                                      options.gamma_constraint));
     if (options.center)
-      y += ops.weight({.name = "beta",
-                       .shape = {channels},
-                       .initializer = options.beta_initializer,
-                       .regularizer = options.beta_regularizer,
-                       .constraint = options.beta_constraint});
+      y += ops.weight(parameter::with("beta", {channels}, options.beta_initializer, options.beta_regularizer,
+                                      options.beta_constraint));
     return y;
   }
 };
@@ -12313,25 +12721,17 @@ class recurrence {
     if (!is_valid) return;
     batch_ = x.length(0);
     int const time = x.length(1), features = x.length(2), width = gates * units;
-    auto const kernel = ops.weight({.name = "kernel",
-                                    .shape = {features, width},
-                                    .initializer = options.kernel_initializer,
-                                    .regularizer = options.kernel_regularizer,
-                                    .constraint = options.kernel_constraint});
-    recurrent_kernel = ops.weight({.name = "recurrent_kernel",
-                                   .shape = {units, width},
-                                   .initializer = options.recurrent_initializer,
-                                   .regularizer = options.recurrent_regularizer,
-                                   .constraint = options.recurrent_constraint});
+    auto const kernel = ops.weight(parameter::with("kernel", {features, width}, options.kernel_initializer,
+                                                   options.kernel_regularizer, options.kernel_constraint));
+    recurrent_kernel = ops.weight(parameter::with("recurrent_kernel", {units, width}, options.recurrent_initializer,
+                                                  options.recurrent_regularizer, options.recurrent_constraint));
     auto const rows =
         ops.reshape(call_dropout(ops, x, options.dropout, {batch_, 1, features}), {batch_ * time, features});
     auto projected = ops.matmul(rows, kernel);
     if (options.use_bias) {
-      auto const bias = ops.weight({.name = "bias",
-                                    .shape = bias_rows == 1 ? shape(width) : shape(bias_rows, width),
-                                    .initializer = bias_initializer,
-                                    .regularizer = options.bias_regularizer,
-                                    .constraint = options.bias_constraint});
+      auto const bias =
+          ops.weight(parameter::with("bias", bias_rows == 1 ? shape(width) : shape(bias_rows, width), bias_initializer,
+                                     options.bias_regularizer, options.bias_constraint));
       projected += bias_rows == 1 ? bias : ops.slice(bias, 0, 0, 1);
       if (bias_rows == 2) recurrent_bias = ops.slice(bias, 0, 1, 1);
     }
@@ -12592,6 +12992,9 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}";
 
+  /// Whether kernels of its own carry out its steps.
+  static constexpr bool has_kernel = true;
+
   layer_normalization_options options;
 
   constexpr layer_normalization() : layer_normalization(layer_normalization_options{}) {}
@@ -12614,39 +13017,36 @@ struct layer_normalization : layer<layer_normalization> {
     return result;
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    int const rank = in[0].rank();
+  constexpr auto call(auto& ops, auto x) const {
+    shape const in = detail::sample_shape(x);
+    int const rank = in.rank();
     bool are_last = true;
     for (int i = 0; i < options.axis.count; ++i) {
       int const along = options.axis.axes[i] < 0 ? rank + options.axis.axes[i] : options.axis.axes[i] - 1;
-      if (along < 0 || along >= rank)
-        return in.error(1050, "normalises along axis ", options.axis.axes[i],
-                        ", which is not an axis of an input of shape ", in[0], "; axis 0 is the batch, the last is ",
-                        rank);
+      if (along < 0 || along >= rank) {
+        ops.error(1050, "normalises along axis ", options.axis.axes[i], ", which is not an axis of an input of shape ",
+                  in, "; axis 0 is the batch, the last is ", rank);
+        return x;
+      }
       are_last = are_last && along == rank - options.axis.count + i;
     }
     if (!are_last)
-      return in.error(1051, "normalises along axis ", options.axis, ", but it takes the last axes of its input alone, ",
-                      "in their order; the input's shape is ", in[0], " behind the batch, which is axis 0");
-    if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
-      return in.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
-    return in[0];
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    auto const each = normalized_shape(in[0]);
-    if (options.scale)
-      weights.add({.name = "gamma",
-                   .shape = each,
-                   .initializer = options.gamma_initializer,
-                   .regularizer = options.gamma_regularizer,
-                   .constraint = options.gamma_constraint});
-    if (options.center)
-      weights.add({.name = "beta",
-                   .shape = each,
-                   .initializer = options.beta_initializer,
-                   .regularizer = options.beta_regularizer,
-                   .constraint = options.beta_constraint});
+      ops.error(1051, "normalises along axis ", options.axis, ", but it takes the last axes of its input alone, ",
+                "in their order; the input's shape is ", in, " behind the batch, which is axis 0");
+    else if (!(options.epsilon >= 0.0F && options.epsilon < 1e30F))
+      ops.error(1053, "has an epsilon that is negative or not a number; Keras's default is 0.001");
+    else {
+      auto const centred = x - ops.mean(x, options.axis);
+      auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
+      if (options.scale)
+        y *= ops.weight(parameter::with("gamma", normalized_shape(in), options.gamma_initializer,
+                                        options.gamma_regularizer, options.gamma_constraint));
+      if (options.center)
+        y += ops.weight(parameter::with("beta", normalized_shape(in), options.beta_initializer,
+                                        options.beta_regularizer, options.beta_constraint));
+      return y;
+    }
+    return x;
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
 };
@@ -12856,6 +13256,8 @@ struct max_pooling1d : pooling_layer<max_pooling1d, int> {
       "max_pooling1d{pool_size} or max_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
 
   using pooling_layer<max_pooling1d, int>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.max_pool(x, over); }
 };
 
 }  // namespace stagecraft::layers
@@ -12876,6 +13278,8 @@ struct max_pooling2d : pooling_layer<max_pooling2d, size_2d> {
       "max_pooling2d{pool_size} or max_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
 
   using pooling_layer<max_pooling2d, size_2d>::pooling_layer;
+
+  static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.max_pool(x, over); }
 };
 
 }  // namespace stagecraft::layers
@@ -13028,18 +13432,12 @@ struct multi_head_attention : layer<multi_head_attention> {
     });
   }
   constexpr auto make_kernel(auto& ops, shape const& of) const {
-    return ops.weight({.name = "kernel",
-                       .shape = of,
-                       .initializer = options.kernel_initializer,
-                       .regularizer = options.kernel_regularizer,
-                       .constraint = options.kernel_constraint});
+    return ops.weight(parameter::with("kernel", of, options.kernel_initializer, options.kernel_regularizer,
+                                      options.kernel_constraint));
   }
   constexpr auto make_bias(auto& ops, shape const& of) const {
-    return ops.weight({.name = "bias",
-                       .shape = of,
-                       .initializer = options.bias_initializer,
-                       .regularizer = options.bias_regularizer,
-                       .constraint = options.bias_constraint});
+    return ops.weight(
+        parameter::with("bias", of, options.bias_initializer, options.bias_regularizer, options.bias_constraint));
   }
   /// 0 where the mask is 1, and far below 0 where it is 0, for all heads.
   static constexpr auto hidden(auto& ops, auto mask) {
@@ -13132,12 +13530,9 @@ struct prelu : layer<prelu> {
                 ", which is not an axis of an input of shape ", in, "; axis 0 is the batch, the last is ", in.rank());
       return x;
     }
-    auto const alpha = ops.weight({.name = "alpha",
-                                   .shape = alpha_shape(in),
-                                   .initializer = alpha_initializer,
-                                   .regularizer = alpha_regularizer,
-                                   .constraint = alpha_constraint});
-    return where(x > 0.0F, x, x * alpha);
+    auto const alpha =
+        ops.weight(parameter::with("alpha", alpha_shape(in), alpha_initializer, alpha_regularizer, alpha_constraint));
+    return relu(x) - relu(-x) * alpha;  // as Keras does it, whose gradient at 0 is 0
   }
 
  private:
@@ -13352,46 +13747,36 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
                                   options_type const& options_ = {})
       : separable_convolution(options_, filters_, kernel_size_, activation_) {}
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!base::check_options(in)) return in[0];
-    if (filters < 1) return in.error(1030, "has ", filters, " filters; it needs at least 1");
-    int const depth_multiplier = this->options.depth_multiplier;
-    if (depth_multiplier < 1)
-      return in.error(1036, "has a depth multiplier of ", depth_multiplier, "; it needs at least 1");
-    return base::check_window(in) ? base::output_of(in[0], filters) : in[0];
+  constexpr auto call(auto& ops, auto x) const {
+    if (!base::check_options(ops, x)) return x;
+    auto const& given = this->options;
+    int const between = x.length(-1) * given.depth_multiplier;
+    if (filters < 1)
+      ops.error(1030, "has ", filters, " filters; it needs at least 1");
+    else if (given.depth_multiplier < 1)
+      ops.error(1036, "has a depth multiplier of ", given.depth_multiplier, "; it needs at least 1");
+    else if (base::check_window(ops, detail::sample_shape(x))) {
+      auto const each = base::convolve_channels(
+          ops, x,
+          parameter::with("depthwise_kernel", base::kernel_shape(x.length(-1), given.depth_multiplier),
+                          given.depthwise_initializer, given.depthwise_regularizer, given.depthwise_constraint));
+      auto const mixture = ops.weight(
+          parameter::with("pointwise_kernel", base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
+                          given.pointwise_initializer, given.pointwise_regularizer, given.pointwise_constraint,
+                          parameter_layout::matrix));
+      return base::with_bias_and_activation(ops, ops.matmul(each, ops.reshape(mixture, {between, filters})));
+    }
+    return x;
   }
   /// Of what the first step gives.
   [[nodiscard]] constexpr shape depthwise_shape(shape const& in) const {
     return base::output_of(in, in.back() * this->options.depth_multiplier);
   }
-  /// Floats that a batch keeps: sums + bias, if that is wanted, in whole cache lines; then what the first step gives.
-  [[nodiscard]] constexpr long long kept_floats(shape const& in, int batch, bool sums) const {
-    return kept_sums(in, batch, sums) + static_cast<long long>(batch) * depthwise_shape(in).size();
-  }
+  /// Floats that a batch keeps of sums + bias, if that is wanted, in whole cache lines; then comes what the first step
+  /// gives.
   [[nodiscard]] constexpr long long kept_sums(shape const& in, int batch, bool sums) const {
     long long const floats = static_cast<long long>(batch) * base::output_of(in, filters).size();
     return sums ? (floats + 15) / 16 * 16 : 0;
-  }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const {
-    auto const& given = this->options;
-    int const between = in[0].back() * given.depth_multiplier;
-    weights.add({.name = "depthwise_kernel",
-                 .shape = base::kernel_shape(in[0].back(), given.depth_multiplier),
-                 .initializer = given.depthwise_initializer,
-                 .regularizer = given.depthwise_regularizer,
-                 .constraint = given.depthwise_constraint});
-    weights.add({.name = "pointwise_kernel",
-                 .shape = base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
-                 .initializer = given.pointwise_initializer,
-                 .regularizer = given.pointwise_regularizer,
-                 .constraint = given.pointwise_constraint,
-                 .layout = parameter_layout::matrix});
-    base::add_bias(weights, filters);
-  }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    long long const between = depthwise_shape(in[0]).size(), out = output_shape(in).size();
-    return 2LL * base::window_size() * between +
-           out * (2LL * in[0].back() * this->options.depth_multiplier + (this->options.use_bias ? 1 : 0));
   }
 
  private:
@@ -13711,6 +14096,7 @@ namespace stagecraft::layers {
 template <class Derived, int Axes>
 struct spatial_dropout_layer : layer<Derived> {
   static constexpr bool supports_masking = true;
+  static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
   float rate = 0;
   std::uint64_t seed = 0;
 
@@ -13719,9 +14105,6 @@ struct spatial_dropout_layer : layer<Derived> {
       : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
   constexpr explicit spatial_dropout_layer(int rate_, std::uint64_t seed_ = 0)
       : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
-
-  /// Whether a kernel of its own carries out its steps, and not the formula that its call may be.
-  static constexpr bool has_kernel = true;
 
   /// Nothing, or anything else: E1025.
   template <class L = Derived>
@@ -13745,7 +14128,7 @@ struct spatial_dropout_layer : layer<Derived> {
     else if (ops.training() && rate > 0.0F) {
       operations::extents of_channels = x.shape();
       for (int axis = 1; axis < Axes; ++axis) of_channels[axis] = 1;
-      return where(ops.uniform(of_channels, seed) >= rate, x * (1.0F / (1.0F - rate)), 0.0F);
+      return ops.dropout(x, of_channels, rate, seed);
     }
     return x;
   }
@@ -14023,15 +14406,19 @@ struct time_distributed : layer<time_distributed<Each>> {
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];
     if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);
-    auto const found = rules(in);
+    parameter_list weights;
+    auto const found = rules(in, weights);
     shape result(in[0][0]);
     if (found.output.rank() == shape::max_rank)
       return in.error(1041, "gives more than ", shape::max_rank - 1, " axes for each step");
     for (int const length : found.output) result.push_back(length);
     return result;
   }
-  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const { weights = rules(in).weights; }
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return in[0][0] * rules(in).flops; }
+  constexpr void parameters(layer_inputs const& in, parameter_list& weights) const { rules(in, weights); }
+  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
+    parameter_list weights;
+    return in[0][0] * rules(in, weights).flops;
+  }
 
   /// The shape of one step.
   [[nodiscard]] static constexpr shape of_step(shape const& sequence) {
@@ -14041,26 +14428,9 @@ struct time_distributed : layer<time_distributed<Each>> {
   }
 
  private:
-  struct rules_of_step {
-    shape output;
-    parameter_list weights;
-    long long flops = 0;
-  };
-  constexpr rules_of_step rules(layer_inputs const& in) const {
+  constexpr auto rules(layer_inputs const& in, parameter_list& weights) const {
     shape const step = of_step(in[0]);
-    layer_inputs const one = in.with_shapes(&step, 1);
-    rules_of_step found;
-    if constexpr (!requires { each.output_shape(one); }) {
-      detail::rules_of_call<Each> const traced(each, one, in.layer_name(), found.weights, in.problem());
-      found.output = traced.output;
-      found.flops = traced.flops;
-    } else {
-      found.output = each.output_shape(one);
-      if (in.problem().failed()) return found;
-      if constexpr (requires { each.parameters(one, found.weights); }) each.parameters(one, found.weights);
-      if constexpr (requires { each.flops(one); }) found.flops = each.flops(one);
-    }
-    return found;
+    return detail::rules_of_layer<Each>(each, in.with_shapes(&step, 1), in.layer_name(), weights, in.problem());
   }
 };
 
@@ -14105,8 +14475,6 @@ namespace stagecraft::layers {
 struct up_sampling1d : layer<up_sampling1d> {
   static constexpr std::string_view class_name = "UpSampling1D";
   static constexpr std::string_view usage = "up_sampling1d{size}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   int size = 2;
 
@@ -14119,11 +14487,14 @@ struct up_sampling1d : layer<up_sampling1d> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
-    if (size < 1) return in.error(1046, "has a size of ", size, "; it must be at least 1");
-    if (in[0].rank() != 2) return in.error(1041, "expects an input of shape (steps, channels), but got ", in[0]);
-    return {size * in[0][0], in[0][1]};
+  constexpr auto call(auto& ops, auto x) const {
+    if (size < 1)
+      ops.error(1046, "has a size of ", size, "; it must be at least 1");
+    else if (x.rank() != 3)
+      ops.error(1041, "expects an input of shape (steps, channels), but got ", detail::sample_shape(x));
+    else
+      return ops.repeat(x, size, 1);
+    return x;
   }
 };
 
@@ -14166,8 +14537,6 @@ struct up_sampling2d : layer<up_sampling2d> {
   static constexpr std::string_view class_name = "UpSampling2D";
   static constexpr std::string_view usage =
       "up_sampling2d{size} or up_sampling2d{size, {.interpolation = sc::interpolation::bilinear, .name = ...}}";
-  static constexpr bool backward_uses_input = false;
-  static constexpr bool backward_uses_output = false;
 
   size_2d size;
   stagecraft::interpolation interpolation{};
@@ -14189,17 +14558,37 @@ struct up_sampling2d : layer<up_sampling2d> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
-    if (!in.expect_count(1, 1)) return in[0];
+  constexpr auto call(auto& ops, auto x) const {
     if (size.height < 1 || size.width < 1)
-      return in.error(1046, "has a size of ", size, "; each number must be at least 1");
-    if (in[0].rank() != 3)
-      return in.error(1041, "expects an input of shape (height, width, channels), but got ", in[0]);
-    return {size.height * in[0][0], size.width * in[0][1], in[0][2]};
+      ops.error(1046, "has a size of ", size, "; each number must be at least 1");
+    else if (x.rank() != 4)
+      ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
+    else if (interpolation == interpolation::nearest)
+      return ops.repeat(ops.repeat(x, size.height, 1), size.width, 2);
+    else
+      return interpolated(ops, interpolated(ops, x, 1, size.height), 2, size.width);
+    return x;
   }
-  /// Bilinear: three interpolations of three FLOPs each per element.
-  [[nodiscard]] constexpr long long flops(layer_inputs const& in) const {
-    return interpolation == interpolation::nearest ? 0 : 9LL * size.area() * in[0].size();
+
+ private:
+  /// Each place becomes `factor` places, between it and the one before or after, with half-pixel centres; beyond the
+  /// ends are the outermost places.
+  static constexpr auto interpolated(auto& ops, auto x, int axis, int factor) {
+    int const length = x.length(axis);
+    auto const wide = ops.concatenate({ops.slice(x, axis, 0, 1), x, ops.slice(x, axis, length - 1, 1)}, axis);
+    operations::extents one = x.shape(), all = x.shape();
+    one.insert(axis + 1, 1);
+    all[axis] *= factor;
+    std::vector<operations::tensor> parts;
+    for (int i = 0; i < factor; ++i) {
+      float const place = (static_cast<float>(i) + 0.5F) / static_cast<float>(factor) + 0.5F;  // 1 is x itself
+      int const before = static_cast<int>(place);
+      float const weight = place - static_cast<float>(before);
+      auto part = ops.slice(wide, axis, before, length);
+      if (weight > 0) part = part + (ops.slice(wide, axis, before + 1, length) - part) * weight;
+      parts.push_back(ops.reshape(part, one));
+    }
+    return ops.reshape(ops.concatenate(parts, axis + 1), all);
   }
 };
 
@@ -14295,6 +14684,64 @@ struct zero_padding2d : layer<zero_padding2d> {
 
 // ---- stagecraft/layers/layers.hpp
 // All layers. Level 2.
+
+// ---- stagecraft/operations/sums_call.hpp
+// The sums of products that a call ends in: what dense and all convolutions have in common. Level 1.
+
+namespace stagecraft::operations {
+
+/// A call that gives products (a convolution is one, too) or what an activation makes of them, after a bias was added
+/// to them or not. Products before the last one are steps on the way.
+struct sums_call {
+  int sums = -1;                ///< the operation that gives the sums, with the bias; -1: the call is another one
+  long long floats = 0;         ///< of the sums
+  long long floats_before = 0;  ///< of the products before the last one
+  bool is_packed = false;       ///< whether the first factor is a weight that is kept as a matrix
+
+  constexpr explicit sums_call(trace const& traced) {
+    if (traced.list.problem.failed() || traced.outputs.empty()) return;
+    operation_list const& list = traced.list;
+    int id = traced.forward_count - 1;
+    while (id >= 0 && is_behind(list.node_of(id).what)) --id;
+    int product = id;
+    if (id > 0 && list.node_of(id).what.is<weight>()) {  // the bias
+      if (id + 1 == traced.forward_count || !adds(list, id + 1, id - 1, id)) return;
+      product = unmoved(list, id - 1);
+      ++id;
+    }
+    if (product < 0 || !is_product(list.node_of(product).what)) return;
+    sums = id;
+    floats = list.node_of(product).shape.size();
+    int first = product;
+    for (int before = product - 1; before >= 0; --before)
+      if (is_product(list.node_of(before).what)) {
+        floats_before += list.node_of(before).shape.size();
+        first = before;
+      }
+    if (auto const* factor = list.node_of(unmoved(list, list.operand(first, 1))).what.if_is<weight>())
+      is_packed = traced.weights[static_cast<std::size_t>(factor->index)].layout == parameter_layout::matrix;
+  }
+
+ private:
+  static constexpr bool is_product(operation const& what) {
+    return what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>();
+  }
+  /// What activations are made of, and changes of shape.
+  static constexpr bool is_behind(operation const& what) {
+    return what.is<map>() || what.is<constant>() || what.is<composite>() || what.is<reduce>() || what.is<reshape>();
+  }
+  static constexpr bool adds(operation_list const& list, int id, int a, int b) {
+    auto const* elementwise = list.node_of(id).what.if_is<map>();
+    return elementwise != nullptr && elementwise->apply == function::add && list.operand(id, 0) == a &&
+           list.operand(id, 1) == b;
+  }
+  static constexpr int unmoved(operation_list const& list, int id) {
+    while (list.node_of(id).what.is<reshape>()) id = list.operand(id, 0);
+    return id;
+  }
+};
+
+}  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/segments.hpp
 // Which operations of a step can be carried out for a few samples at a time, and which see the whole batch. Level 1.
@@ -14520,6 +14967,99 @@ class step_segments {
 
 }  // namespace stagecraft::operations
 
+// ---- stagecraft/operations/product_joins.hpp
+// What a product does with its sums before they leave the registers: it adds a bias or another tensor, and stores them
+// where a loop stacks them. Level 1.
+
+namespace stagecraft::operations {
+
+/// A product and the operations that it carries out with its own; -1 where there is none.
+struct product_join {
+  int product = -1;
+  int sum = -1;        ///< the map that adds something to the product: what is computed
+  int added = -1;      ///< what is added: of the product's shape, or one row for all
+  int read_from = -1;  ///< the tensor of all trips of which `added` is one, if it is read there alone
+  int stack = -1;      ///< what stores the result for each trip of a loop
+
+  /// Whether the product carries out this operation.
+  [[nodiscard]] constexpr bool does(int id) const {
+    return id == sum || id == stack || (id == added && read_from >= 0);
+  }
+};
+
+/// The joins of a step.
+class product_joins {
+ public:
+  std::vector<product_join> joins;
+
+  /// `is_free(id)`: whether no other step reads the value of an operation of this one.
+  template <class IsFree>
+  constexpr product_joins(operation_list const& list, std::vector<int> const& order,
+                          std::vector<segment> const& segments, IsFree const& is_free)
+      : list_(&list), readers_(list.nodes.size(), 0), positions_(list.nodes.size(), -1) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      positions_[at(order[i])] = static_cast<int>(i);
+      auto const& here = list.node_of(order[i]);
+      // A group is its result; what it is a function of is read inside of it.
+      int const reads = here.what.is<composite>() ? 1 : here.operand_count;
+      for (int k = 0; k < reads; ++k) ++readers_[at(list.operand(order[i], k))];
+    }
+    for (segment const& part : segments) {
+      if (part.kind == segment_kind::product) continue;
+      for (int i = part.begin; i < part.end; ++i) {
+        int const id = order[at(i)];
+        if (list.node_of(id).what.is<product>() && list.node_of(id).shape.rank == 2 && is_free(id))
+          join(id, std::span(order).subspan(at(i + 1), at(part.end - i - 1)), is_free);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+  /// `behind`: what comes after the product in its segment.
+  template <class IsFree>
+  constexpr void join(int id, std::span<int const> behind, IsFree const& is_free) {
+    product_join made{id};
+    for (int const next : behind) {
+      auto const& here = list_->node_of(next);
+      if (here.what.is<loop>() || here.what.is<loop_end>()) break;
+      int const result = made.sum >= 0 ? made.sum : id;
+      if (made.sum < 0 && readers_[at(id)] == 1) find_sum(made, next, is_free);
+      if (here.what.is<stack>() && list_->operand(next, 1) == result && here.what.as<stack>().axis < 2)
+        made.stack = next;
+    }
+    if (made.sum >= 0 || made.stack >= 0) joins.push_back(made);
+  }
+  template <class IsFree>
+  constexpr void find_sum(product_join& made, int id, IsFree const& is_free) const {
+    auto const& here = list_->node_of(id);
+    auto const* what = here.what.if_is<map>();
+    if (what == nullptr || what->apply != function::add) return;
+    int const first = list_->operand(id, 0), second = list_->operand(id, 1);
+    if (first != made.product && second != made.product) return;
+    int const other = first == made.product ? second : first;
+    auto const &shape = list_->node_of(made.product).shape, &added = list_->node_of(other).shape;
+    bool const is_row = added.rank > 0 && added[-1] == shape[1] && added.size() == shape[1];
+    if (here.shape != shape || (added != shape && !is_row) || !is_before(other, made.product)) return;
+    made.sum = id;
+    made.added = other;
+    auto const* read = list_->node_of(other).what.if_is<operations::at>();
+    if (read != nullptr && added == shape && read->axis < 2 && readers_[at(other)] == 1 && is_free(other))
+      made.read_from = list_->operand(other, 1);
+  }
+  /// Whether a value is there when the product runs.
+  [[nodiscard]] constexpr bool is_before(int id, int product) const {
+    while (is_alias(list_->node_of(id).what) && positions_[at(id)] >= 0) id = list_->operand(id, 0);
+    return positions_[at(id)] < positions_[at(product)];
+  }
+
+  operation_list const* list_;
+  std::vector<int> readers_, positions_;
+};
+
+}  // namespace stagecraft::operations
+
 // ---- stagecraft/operations/steps.hpp
 // Which operations a forward and a backward step carry out, and what is kept between them. Level 1.
 
@@ -14689,6 +15229,7 @@ class value_places {
   std::vector<place> places;       ///< of each operation; `nowhere` if the step does not compute it
   std::int64_t workspace = 0;      ///< floats
   std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
+  std::vector<product_join> joins;
 
   /// `written`: whether the gradient of an input (then of a weight) is to be written to its memory, where others are
   /// added to what is there, or unwanted. `order`: the operations of the step; `results`: what is read when it has
@@ -14715,6 +15256,11 @@ class value_places {
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
     }
     if (!is_forward) place_gradients(traced, written);
+    joins = product_joins(traced.list, order, segments, [&](int id) {
+              bool is_free = places[at(id)].in == storage::nowhere;
+              for (int const result : results) is_free = is_free && root(result) != id;
+              return is_free;
+            }).joins;
     place_others(results);
     for (int const id : order) places[at(id)] = places[at(root(id))];
   }
@@ -14809,6 +15355,10 @@ class value_places {
     for (int const id : *order_)
       for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[at(id)]);
     for (int const id : results) read_at(id, static_cast<int>(order_->size()));
+    // What a product computes lies there from then on.
+    for (auto const& join : joins)
+      for (auto& life : lives)
+        if (join.sum >= 0 && life.id == root(join.sum)) life.first = positions_[at(join.product)];
     for (auto& life : lives) fit_to_segments(life);
     for (auto& life : lives)
       for (auto const& loop : loops) {
@@ -14964,6 +15514,20 @@ struct call_needs {
   epilogue_kind takes_epilogue = epilogue_kind::none;
 };
 
+/// A layer of sums and an activation, such as dense or conv2d.
+constexpr call_needs needs_of_sums(activation function, operations::sums_call const& sums, execution_mode mode) {
+  bool const has_steps = sums.floats_before > 0;  // the last one needs what is before it
+  auto const takes = function.elementwise() && !has_steps ? epilogue_kind::columns : epilogue_kind::none;
+  if (mode == execution_mode::inference) return {.saved = sums.floats_before, .takes_epilogue = takes};
+  bool const keeps_sums = function.gradient_needs_input();
+  long long const kept = !keeps_sums ? 0 : has_steps ? (sums.floats + 15) / 16 * 16 : sums.floats;
+  return {.output = !keeps_sums && function != linear,
+          .saved = kept + sums.floats_before,
+          .output_activation = !keeps_sums && function.elementwise() ? function : linear,
+          .applies_activation = sums.is_packed,
+          .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
+}
+
 /// A layer that is written as a `call`: what its operations read and keep.
 template <Layer L>
   requires detail::HasCall<L>
@@ -14972,6 +15536,8 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   std::vector<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
   auto traced = detail::trace_layer(layer, shapes, batch, trains);
+  if constexpr (requires { L::has_kernel; } && requires { layer.activation; })
+    return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
   operations::traced_needs const found(traced, trains);
   if (!trains || found.is_view) return {.input = false, .output = false, .view = found.is_view};
   return {.input = found.backward_reads_input,
@@ -14992,64 +15558,6 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   if constexpr (requires { layer.saved_size(in); })
     if (mode == execution_mode::training) needs.saved = static_cast<long long>(batch) * layer.saved_size(in);
   return needs;
-}
-
-/// A layer of sums and an activation, such as dense or conv2d; `outputs` counts the floats of the whole batch.
-constexpr call_needs needs_of_sums(activation function, long long outputs, execution_mode mode) {
-  auto const takes = function.elementwise() ? epilogue_kind::columns : epilogue_kind::none;
-  if (mode == execution_mode::inference) return {.takes_epilogue = takes};
-  bool const keeps_sums = function.gradient_needs_input();
-  return {.output = !keeps_sums && function != linear,
-          .saved = keeps_sums ? outputs : 0,
-          .output_activation = !keeps_sums && function.elementwise() ? function : linear,
-          .applies_activation = true,
-          .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
-}
-
-namespace detail {
-
-template <class L>
-constexpr call_needs needs_of_kernel(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return needs_of_sums(layer.activation, static_cast<long long>(batch) * layer.output_shape(in).size(), mode);
-}
-/// A separable convolution also keeps what its first step gives; in inference, its second step needs it.
-template <class L>
-constexpr call_needs needs_of_separable(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  auto needs = needs_of_kernel(layer, in, batch, mode);
-  needs.saved = layer.kept_floats(in[0], batch, needs.saved > 0);
-  needs.applies_activation = false;
-  needs.takes_epilogue = epilogue_kind::none;
-  return needs;
-}
-
-}  // namespace detail
-
-constexpr call_needs needs_of(layers::dense const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::conv1d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::conv2d const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::conv2d_transpose const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_kernel(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::depthwise_conv2d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  auto needs = detail::needs_of_kernel(layer, in, batch, mode);
-  needs.applies_activation = false;
-  return needs;
-}
-constexpr call_needs needs_of(layers::separable_conv1d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_separable(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::separable_conv2d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return detail::needs_of_separable(layer, in, batch, mode);
 }
 
 /// All steps of the batch are samples to the layer inside.
@@ -15098,7 +15606,8 @@ template <class L>
 constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   int const cells = layer.rows(in[0]).window * layer.columns(in[0]).window;
   long long const bytes = cells <= 1 << 8 ? 1 : cells <= 1 << 16 ? 2 : 4;
-  auto const outputs = static_cast<long long>(batch) * layer.output_shape(in).size();
+  auto const outputs =
+      static_cast<long long>(batch) * layer.rows(in[0]).output() * layer.columns(in[0]).output() * in[0].back();
   return {.input = false,
           .output = false,
           .saved = mode == execution_mode::training ? (outputs * bytes + 3) / 4 : 0,
@@ -15117,11 +15626,34 @@ constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs c
   return detail::needs_of_max_pooling(layer, in, batch, mode);
 }
 
+/// The mean of a window is sent back without its cells.
+constexpr call_needs needs_of(layers::average_pooling1d const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false};
+}
+constexpr call_needs needs_of(layers::average_pooling2d const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false};
+}
+
 constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {
   return {.input = false, .output = false};
 }
 
 }  // namespace stagecraft
+
+// ---- stagecraft/losses/probabilities.hpp
+// How losses take probabilities. Level 2.
+
+namespace stagecraft::losses::detail {
+
+/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
+inline constexpr float probability_epsilon = 1e-7F;
+
+/// Limited to these; where that changes a probability, its gradient is 0.
+constexpr operations::tensor clip_probability(operations::tensor p) {
+  return maximum(minimum(p, 1 - probability_epsilon), probability_epsilon);
+}
+
+}  // namespace stagecraft::losses::detail
 
 // ---- stagecraft/losses/binary_crossentropy.hpp
 // Cross entropy of independent yes/no targets.
@@ -15146,8 +15678,8 @@ struct binary_crossentropy {
       auto const is_positive = output >= 0;
       return where(is_positive, output, 0.0F) - output * y + operations::softplus(where(is_positive, -output, output));
     }
-    constexpr float epsilon = 1e-7F;
-    auto const p = maximum(minimum(output, 1 - epsilon), epsilon);
+    constexpr float epsilon = detail::probability_epsilon;
+    auto const p = detail::clip_probability(output);
     return -(y * log(p + epsilon)) - (1 - y) * log(1 - p + epsilon);
   }
 
@@ -15158,8 +15690,7 @@ struct binary_crossentropy {
 
 // ---- stagecraft/losses/categorical_crossentropy.hpp
 // Cross entropy of a target distribution against one probability (or logit) per class.
-// Keras counterpart: tf.keras.losses.CategoricalCrossentropy. Level 2 of the house: options only, the loops are in
-// kernels/loss.hpp.
+// Keras counterpart: tf.keras.losses.CategoricalCrossentropy. Level 2; a faster loop for it is in kernels/.
 
 namespace stagecraft::losses {
 
@@ -15173,7 +15704,27 @@ struct categorical_crossentropy {
   static constexpr std::string_view name = "categorical_crossentropy";
   static constexpr bool sparse_targets = false;
 
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const smooth = label_smoothing / static_cast<float>(output.length(-1));
+    auto const y = label_smoothing == 0 ? target : target * (1 - label_smoothing) + smooth;
+    if (!from_logits) return ops.sum(-(y * log(detail::clip_probability(output / ops.sum(output, -1)))), -1);
+    return ops.composite(
+        name, {y, output},
+        [&] {
+          auto const shifted = output - ops.max(output, -1);
+          auto const each = y * (log(ops.sum(exp(shifted), -1)) - shifted);
+          return ops.sum(where(equal(y, 0.0F), 0.0F, each), -1);  // also if the logit is -inf, as in TensorFlow
+        },
+        from_logits_rule);
+  }
+
   friend constexpr bool operator==(categorical_crossentropy const&, categorical_crossentropy const&) = default;
+
+ private:
+  /// TensorFlow's softmax(x) - y, which is the derivative if the target sums to 1.
+  static constexpr void from_logits_rule(operations::composite_gradient& of) {
+    of.give(1, (of.ops().softmax(of.read(1)) - of.read(0)) * of.gradient());
+  }
 };
 
 }  // namespace stagecraft::losses
@@ -15314,19 +15865,31 @@ struct mean_squared_error {
 
 // ---- stagecraft/losses/sparse_categorical_crossentropy.hpp
 // Cross entropy of class numbers against one probability (or logit) per class.
-// Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy. Level 2 of the house: options only, the loops are
-// in kernels/loss.hpp.
+// Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy. Level 2; a faster loop for it is in kernels/.
 
 namespace stagecraft::losses {
 
 /// -log p[y] with y an integer class number, one per row; prediction (rows, classes).
 /// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
-/// Keras clips to [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms).
+/// Keras clips to [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms). A number that is no class makes
+/// the loss of its row and the gradient NaN.
 struct sparse_categorical_crossentropy {
   bool from_logits = false;  ///< true: the model's output is unnormalised, the loss applies softmax itself
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
   static constexpr bool sparse_targets = true;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const is_class = equal(ops.iota(output.shape()), target);
+    auto const x = output * where(ops.max(is_class, -1), 1.0F, std::numeric_limits<float>::quiet_NaN());
+    auto const of_class = [&](auto each) { return ops.sum(where(is_class, each, 0.0F), -1); };
+    if (from_logits) {
+      auto const shifted = x - operations::stop_gradient(ops.max(x, -1));
+      return log(ops.sum(exp(shifted), -1)) - of_class(shifted);
+    }
+    auto const p = detail::clip_probability(x);
+    return log(ops.sum(p, -1)) - log(of_class(p));
+  }
 
   friend constexpr bool operator==(sparse_categorical_crossentropy const&,
                                    sparse_categorical_crossentropy const&) = default;
@@ -16166,8 +16729,7 @@ struct host_call {
 
 namespace stagecraft::kernels {
 
-/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
-inline constexpr float probability_epsilon = 1e-7F;
+using losses::detail::probability_epsilon;
 
 /// The kernel of a loss, to be specialised for each type of loss (a user's own, too):
 ///
@@ -18064,22 +18626,19 @@ enum class metric_kind : unsigned char {
   return kind == metric_kind::sparse_categorical_accuracy || kind == metric_kind::sparse_top_k_categorical_accuracy;
 }
 
-/// What a metric that is written as a `call` says, by its type.
-struct metric_rules {
-  using tensor = operations::tensor;
-  std::string_view name;
-  bool is_elementwise;  ///< its `call` has no `ops`
-  tensor (*call)(own_options const&, operations::tracer&, tensor target, tensor output);
-};
-
 /// Any metric as one structural value. Every options type of this folder converts to it, so that a list of metrics is
 /// an array of these (see metric_list.hpp).
 struct metric {
+  using own_call = operations::tensor(operations::tracer&, operations::tensor target, operations::tensor output);
+  static constexpr auto own_kind = metric_kind::call;
+  static constexpr std::string_view own_name = "metric";
+  static constexpr std::string_view own_usage = "constexpr auto call(auto target, auto output) const";
+
   metric_kind kind = metric_kind::accuracy;
-  int k = 5;                            ///< top-k accuracies only
-  bool has_short_name = false;          ///< accuracy is reported as "acc"
-  metric_rules const* rules = nullptr;  ///< of one that is a `call`
-  own_options options = {};             ///< and its members
+  int k = 5;                                   ///< top-k accuracies only
+  bool has_short_name = false;                 ///< accuracy is reported as "acc"
+  own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
+  own_options options = {};                    ///< and its members
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
@@ -18090,41 +18649,6 @@ struct metric {
 
   friend constexpr bool operator==(metric const&, metric const&) = default;
 };
-
-namespace detail {
-
-template <class Own>
-concept HasPlainMetricCall = requires(Own const& own, operations::tensor x) {
-  { own.call(x, x) } -> std::convertible_to<operations::tensor>;
-};
-template <class Own>
-concept HasMetricCall =
-    HasPlainMetricCall<Own> || requires(Own const& own, operations::tracer& ops, operations::tensor x) {
-      { own.call(ops, x, x) } -> std::convertible_to<operations::tensor>;
-    };
-
-template <class Own>
-struct rules_of_metric {
-  static constexpr operations::tensor call(own_options const& options, [[maybe_unused]] operations::tracer& ops,
-                                           operations::tensor target, operations::tensor output) {
-    if constexpr (HasPlainMetricCall<Own>)
-      return stagecraft::detail::own_from<Own>(options).call(target, output);
-    else
-      return stagecraft::detail::own_from<Own>(options).call(ops, target, output);
-  }
-  static constexpr metric_rules value{Own::name, HasPlainMetricCall<Own>, &call};
-};
-
-/// A metric that is written as a `call`, as a value.
-template <HasMetricCall Own>
-constexpr metric metric_of(Own const& own) {
-  return {.kind = metric_kind::call,
-          .k = 0,
-          .rules = &rules_of_metric<Own>::value,
-          .options = stagecraft::detail::words_of(own)};
-}
-
-}  // namespace detail
 
 }  // namespace stagecraft::metrics
 
@@ -18178,7 +18702,7 @@ struct binary_accuracy {
   static constexpr std::string_view name = "binary_accuracy";
 
   constexpr auto call(auto target, auto output) const { return equal(output > threshold, target); }
-  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
   friend constexpr bool operator==(binary_accuracy const&, binary_accuracy const&) = default;
 };
@@ -18216,7 +18740,7 @@ struct mean_absolute_error {
   static constexpr std::string_view name = "mean_absolute_error";
 
   constexpr auto call(auto target, auto output) const { return abs(output - target); }
-  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
   friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
 };
@@ -18235,7 +18759,7 @@ struct mae {
   static constexpr std::string_view name = "mae";
 
   constexpr auto call(auto target, auto output) const { return mean_absolute_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
   friend constexpr bool operator==(mae const&, mae const&) = default;
 };
@@ -18254,7 +18778,7 @@ struct mean_squared_error {
   static constexpr std::string_view name = "mean_squared_error";
 
   constexpr auto call(auto target, auto output) const { return square(output - target); }
-  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
   friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
 };
@@ -18358,7 +18882,7 @@ struct mse {
   static constexpr std::string_view name = "mse";
 
   constexpr auto call(auto target, auto output) const { return mean_squared_error{}.call(target, output); }
-  constexpr operator metric() const noexcept { return detail::metric_of(*this); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
 
   friend constexpr bool operator==(mse const&, mse const&) = default;
 };
@@ -18370,14 +18894,6 @@ struct mse {
 // Level 2.
 
 namespace stagecraft {
-
-namespace detail {
-
-template <class M>
-inline constexpr diagnostic own_metric_problem =
-    check_own<M>("metric", metrics::detail::HasMetricCall<M>, "constexpr auto call(auto target, auto output) const");
-
-}  // namespace detail
 
 /// Base of a metric of your own, in the words of a layer's `call`:
 ///
@@ -18396,23 +18912,7 @@ inline constexpr diagnostic own_metric_problem =
 /// Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no `call`; E4023 class numbers for one without
 /// `ops`. Definition: Keras API, metrics, "Creating custom metrics".
 template <class Derived>
-struct own_metric {
-  static constexpr std::string_view name = "metric";
-
-#ifndef __clang__
-  /// GCC names the line of the user's that makes one, not that of the conversion.
-  constexpr own_metric() { static_assert(detail::report<detail::own_metric_problem<Derived>>()); }
-#endif
-  constexpr operator metrics::metric() const {  // NOLINT(google-explicit-constructor): one of a list
-    static_assert(detail::report<detail::own_metric_problem<Derived>>());
-    if constexpr (detail::own_metric_problem<Derived>.failed())
-      return {};
-    else
-      return metrics::detail::metric_of(static_cast<Derived const&>(*this));
-  }
-
-  friend constexpr bool operator==(own_metric const&, own_metric const&) = default;
-};
+using own_metric = detail::own_option<Derived, metrics::metric>;
 
 }  // namespace stagecraft
 
@@ -18504,7 +19004,7 @@ namespace stagecraft::metrics {
 /// takes what there is. For compile-time checks.
 [[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
   auto const of = resolve(chosen, sparse_targets, output_width);
-  return output_width == 1 || (of.rules != nullptr && !of.rules->is_elementwise) ||
+  return output_width == 1 || (of.rules != nullptr && of.rules->takes_ops) ||
          wants_sparse_targets(of.kind) == sparse_targets;
 }
 
@@ -19131,6 +19631,1180 @@ struct session_shape {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/kernels/transpose.hpp
+// Transposes square blocks of `lanes` x `lanes` floats in registers. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+#if defined(__AVX__)
+/// Each 128-bit part of the four rows is a 4 x 4 block; transposes every one of them.
+template <class Register, class UnpackLow, class UnpackHigh, class ShuffleLow, class ShuffleHigh>
+inline void transpose_parts(Register (&row)[4], UnpackLow low, UnpackHigh high, ShuffleLow join_low,
+                            ShuffleHigh join_high) {
+  Register const a = low(row[0], row[1]);
+  Register const b = high(row[0], row[1]);
+  Register const c = low(row[2], row[3]);
+  Register const d = high(row[2], row[3]);
+  row[0] = join_low(a, c);
+  row[1] = join_high(a, c);
+  row[2] = join_low(b, d);
+  row[3] = join_high(b, d);
+}
+#endif
+
+/// Any power of two of lanes: in each of log2(lanes) rounds, rows that are half the block apart are interleaved.
+template <class Arch>
+inline void interleave_block(batch<Arch> (&row)[lanes<Arch>]) {
+  constexpr int n = lanes<Arch>;
+  for (int round = 1; round < n; round *= 2) {
+    batch<Arch> next[n];
+    for (int i = 0; i < n / 2; ++i) {
+      next[2 * i] = xsimd::zip_lo(row[i], row[i + n / 2]);
+      next[2 * i + 1] = xsimd::zip_hi(row[i], row[i + n / 2]);
+    }
+    for (int i = 0; i < n; ++i) row[i] = next[i];
+  }
+}
+
+}  // namespace detail
+
+/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from`
+/// are read; what is written for the others is unspecified. 1 <= rows.
+template <class Arch = default_architecture>
+inline void transpose_block(float const* from, int from_stride, int rows, float* to, int to_stride) {
+  auto const source = [=](int row) {
+    return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride;
+  };
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>) {
+    // Whole rows are loaded once; then 128-bit parts change places, then floats within them.
+    __m512 row[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) row[i] = _mm512_loadu_ps(source(i));
+    __m512 part[4][4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      __m512 const a = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0x44);
+      __m512 const b = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0x44);
+      __m512 const c = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0xEE);
+      __m512 const d = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0xEE);
+      part[0][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88);
+      part[1][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD);
+      part[2][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0x88);
+      part[3][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0xDD);
+    }
+#pragma GCC unroll 4
+    for (int column = 0; column < 4; ++column) {
+      detail::transpose_parts(
+          part[column], [](__m512 a, __m512 b) { return _mm512_maskz_unpacklo_ps(0xFFFF, a, b); },
+          [](__m512 a, __m512 b) { return _mm512_maskz_unpackhi_ps(0xFFFF, a, b); },
+          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0x44); },
+          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0xEE); });
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) _mm512_storeu_ps(to + (column * 4 + i) * to_stride, part[column][i]);
+    }
+    return;
+  } else
+#endif
+#if defined(__AVX__)
+      if constexpr (lanes<Arch> == 8) {  // AVX without AVX2, too: xsimd 8.1's zip_lo stays within 128 bits there
+    for (int column = 0; column < 8; column += 4) {
+      __m256 row[4];
+      for (int i = 0; i < 4; ++i)
+        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(source(i) + column)),
+                                      _mm_loadu_ps(source(4 + i) + column), 1);
+      detail::transpose_parts(
+          row, [](__m256 a, __m256 b) { return _mm256_unpacklo_ps(a, b); },
+          [](__m256 a, __m256 b) { return _mm256_unpackhi_ps(a, b); },
+          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0x44); },
+          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0xEE); });
+      for (int i = 0; i < 4; ++i) _mm256_storeu_ps(to + (column + i) * to_stride, row[i]);
+    }
+    return;
+  } else
+#endif
+  {
+    batch<Arch> row[lanes<Arch>];
+    for (int i = 0; i < lanes<Arch>; ++i) row[i] = batch<Arch>::load_unaligned(source(i));
+    detail::interleave_block<Arch>(row);
+    for (int i = 0; i < lanes<Arch>; ++i) row[i].store_unaligned(to + i * to_stride);
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/product.hpp
+// Products of row-major matrices whose sizes are known at run time only. Level 4.
+
+namespace stagecraft::kernels {
+
+/// Sizes of a product, and how its operands lie: y (rows x columns) = a (rows x inner) b (inner x columns).
+struct product_shape {
+  int rows = 0, inner = 0, columns = 0;
+  bool transpose_a = false;  ///< a lies as inner x rows
+  bool transpose_b = false;  ///< b lies as columns x inner
+};
+
+/// Rows of floats: where the first begins, if there are any, and how far behind it the next.
+struct product_rows_at {
+  float* begin = nullptr;
+  std::int64_t stride = 0;
+};
+/// What becomes of a product before it leaves the registers: the same rows of another tensor are added, and the result
+/// is stored a second time.
+struct product_finish {
+  product_rows_at added, copied;
+
+  [[nodiscard]] product_finish from(int row, int column) const {
+    product_finish result = *this;
+    for (auto* one : {&result.added, &result.copied})
+      if (one->begin != nullptr) one->begin += row * one->stride + column;
+    return result;
+  }
+};
+
+namespace detail {
+
+/// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
+inline constexpr int product_depth = 256;
+/// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
+inline constexpr int product_rows_at_once = 96;
+/// With fewer rows b is read where it lies.
+inline constexpr int product_rows_worth_packing = 16;
+
+/// A panel of b: `depth` rows of so many registers, the last of which may have fewer valid columns.
+struct product_panel {
+  float const* begin = nullptr;
+  std::int64_t stride = 0;  ///< from one row to the next
+  int depth = 0;
+  int columns = 0;
+  bool whole = false;           ///< whether all lanes of the last register can be read
+  float const* next = nullptr;  ///< the panel that is read after this one; null if it is not known or does not lie yet
+};
+
+/// Rows x Vectors registers of y. `adds`: to what is there. `Whole`: as the panel says. `ahead` is what is read next: a
+/// line of it for each row of the panel is called near meanwhile.
+template <int Rows, int Vectors, bool Whole, class Arch>
+inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
+                         float* y, std::int64_t y_stride, bool adds, product_finish const& finish, float const* ahead) {
+  using value = batch<Arch>;
+  constexpr int width = lanes<Arch>, line = 16;
+  constexpr int before = (Vectors - 1) * width;  // columns of whole registers
+  int const rest = b.columns - before < width ? b.columns - before : width;
+  value sums[Rows][Vectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) sums[r][v] = value(0.0F);
+  if (adds) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = value::load_unaligned(y + r * y_stride + v * width);
+      sums[r][Vectors - 1] = load_first<Arch>(y + r * y_stride + before, rest);
+    }
+  }
+  // Rows lie far apart. Those of the next tile are called near, and what is added and stored at the end, some at a
+  // time.
+  auto const call_near = [](float const* row) __attribute__((always_inline)) {
+    __builtin_prefetch(row, 1);
+    if constexpr (Vectors * width > line) __builtin_prefetch(row + line, 1);
+  };
+  constexpr int steps = 16;
+  float const* from = b.begin;
+  for (int k = 0, row = 0; k < b.depth; ++row) {
+    if (row < Rows) {
+      if (adds) call_near(y + (Rows + row) * y_stride);
+      if (finish.added.stride != 0) call_near(finish.added.begin + row * finish.added.stride);
+      if (finish.copied.stride != 0) call_near(finish.copied.begin + row * finish.copied.stride);
+    }
+    int const end = b.depth - k < steps ? b.depth : k + steps;
+    for (; k < end; ++k, from += b.stride, a += inner_step, ahead += line) {
+      value right[Vectors];
+      if constexpr (width == line) __builtin_prefetch(ahead);  // narrower panels are read slowly enough
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
+      right[Vectors - 1] = Whole ? value::load_unaligned(from + before) : load_first<Arch>(from + before, rest);
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) {
+        value const left(a[r * row_step]);
+#pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
+      }
+    }
+  }
+  auto const store = [&](product_rows_at const& to) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      float* const row = to.begin + r * to.stride;
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(row + v * width);
+      store_first<Arch>(sums[r][Vectors - 1], row + before, rest);
+    }
+  };
+  if (finish.added.begin != nullptr) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      float const* const row = finish.added.begin + r * finish.added.stride;
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = sums[r][v] + value::load_unaligned(row + v * width);
+      sums[r][Vectors - 1] = sums[r][Vectors - 1] + load_first<Arch>(row + before, rest);
+    }
+  }
+  store({y, y_stride});
+  if (finish.copied.begin != nullptr) store(finish.copied);
+}
+
+/// Rows of a that a tile takes at most: with two panels' registers, as many as leave some for what is read.
+template <class Arch>
+inline constexpr int product_tile_rows = has_avx512<Arch> ? 8 : 6;
+
+/// Some rows of a, from one of them on. Those of a transposed a are packed, tile by tile: a row's next term is then
+/// `product_tile_rows` floats further.
+template <class Arch>
+struct product_left {
+  static constexpr int tile_rows = product_tile_rows<Arch>;
+
+  float const* begin = nullptr;
+  std::int64_t row_step = 0, inner_step = 1;
+  int depth = 0;  ///< of packed rows, else 0
+
+  [[nodiscard]] float const* row(int index) const {
+    if (depth == 0) return begin + index * row_step;
+    return begin + std::int64_t{index / tile_rows} * tile_rows * depth + index % tile_rows;
+  }
+};
+
+/// The first `rows` rows of y, along the columns of a panel. Compiled once, as what packs panels is: inlined into each
+/// caller, GCC 12 keeps less of it in registers.
+template <int Vectors, bool Whole, class Arch>
+[[gnu::noinline]] void product_rows(product_panel const& b, product_left<Arch> const& a, float* y,
+                                    std::int64_t y_stride, int rows, bool adds, product_finish const& finish) {
+  int row = 0;
+  constexpr int line = 16;
+  std::int64_t near = 0;
+  auto const floats = b.next == nullptr ? 0 : b.depth * b.stride;
+  auto const some = [&]<int Rows>(int end) {
+    for (; row + Rows <= end; row += Rows, near += std::int64_t{line} * b.depth)
+      product_tile<Rows, Vectors, Whole, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride,
+                                               adds, finish.from(row, 0), near < floats ? b.next + near : b.begin);
+  };
+  // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
+  constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
+  bool const ends_low = a.depth == 0 && rows % most == rest && rows > most;
+  some.template operator()<most>(ends_low ? rows - 2 * low : rows);
+  if constexpr (low == 6) some.template operator()<low>(ends_low ? rows : 0);
+  some.template operator()<4>(rows);
+  some.template operator()<2>(rows);
+  some.template operator()<1>(rows);
+}
+
+/// Rows [first, first + to.depth) of b, along the columns from `column` on, behind one another.
+template <class Arch>
+[[gnu::noinline]] void pack_product_panel(product_shape const& shape, float const* b, int first, int column,
+                                          product_panel const& to, float* packed) {
+  constexpr int width = lanes<Arch>;
+  if (!shape.transpose_b) {
+    for (int k = 0; k < to.depth; ++k) {
+      float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column;
+      float* const row = packed + k * to.stride;
+      for (int c = 0; c < to.columns; c += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.columns} + c);
+      if (to.columns == 2 * width) {
+        batch<Arch>::load_unaligned(from).store_unaligned(row);
+        batch<Arch>::load_unaligned(from + width).store_unaligned(row + width);
+        continue;
+      }
+      for (int c = 0; c < to.columns; c += width)
+        load_first<Arch>(from + c, to.columns - c < width ? to.columns - c : width).store_unaligned(row + c);
+    }
+    return;
+  }
+  for (int c = 0; c < to.columns; c += width) {
+    int const count = to.columns - c < width ? to.columns - c : width;
+    float const* const from = b + static_cast<std::int64_t>(column + c) * shape.inner + first;
+    int k = 0;
+    for (; k + width <= to.depth; k += width)
+      transpose_block<Arch>(from + k, shape.inner, count, packed + k * to.stride + c, static_cast<int>(to.stride));
+    for (; k < to.depth; ++k)
+      for (int i = 0; i < width; ++i)
+        packed[k * to.stride + c + i] = i < count ? from[static_cast<std::int64_t>(i) * shape.inner + k] : 0.0F;
+  }
+}
+
+/// Packs rows of a transposed a: `from` is the first term of the first of them, behind which a's rows have
+/// `rows_behind` floats.
+template <class Arch>
+[[nodiscard]] inline product_left<Arch> pack_product_left(product_shape const& shape, float const* from, int rows,
+                                                          int depth, int rows_behind, float* packed) {
+  // That many floats are as quick to copy as those of a tile; the next term overwrites what is too much.
+  constexpr int copied = 8, tile_rows = product_tile_rows<Arch>;
+  int const last = rows_behind < copied ? 0 : rows_behind - copied + 1;
+  int const quick = ((rows < last ? rows : last) + tile_rows - 1) / tile_rows * tile_rows;
+  std::int64_t const tile = std::int64_t{tile_rows} * depth;
+  for (int k = 0; k < depth; ++k, from += shape.rows) {
+    float* to = packed + k * tile_rows;
+    int row = 0;
+    if (k + 1 < depth)
+      for (; row < quick; row += tile_rows, to += tile) std::memcpy(to, from + row, copied * sizeof(float));
+    for (; row < rows; row += tile_rows, to += tile)
+      for (int r = 0; r < tile_rows && row + r < rows; ++r) to[r] = from[row + r];
+  }
+  return {packed, 1, tile_rows, depth};
+}
+
+/// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
+template <class Arch>
+[[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
+  constexpr int width = 2 * lanes<Arch>;
+  int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
+  return {nullptr, width, depth, end - column < width ? end - column : width, true};
+}
+/// Where a panel begins in a packed b.
+template <class Arch>
+[[nodiscard]] inline std::int64_t place_of_panel(product_shape const& shape, int first, int column, int depth) {
+  constexpr int width = 2 * lanes<Arch>;
+  std::int64_t const columns = (shape.columns + width - 1) / width * width;
+  return first * columns + std::int64_t{column} * depth;
+}
+
+/// Floats for the rows of a transposed a that are worked on.
+[[nodiscard]] constexpr std::int64_t packed_left_floats(product_shape const& shape) {
+  if (!shape.transpose_a) return 0;
+  return std::int64_t{product_rows_at_once} * (shape.inner < product_depth ? shape.inner : product_depth);
+}
+
+/// y = a b, in blocks of terms: `fill(panel, first, column, row)` says where the elements of a panel are, for the rows
+/// of y from `row` on. `left_rows`: `packed_left_floats` floats.
+template <class Arch, class Fill>
+inline void product_of_panels(product_shape const& shape, float const* a, float* y, float* left_rows,
+                              share const& columns, product_finish const& finish, Fill const& fill) {
+  constexpr int width = 2 * lanes<Arch>;
+  auto const part = columns.of(shape.columns, width);
+  for (int first = 0; first < shape.inner; first += product_depth) {
+    int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
+    for (int row = 0; row < shape.rows; row += product_rows_at_once) {
+      int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
+      product_left<Arch> left{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
+      if (shape.transpose_a)
+        left = pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
+                                       shape.rows - row, left_rows);
+      float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
+      for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
+        auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
+        fill(panel, first, column, row);
+        auto const end = first + depth < shape.inner ? product_finish{} : finish.from(row, column);
+        auto const multiply = [&]<int Vectors>() {
+          if (panel.whole || panel.columns == Vectors * lanes<Arch>)
+            product_rows<Vectors, true, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
+          else
+            product_rows<Vectors, false, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
+        };
+        if (panel.columns > lanes<Arch>)
+          multiply.template operator()<2>();
+        else
+          multiply.template operator()<1>();
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Floats of a packed b.
+template <class Arch = default_architecture>
+[[nodiscard]] constexpr std::int64_t packed_product_floats(product_shape const& shape) {
+  constexpr int width = 2 * lanes<Arch>;
+  return std::int64_t{shape.inner} * ((shape.columns + width - 1) / width * width);
+}
+
+/// Floats of workspace for a product.
+template <class Arch = default_architecture>
+[[nodiscard]] constexpr std::int64_t product_workspace(product_shape shape) {
+  if (shape.inner > detail::product_depth) shape.inner = detail::product_depth;
+  return packed_product_floats<Arch>(shape) + detail::packed_left_floats(shape);
+}
+
+/// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
+/// whatever share of the columns is computed.
+template <class Arch = default_architecture>
+inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
+                    share const& columns = {}, product_finish const& finish = {}) {
+  bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
+  // A panel is packed just before its first rows, and forgotten where they are all.
+  bool const keeps = shape.rows > detail::product_rows_at_once;
+  float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats(shape));
+  detail::product_of_panels<Arch>(
+      shape, a, y, left_rows, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
+        if (packs) {
+          float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+          if (row == 0) detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+          panel.begin = packed;
+          if (row > 0) panel.next = packed + panel.depth * panel.stride;
+        } else {
+          panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
+          panel.stride = shape.columns;
+          panel.whole = false;
+        }
+      });
+}
+
+/// Packs b for several products with it.
+template <class Arch = default_architecture>
+inline void pack_product(product_shape const& shape, float const* b, float* packed) {
+  for (int first = 0; first < shape.inner; first += detail::product_depth)
+    for (int column = 0; column < shape.columns; column += 2 * lanes<Arch>) {
+      auto const panel = detail::panel_of<Arch>(shape, first, column, shape.columns);
+      detail::pack_product_panel<Arch>(shape, b, first, column, panel,
+                                       packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth));
+    }
+}
+/// y = a b for a packed b; the same bits. `workspace` holds `product_workspace` floats.
+template <class Arch = default_architecture>
+inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y, float* workspace,
+                           product_finish const& finish = {}) {
+  detail::product_of_panels<Arch>(
+      shape, a, y, workspace, {}, finish, [&](detail::product_panel& panel, int first, int column, int /*row*/) {
+        panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
+        panel.next = panel.begin + panel.depth * panel.stride;
+      });
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/execution/traced/list_workspace.hpp
+// How many floats the operations of a list need beside their values. Level 5.
+
+namespace stagecraft {
+
+/// The workspace of a `list_runner`.
+template <class Arch>
+class list_workspace {
+ public:
+  using node = operations::node;
+  using extents = operations::extents;
+
+  /// Floats of workspace for the operations of a step, one at a time, and for what is kept packed: by loops, and if it
+  /// runs in parts, weights.
+  [[nodiscard]] static constexpr std::int64_t of(std::span<node const> nodes, std::span<int const> operands,
+                                                 std::span<int const> order, bool in_parts = false) {
+    std::int64_t kept = 0;
+    int loop = -1;  // the outermost
+    for (int const id : order) {
+      node const& of = nodes[at(id)];
+      if (loop < 0 && of.what.template is<operations::loop>()) loop = id;
+      if (of.what.template is<operations::loop_end>() && operands[at(of.first_operand)] == loop) loop = -1;
+      if ((loop >= 0 && is_packed_in(loop, of, operands)) || (in_parts && is_product_with_weight(of, nodes, operands)))
+        kept +=
+            kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[at(operands[at(of.first_operand)])].shape));
+    }
+    return kept + of_single(nodes, operands, order);
+  }
+
+  /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
+  template <class Plan>
+  [[nodiscard]] static constexpr std::int64_t of_steps(Plan const& plan) {
+    auto const forward = plan.forward_workspace + of(plan.nodes, plan.operands, plan.forward),
+               backward = plan.backward_workspace + of(plan.nodes, plan.operands, plan.backward);
+    return forward > backward ? forward : backward;
+  }
+
+  [[nodiscard]] static constexpr std::int64_t of_single(std::span<node const> nodes, std::span<int const> operands,
+                                                        std::span<int const> order) {
+    std::int64_t largest = 0;
+    for (int const id : order) {
+      node const& of = nodes[at(id)];
+      if (of.operand_count == 0) continue;
+      auto const floats = of_node(of, nodes[at(operands[at(of.first_operand)])].shape);
+      if (floats > largest) largest = floats;
+    }
+    return largest;
+  }
+  /// `first`: the extents of the first operand.
+  [[nodiscard]] static constexpr std::int64_t of_node(node const& of, extents const& first) {
+    if (of.what.template is<operations::product>())
+      return kernels::product_workspace<Arch>(shape_of_product(of, first));
+    if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
+    return 0;
+  }
+  [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {
+    auto const& what = of.what.template as<operations::product>();
+    return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
+  }
+  /// Whether a product in a loop has one right operand for all trips, which is packed once.
+  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
+    return of.what.template is<operations::product>() && of.shape.rank == 2 &&
+           operands[at(of.first_operand + 1)] < loop;
+  }
+  /// Whether a product's right operand is a weight.
+  [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, std::span<node const> nodes,
+                                                             std::span<int const> operands) {
+    if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;
+    int right = operands[at(of.first_operand + 1)];
+    while (is_alias(nodes[at(right)].what)) right = operands[at(nodes[at(right)].first_operand)];
+    return nodes[at(right)].what.template is<operations::weight>();
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/kernels/pooling_shape.hpp
+// Everything about a pooling layer but the batch size, as one compile-time value. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+/// Windows over one sample, channels last: input (height, width, channels), output (output_height(), output_width(),
+/// channels). A sequence is an image of height 1. `top` to `right` are cells around the input that never count.
+struct pooling_shape {
+  int height = 1, width = 1, channels = 1;
+  int pool_height = 1, pool_width = 1;
+  int stride_height = 1, stride_width = 1;
+  int top = 0, left = 0, bottom = 0, right = 0;
+
+  [[nodiscard]] constexpr int output_height() const noexcept {
+    return (top + height + bottom - pool_height) / stride_height + 1;
+  }
+  [[nodiscard]] constexpr int output_width() const noexcept {
+    return (left + width + right - pool_width) / stride_width + 1;
+  }
+  [[nodiscard]] constexpr bool has_padding() const noexcept { return top > 0 || left > 0 || bottom > 0 || right > 0; }
+  [[nodiscard]] constexpr bool overlaps() const noexcept {
+    return stride_height < pool_height || stride_width < pool_width;
+  }
+  /// Whether each column of the input is in a window.
+  [[nodiscard]] constexpr bool covers_width() const noexcept {
+    return stride_width <= pool_width && (output_width() - 1) * stride_width + pool_width >= left + width;
+  }
+  /// Cells of a window.
+  [[nodiscard]] constexpr int pool_area() const noexcept { return pool_height * pool_width; }
+  [[nodiscard]] constexpr int input_size() const noexcept { return height * width * channels; }
+  [[nodiscard]] constexpr int output_size() const noexcept { return output_height() * output_width() * channels; }
+  /// Bytes that hold a cell's number within its window, counted row by row.
+  [[nodiscard]] constexpr int position_bytes() const noexcept {
+    return pool_area() <= 1 << 8 ? 1 : pool_area() <= 1 << 16 ? 2 : 4;
+  }
+
+  friend constexpr bool operator==(pooling_shape const&, pooling_shape const&) = default;
+};
+
+namespace detail {
+
+template <int Bytes>
+struct unsigned_of_size {
+  using type = std::uint8_t;
+};
+template <>
+struct unsigned_of_size<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct unsigned_of_size<4> {
+  using type = std::uint32_t;
+};
+
+}  // namespace detail
+
+/// A cell's number within its window.
+template <pooling_shape Shape>
+using pooling_position = typename detail::unsigned_of_size<Shape.position_bytes()>::type;
+
+/// Memory of floats as memory of such numbers.
+template <pooling_shape Shape>
+[[nodiscard]] inline pooling_position<Shape>* positions_in(float* memory) {
+  return reinterpret_cast<pooling_position<Shape>*>(memory);
+}
+
+namespace detail {
+
+/// Numbers from first to below last.
+struct index_range {
+  int first;
+  int last;
+
+  [[nodiscard]] constexpr int size() const { return last - first; }
+};
+
+/// Of the window that begins at input cell `begin` (less than 0 in the padding): which of its cells are in the input.
+constexpr index_range cells_of_window(int begin, int pool, int length) {
+  return {begin < 0 ? -begin : 0, begin + pool > length ? length - begin : pool};
+}
+
+/// Which windows hold an input cell. `before` are the cells of padding before the input.
+constexpr index_range windows_of_cell(int cell, int before, int pool, int stride, int windows) {
+  int const end = cell + before;
+  int const first = end < pool ? 0 : (end - pool) / stride + 1;
+  int const last = end / stride + 1;
+  return {first, last < windows ? last : windows};
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/average_pooling.hpp
+// The mean of each window, and its gradient, vectorised over channels. Keras counterpart:
+// tf.keras.layers.AveragePooling2D and AveragePooling1D. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The mean of the window's cells in `rows` and `columns`, or of all its cells if it is Inside the input, for Count
+/// channels. `x` is the sample, `begin` where the window begins in it, which may lie in the padding.
+template <pooling_shape Shape, int Count, bool Inside, class Arch>
+inline void mean_of_window(float const* x, std::int64_t begin, index_range rows, index_range columns, float* y) {
+  if constexpr (Inside) {
+    rows = {0, Shape.pool_height};
+    columns = {0, Shape.pool_width};
+  }
+  batch<Arch> sum(0.0F);
+#pragma GCC unroll 4
+  for (int row = rows.first; row < rows.last; ++row) {
+#pragma GCC unroll 4
+    for (int column = columns.first; column < columns.last; ++column)
+      sum = sum + load_lanes<Count, Arch>(x + begin + (row * Shape.width + column) * Shape.channels);
+  }
+  store_lanes<Count>(sum * batch<Arch>(1.0F / static_cast<float>(rows.size() * columns.size())), y);
+}
+
+/// One pixel of one sample's output: all channels.
+template <pooling_shape Shape, bool Inside, class Arch>
+inline void average_pooling_pixel(float const* x, std::int64_t begin, index_range const& rows,
+                                  index_range const& columns, float* y) {
+  constexpr int whole = Shape.channels / lanes<Arch> * lanes<Arch>;
+  for (int channel = 0; channel < whole; channel += lanes<Arch>)
+    mean_of_window<Shape, lanes<Arch>, Inside, Arch>(x, begin + channel, rows, columns, y + channel);
+  if constexpr (whole < Shape.channels)
+    mean_of_window<Shape, Shape.channels - whole, Inside, Arch>(x, begin + whole, rows, columns, y + whole);
+}
+
+}  // namespace detail
+
+/// y = the mean of each window, channel by channel; cells in the padding do not count.
+/// Items of `part`: rows of the output, of all samples.
+template <int Batch, pooling_shape Shape, class Arch = default_architecture>
+inline void average_pooling(float const* x, float* y, share part = {}) {
+  constexpr int output_rows = Shape.output_height();
+  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * output_rows);
+  y += first * Shape.output_width() * Shape.channels;
+  for (std::int64_t item = first; item < last; ++item) {
+    float const* const sample = x + item / output_rows * Shape.input_size();
+    int const top = static_cast<int>(item % output_rows) * Shape.stride_height - Shape.top;
+    auto const rows = detail::cells_of_window(top, Shape.pool_height, Shape.height);
+    for (int output_column = 0; output_column < Shape.output_width(); ++output_column, y += Shape.channels) {
+      int const left = output_column * Shape.stride_width - Shape.left;
+      auto const columns = detail::cells_of_window(left, Shape.pool_width, Shape.width);
+      std::int64_t const begin = (static_cast<std::int64_t>(top) * Shape.width + left) * Shape.channels;
+      if (!Shape.has_padding() || (rows.size() == Shape.pool_height && columns.size() == Shape.pool_width))
+        detail::average_pooling_pixel<Shape, true, Arch>(sample, begin, rows, columns, y);
+      else
+        detail::average_pooling_pixel<Shape, false, Arch>(sample, begin, rows, columns, y);
+    }
+  }
+}
+
+namespace detail {
+
+/// dx = factor * dy in the window's cells in `columns` of one row of the input, for Count channels. Writes if this is
+/// the only window that sends there, else adds.
+template <pooling_shape Shape, int Count, bool Adds, class Arch>
+inline void average_pooling_gradient_of_window(float const* dy, batch<Arch> const& factor, index_range columns,
+                                               float* dx) {
+  using value = batch<Arch>;
+  value const gradient = load_lanes<Count, Arch>(dy);
+#pragma GCC unroll 4
+  for (int column = columns.first; column < columns.last; ++column) {
+    float* const cell = dx + column * Shape.channels;
+    if constexpr (Adds)
+      store_lanes<Count>(fused_multiply_add(factor, gradient, load_lanes<Count, Arch>(cell)), cell);
+    else
+      store_lanes<Count>(factor * gradient, cell);
+  }
+}
+
+/// What the windows of one row of the output, which have `window_rows` rows in the input, send to one row of it.
+template <pooling_shape Shape, bool Adds, class Arch>
+inline void average_pooling_gradient_row(float const* dy, int window_rows, float* dx) {
+  constexpr int whole = Shape.channels / lanes<Arch> * lanes<Arch>;
+  for (int window = 0; window < Shape.output_width(); ++window, dy += Shape.channels) {
+    int const left = window * Shape.stride_width - Shape.left;
+    index_range const columns = Shape.left > 0 || Shape.right > 0 ? cells_of_window(left, Shape.pool_width, Shape.width)
+                                                                  : index_range{0, Shape.pool_width};
+    batch<Arch> const factor(1.0F / static_cast<float>(window_rows * columns.size()));
+    float* const cells = dx + left * Shape.channels;
+    for (int channel = 0; channel < whole; channel += lanes<Arch>)
+      average_pooling_gradient_of_window<Shape, lanes<Arch>, Adds, Arch>(dy + channel, factor, columns,
+                                                                         cells + channel);
+    if constexpr (whole < Shape.channels)
+      average_pooling_gradient_of_window<Shape, Shape.channels - whole, Adds, Arch>(dy + whole, factor, columns,
+                                                                                    cells + whole);
+  }
+}
+
+}  // namespace detail
+
+/// dx (or dx +=, if Accumulate): each window's dy, divided equally among its cells.
+/// Items of `part`: rows of the input, of all samples.
+template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+inline void average_pooling_gradient(float const* dy, float* dx, share part = {}) {
+  constexpr int row_size = Shape.width * Shape.channels;
+  constexpr int output_row_size = Shape.output_width() * Shape.channels;
+  // Whether a row of windows reaches each cell of a row once: then what was there need not be read.
+  constexpr bool writes_once = !Accumulate && !Shape.overlaps() && Shape.covers_width();
+  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
+  for (std::int64_t item = first; item < last; ++item) {
+    float const* const sample = dy + item / Shape.height * Shape.output_size();
+    int const row = static_cast<int>(item % Shape.height);
+    auto const windows =
+        detail::windows_of_cell(row, Shape.top, Shape.pool_height, Shape.stride_height, Shape.output_height());
+    float* const cells = dx + item * row_size;
+    if (!Accumulate && !(writes_once && windows.size() > 0))
+      std::memset(cells, 0, static_cast<std::size_t>(row_size) * sizeof(float));
+    for (int window = windows.first; window < windows.last; ++window) {
+      auto const rows =
+          detail::cells_of_window(window * Shape.stride_height - Shape.top, Shape.pool_height, Shape.height);
+      detail::average_pooling_gradient_row<Shape, !writes_once, Arch>(
+          sample + static_cast<std::int64_t>(window) * output_row_size, rows.size(), cells);
+    }
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/epilogue.hpp
+// What products and convolutions do to their sums before they leave the registers: parts, and how to compose them.
+// Level 4 of the house.
+//
+// An epilogue is called as `epilogue(sum, column, element)`: `sum` holds the sums of `lanes` neighbouring columns
+// (units or channels) of one row of the result y, the first of which is number `column` of its row and is stored at
+// y[element]. It gives what is stored. Behind the last column of a row the lanes hold anything, and are not stored.
+
+namespace stagecraft::kernels {
+
+/// Leaves the sums as they are.
+struct no_epilogue {
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
+                                                            std::int64_t /*element*/) const noexcept {
+    return sum;
+  }
+};
+
+/// Adds bias[column]. The bias is padded to whole registers.
+struct bias_epilogue {
+  float const* bias;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
+                                                            std::int64_t /*element*/) const noexcept {
+    return sum + Batch::load_unaligned(bias + column);
+  }
+};
+
+/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register behind
+/// its end may be read. It may be the result itself, if nothing is stored there before the sums are complete.
+struct residual_epilogue {
+  float const* residual;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
+                                                            std::int64_t element) const noexcept {
+    return sum + Batch::load_unaligned(residual + element);
+  }
+};
+
+/// (sum - mean[column]) * scale[column] + offset[column]: batch normalization with statistics that are known. The
+/// arrays are padded to whole registers.
+struct normalization_epilogue {
+  float const *mean, *scale, *offset;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
+                                                            std::int64_t /*element*/) const {
+    return fused_multiply_add(sum - Batch::load_unaligned(mean + column), Batch::load_unaligned(scale + column),
+                              Batch::load_unaligned(offset + column));
+  }
+};
+
+/// An epilogue and then another one, which has the bits of a step of its own, or a function of the batch alone, such as
+/// an activation. For three parts: `epilogue_then{epilogue_then{first, second}, third}`.
+template <class Epilogue, class Then>
+struct epilogue_then {
+  Epilogue epilogue;
+  Then then;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column, std::int64_t element) const {
+    Batch const value = epilogue(sum, column, element);
+    if constexpr (std::invocable<Then const&, Batch const&, int, std::int64_t>)
+      return then(rounded(value), column, element);
+    else
+      return then(value);
+  }
+};
+
+template <class Epilogue, class Then>
+epilogue_then(Epilogue, Then) -> epilogue_then<Epilogue, Then>;
+
+/// The same, where either may be no epilogue at all.
+template <class Epilogue, class Then>
+[[nodiscard]] auto join_epilogues(Epilogue const& epilogue, Then const& then) {
+  if constexpr (std::same_as<Then, no_epilogue>)
+    return epilogue;
+  else if constexpr (std::same_as<Epilogue, no_epilogue>)
+    return then;
+  else
+    return epilogue_then{epilogue, then};
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/small_integers.hpp
+// Batches of whole numbers that lie in memory as unsigned integers of 8, 16 or 32 bits. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+/// The integers at p as floats; `lanes` of them are read. They are below 2^24.
+template <class Arch = default_architecture, class Integer>
+[[nodiscard]] inline batch<Arch> load_integers(Integer const* p) {
+  static_assert(std::is_unsigned_v<Integer> && sizeof(Integer) <= 4);
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch> && sizeof(Integer) == 1)
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p))));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (has_avx2<Arch> && sizeof(Integer) == 1)
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<__m128i const*>(p))));
+  else
+#endif
+  {
+    alignas(64) float values[lanes<Arch>];
+    for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = static_cast<float>(p[lane]);
+    return batch<Arch>::load_aligned(values);
+  }
+}
+
+/// Writes the first Count lanes, whole numbers that an Integer can hold, and nothing behind them.
+template <int Count, class Integer, class Arch>
+inline void store_integers(xsimd::batch<float, Arch> const& x, Integer* p) {
+  static_assert(Count > 0 && Count <= lanes<Arch> && std::is_unsigned_v<Integer> && sizeof(Integer) <= 4);
+#if defined(__AVX2__)
+  if constexpr ((has_avx512<Arch> || has_avx2<Arch>) && sizeof(Integer) == 1) {
+    __m128i integers;
+#if defined(__AVX512F__)
+    if constexpr (has_avx512<Arch>) {
+      integers = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x));
+    } else
+#endif
+    {
+      __m256i const wide = _mm256_cvtps_epi32(x);
+      __m128i const words = _mm_packus_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+      integers = _mm_packus_epi16(words, words);
+    }
+    if constexpr (Count == 16) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(p), integers);
+    } else if constexpr (Count == 8) {
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(p), integers);
+    } else {
+      alignas(16) unsigned char buffer[16];
+      _mm_store_si128(reinterpret_cast<__m128i*>(buffer), integers);
+      std::memcpy(p, buffer, Count);
+    }
+  } else
+#endif
+  {
+    alignas(64) float values[lanes<Arch>];
+    x.store_aligned(values);
+    for (int lane = 0; lane < Count; ++lane) p[lane] = static_cast<Integer>(static_cast<std::uint32_t>(values[lane]));
+  }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/max_pooling.hpp
+// The largest value of each window, and its gradient, vectorised over channels. Keras counterpart:
+// tf.keras.layers.MaxPooling2D and MaxPooling1D. Level 4 of the house.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The largest of the window's cells in `rows` and `columns`, or of all its cells if it is Inside the input, for Count
+/// channels. `x` is the sample, `begin` where the window begins in it, which may lie in the padding.
+template <pooling_shape Shape, int Count, bool KeepsPositions, bool Inside, class Arch>
+inline void max_of_window(float const* x, std::int64_t begin, index_range rows, index_range columns, float* y,
+                          [[maybe_unused]] pooling_position<Shape>* positions) {
+  using value = batch<Arch>;
+  if constexpr (Inside) {
+    rows = {0, Shape.pool_height};
+    columns = {0, Shape.pool_width};
+  }
+  value largest(-std::numeric_limits<float>::max());
+  value winner = load_lanes<Count, Arch>(x + begin + (rows.first * Shape.width + columns.first) * Shape.channels);
+  value position(static_cast<float>(rows.first * Shape.pool_width + columns.first));
+#pragma GCC unroll 4
+  for (int row = rows.first; row < rows.last; ++row) {
+#pragma GCC unroll 4
+    for (int column = columns.first; column < columns.last; ++column) {
+      value const cell = load_lanes<Count, Arch>(x + begin + (row * Shape.width + column) * Shape.channels);
+      largest = at_least(largest, cell);
+      if constexpr (KeepsPositions) {
+        auto const wins = winner < cell;
+        winner = xsimd::select(wins, cell, winner);
+        position = xsimd::select(wins, value(static_cast<float>(row * Shape.pool_width + column)), position);
+      }
+    }
+  }
+  store_lanes<Count>(largest, y);
+  if constexpr (KeepsPositions) store_integers<Count>(position, positions);
+}
+
+/// One pixel of one sample's output: all channels.
+template <pooling_shape Shape, bool KeepsPositions, bool Inside, class Arch>
+inline void max_pooling_pixel(float const* x, std::int64_t begin, index_range const& rows, index_range const& columns,
+                              float* y, [[maybe_unused]] pooling_position<Shape>* positions) {
+  constexpr int whole = Shape.channels / lanes<Arch> * lanes<Arch>;
+  constexpr int rest = Shape.channels - whole;
+  for (int channel = 0; channel < whole; channel += lanes<Arch>)
+    max_of_window<Shape, lanes<Arch>, KeepsPositions, Inside, Arch>(x, begin + channel, rows, columns, y + channel,
+                                                                    positions + (KeepsPositions ? channel : 0));
+  if constexpr (rest > 0)
+    max_of_window<Shape, rest, KeepsPositions, Inside, Arch>(x, begin + whole, rows, columns, y + whole,
+                                                             positions + (KeepsPositions ? whole : 0));
+}
+
+/// One row of one sample's output.
+template <pooling_shape Shape, bool KeepsPositions, class Arch>
+inline void max_pooling_row(float const* x, int output_row, float* y,
+                            [[maybe_unused]] pooling_position<Shape>* positions) {
+  int const top = output_row * Shape.stride_height - Shape.top;
+  auto const rows = cells_of_window(top, Shape.pool_height, Shape.height);
+  for (int output_column = 0; output_column < Shape.output_width(); ++output_column) {
+    int const left = output_column * Shape.stride_width - Shape.left;
+    auto const columns = cells_of_window(left, Shape.pool_width, Shape.width);
+    std::int64_t const begin = (static_cast<std::int64_t>(top) * Shape.width + left) * Shape.channels;
+    if (!Shape.has_padding() || (rows.size() == Shape.pool_height && columns.size() == Shape.pool_width))
+      max_pooling_pixel<Shape, KeepsPositions, true, Arch>(x, begin, rows, columns, y, positions);
+    else
+      max_pooling_pixel<Shape, KeepsPositions, false, Arch>(x, begin, rows, columns, y, positions);
+    y += Shape.channels;
+    if constexpr (KeepsPositions) positions += Shape.channels;
+  }
+}
+
+}  // namespace detail
+
+/// y = the largest value of each window, channel by channel. If `positions` is not null, the number of the winning cell
+/// in its window is written there, for `max_pooling_gradient`.
+///
+/// As TensorFlow's CPU kernels have it: NaN is no candidate, and the least value is -FLT_MAX, but a NaN in the first
+/// cell of a window gets its gradient; of equal values the first gets it.
+/// Items of `part`: rows of the output, of all samples.
+template <int Batch, pooling_shape Shape, class Arch = default_architecture>
+inline void max_pooling(float const* x, float* y, pooling_position<Shape>* positions = nullptr, share part = {}) {
+  constexpr int rows = Shape.output_height();
+  constexpr int row_size = Shape.output_width() * Shape.channels;
+  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * rows);
+  for (std::int64_t item = first; item < last; ++item) {
+    float const* const sample = x + item / rows * Shape.input_size();
+    int const row = static_cast<int>(item % rows);
+    if (positions != nullptr)
+      detail::max_pooling_row<Shape, true, Arch>(sample, row, y + item * row_size, positions + item * row_size);
+    else
+      detail::max_pooling_row<Shape, false, Arch>(sample, row, y + item * row_size, nullptr);
+  }
+}
+
+namespace detail {
+
+/// What one window sends to its cells in `columns` of one row of the input, for Count channels: `first_position` is the
+/// number of the window's first cell in that row. Writes to dx if it is the only one that sends there, else adds.
+template <pooling_shape Shape, int Count, bool Adds, class Arch>
+inline void max_pooling_gradient_of_window(pooling_position<Shape> const* positions, batch<Arch> const& gradient,
+                                           int first_position, index_range columns, float* dx) {
+  using value = batch<Arch>;
+  value const winner = load_integers<Arch>(positions);
+#pragma GCC unroll 4
+  for (int column = columns.first; column < columns.last; ++column) {
+    float* const cell = dx + column * Shape.channels;
+    auto const wins = winner == value(static_cast<float>(first_position + column));
+    if constexpr (Adds) {
+      value const before = load_lanes<Count, Arch>(cell);
+      store_lanes<Count>(xsimd::select(wins, before + gradient, before), cell);
+    } else {
+      store_lanes<Count>(xsimd::select(wins, gradient, value(0.0F)), cell);
+    }
+  }
+}
+
+/// What the windows of one row of the output, which begins at `outputs`, send to one row of the input.
+template <pooling_shape Shape, bool Adds, class Arch, class Epilogue>
+inline void max_pooling_gradient_row(pooling_position<Shape> const* positions, float const* dy, std::int64_t outputs,
+                                     int first_position, float* dx, Epilogue const& epilogue) {
+  constexpr int whole = Shape.channels / lanes<Arch> * lanes<Arch>;
+  constexpr int rest = Shape.channels - whole;
+  for (int window = 0; window < Shape.output_width(); ++window, outputs += Shape.channels) {
+    int const left = window * Shape.stride_width - Shape.left;
+    index_range const columns = Shape.left > 0 || Shape.right > 0 ? cells_of_window(left, Shape.pool_width, Shape.width)
+                                                                  : index_range{0, Shape.pool_width};
+    float* const cells = dx + left * Shape.channels;
+    for (int channel = 0; channel < whole; channel += lanes<Arch>)
+      max_pooling_gradient_of_window<Shape, lanes<Arch>, Adds, Arch>(
+          positions + outputs + channel,
+          epilogue(batch<Arch>::load_unaligned(dy + outputs + channel), channel, outputs + channel), first_position,
+          columns, cells + channel);
+    if constexpr (rest > 0)
+      max_pooling_gradient_of_window<Shape, rest, Adds, Arch>(
+          positions + outputs + whole, epilogue(load_lanes<rest, Arch>(dy + outputs + whole), whole, outputs + whole),
+          first_position, columns, cells + whole);
+  }
+}
+
+}  // namespace detail
+
+/// dx (or dx +=, if Accumulate): each window's dy, through the epilogue, goes to the cell that won it, according to
+/// `positions`, behind which one register of them is readable. Since a winner's value is that of its window's output,
+/// the gradient of an activation before the pooling can be applied here, to fewer numbers.
+/// Items of `part`: rows of the input, of all samples.
+template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = default_architecture,
+          class Epilogue = no_epilogue>
+  requires(!std::same_as<Epilogue, share>)
+inline void max_pooling_gradient(pooling_position<Shape> const* positions, float const* dy, float* dx,
+                                 Epilogue const& epilogue = {}, share part = {}) {
+  constexpr int row_size = Shape.width * Shape.channels;
+  constexpr int output_row_size = Shape.output_width() * Shape.channels;
+  // Whether a row of windows reaches each cell of a row once: then what was there need not be read.
+  constexpr bool writes_once = !Accumulate && !Shape.overlaps() && Shape.covers_width();
+  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
+  for (std::int64_t item = first; item < last; ++item) {
+    std::int64_t const sample = item / Shape.height * Shape.output_size();
+    int const row = static_cast<int>(item % Shape.height);
+    auto const windows =
+        detail::windows_of_cell(row, Shape.top, Shape.pool_height, Shape.stride_height, Shape.output_height());
+    float* const cells = dx + item * row_size;
+    if (!Accumulate && !(writes_once && windows.size() > 0))
+      std::memset(cells, 0, static_cast<std::size_t>(row_size) * sizeof(float));
+    for (int window = windows.first; window < windows.last; ++window)
+      detail::max_pooling_gradient_row<Shape, !writes_once, Arch>(
+          positions, dy, sample + static_cast<std::int64_t>(window) * output_row_size,
+          (row + Shape.top - window * Shape.stride_height) * Shape.pool_width, cells, epilogue);
+  }
+}
+
+/// The same without an epilogue.
+template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = default_architecture>
+inline void max_pooling_gradient(pooling_position<Shape> const* positions, float const* dy, float* dx, share part) {
+  max_pooling_gradient<Batch, Shape, Accumulate, Arch>(positions, dy, dx, no_epilogue{}, part);
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/execution/traced/pooling_kernels.hpp
+// Kernels for the poolings among a plan's operations, each made for its shape. Level 5.
+
+namespace stagecraft {
+
+/// How a pooling or the gradient of one is carried out for so many samples; null if there is no kernel for it.
+struct pooling_kernel {
+  void (*forward)(float const* x, float* y, int samples) = nullptr;
+  /// `workspace`: floats for a sample's outputs and the places of its maxima.
+  void (*backward)(float const* x, float const* dy, float* dx, float* workspace, int samples) = nullptr;
+};
+
+namespace detail {
+
+/// The shape of a pooling of images of these extents. Kernels know up to two axes, and no window that is all padding.
+constexpr bool find_pooling_shape(operations::windows const& windows, operations::extents const& image,
+                                  kernels::pooling_shape& result) {
+  if (windows.count > 2) return false;
+  for (int i = 0; i < windows.count; ++i)
+    if (windows[i].dilation != 1 || windows[i].before >= windows[i].size || windows[i].after >= windows[i].size)
+      return false;
+  auto const &rows = windows[0], &columns = windows[windows.count - 1];
+  if (windows.count == 2) {
+    result.height = image[1];
+    result.pool_height = rows.size;
+    result.stride_height = rows.stride;
+    result.top = rows.before;
+    result.bottom = rows.after;
+  }
+  result.width = image[-2];
+  result.channels = image[-1];
+  result.pool_width = columns.size;
+  result.stride_width = columns.stride;
+  result.left = columns.before;
+  result.right = columns.after;
+  return result.output_size() <= result.input_size();
+}
+
+template <bool IsMax, kernels::pooling_shape Shape, class Arch>
+struct pooling_of_samples {
+  static void forward(float const* x, float* y, int samples) {
+    for (int sample = 0; sample < samples; ++sample, x += Shape.input_size(), y += Shape.output_size())
+      if constexpr (IsMax)
+        kernels::max_pooling<1, Shape, Arch>(x, y);
+      else
+        kernels::average_pooling<1, Shape, Arch>(x, y);
+  }
+  static void backward(float const* x, float const* dy, float* dx, float* workspace, int samples) {
+    for (int sample = 0; sample < samples; ++sample) {
+      if constexpr (IsMax) {
+        auto* const positions = kernels::positions_in<Shape>(workspace + Shape.output_size());
+        kernels::max_pooling<1, Shape, Arch>(x, workspace, positions);
+        kernels::max_pooling_gradient<1, Shape, false, Arch>(positions, dy, dx);
+        x += Shape.input_size();
+      } else {
+        kernels::average_pooling_gradient<1, Shape, false, Arch>(dy, dx);
+      }
+      dy += Shape.output_size();
+      dx += Shape.input_size();
+    }
+  }
+};
+
+template <auto const& Plan, std::size_t Id, class Arch>
+constexpr pooling_kernel find_pooling_kernel() {
+  constexpr auto const& node = Plan.nodes[Id];
+  constexpr auto const* forward = node.what.template if_is<operations::pooling>();
+  constexpr auto const* backward = node.what.template if_is<operations::pooling_gradient>();
+  if constexpr (forward != nullptr || backward != nullptr) {
+    constexpr auto const& image = Plan.nodes[static_cast<std::size_t>(operand_of(Plan, static_cast<int>(Id), 0))].shape;
+    constexpr auto found = [] {
+      std::pair<bool, kernels::pooling_shape> result{};
+      result.first =
+          find_pooling_shape(forward != nullptr ? forward->windows : backward->windows, image, result.second);
+      return result;
+    }();
+    constexpr auto kind = forward != nullptr ? forward->kind : backward->kind;
+    using steps = pooling_of_samples<kind == operations::pooling_kind::max, found.second, Arch>;
+    if constexpr (found.first && forward != nullptr) return {.forward = &steps::forward};
+    if constexpr (found.first && backward != nullptr) return {.backward = &steps::backward};
+  }
+  return {};
+}
+
+}  // namespace detail
+
+/// One for each operation of a frozen plan; none at all if none is a pooling.
+template <auto const& Plan, class Arch>
+inline constexpr auto pooling_kernels = [] {
+  constexpr bool has_some = [] {
+    for (auto const& node : Plan.nodes)
+      if (node.what.template is<operations::pooling>()) return true;
+    return false;
+  }();
+  return []<std::size_t... Id>(std::index_sequence<Id...>) {
+    return std::array<pooling_kernel, sizeof...(Id)>{detail::find_pooling_kernel<Plan, Id, Arch>()...};
+  }(std::make_index_sequence<has_some ? Plan.nodes.size() : 0>{});
+}();
+
+}  // namespace stagecraft
+
 // ---- stagecraft/kernels/operations/strided.hpp
 // Walks through several arrays of up to eight axes at once, row by row, where each array has strides of its own.
 // Level 4.
@@ -19248,377 +20922,6 @@ inline void map_function(operations::function apply, strided_axes<4, Arch> const
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/transpose.hpp
-// Transposes square blocks of `lanes` x `lanes` floats in registers. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-#if defined(__AVX__)
-/// Each 128-bit part of the four rows is a 4 x 4 block; transposes every one of them.
-template <class Register, class UnpackLow, class UnpackHigh, class ShuffleLow, class ShuffleHigh>
-inline void transpose_parts(Register (&row)[4], UnpackLow low, UnpackHigh high, ShuffleLow join_low,
-                            ShuffleHigh join_high) {
-  Register const a = low(row[0], row[1]);
-  Register const b = high(row[0], row[1]);
-  Register const c = low(row[2], row[3]);
-  Register const d = high(row[2], row[3]);
-  row[0] = join_low(a, c);
-  row[1] = join_high(a, c);
-  row[2] = join_low(b, d);
-  row[3] = join_high(b, d);
-}
-#endif
-
-/// Any power of two of lanes: in each of log2(lanes) rounds, rows that are half the block apart are interleaved.
-template <class Arch>
-inline void interleave_block(batch<Arch> (&row)[lanes<Arch>]) {
-  constexpr int n = lanes<Arch>;
-  for (int round = 1; round < n; round *= 2) {
-    batch<Arch> next[n];
-    for (int i = 0; i < n / 2; ++i) {
-      next[2 * i] = xsimd::zip_lo(row[i], row[i + n / 2]);
-      next[2 * i + 1] = xsimd::zip_hi(row[i], row[i + n / 2]);
-    }
-    for (int i = 0; i < n; ++i) row[i] = next[i];
-  }
-}
-
-}  // namespace detail
-
-/// to[c * to_stride + r] = from[r * from_stride + c] for r and c in [0, lanes). Only the first `rows` rows of `from`
-/// are read; what is written for the others is unspecified. 1 <= rows.
-template <class Arch = default_architecture>
-inline void transpose_block(float const* from, int from_stride, int rows, float* to, int to_stride) {
-  auto const source = [=](int row) {
-    return from + static_cast<std::ptrdiff_t>(row < rows ? row : rows - 1) * from_stride;
-  };
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch>) {
-    // Whole rows are loaded once; then 128-bit parts change places, then floats within them.
-    __m512 row[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) row[i] = _mm512_loadu_ps(source(i));
-    __m512 part[4][4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      __m512 const a = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0x44);
-      __m512 const b = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0x44);
-      __m512 const c = _mm512_maskz_shuffle_f32x4(0xFFFF, row[i], row[4 + i], 0xEE);
-      __m512 const d = _mm512_maskz_shuffle_f32x4(0xFFFF, row[8 + i], row[12 + i], 0xEE);
-      part[0][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88);
-      part[1][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD);
-      part[2][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0x88);
-      part[3][i] = _mm512_maskz_shuffle_f32x4(0xFFFF, c, d, 0xDD);
-    }
-#pragma GCC unroll 4
-    for (int column = 0; column < 4; ++column) {
-      detail::transpose_parts(
-          part[column], [](__m512 a, __m512 b) { return _mm512_maskz_unpacklo_ps(0xFFFF, a, b); },
-          [](__m512 a, __m512 b) { return _mm512_maskz_unpackhi_ps(0xFFFF, a, b); },
-          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0x44); },
-          [](__m512 a, __m512 b) { return _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0xEE); });
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) _mm512_storeu_ps(to + (column * 4 + i) * to_stride, part[column][i]);
-    }
-    return;
-  } else
-#endif
-#if defined(__AVX__)
-      if constexpr (lanes<Arch> == 8) {  // AVX without AVX2, too: xsimd 8.1's zip_lo stays within 128 bits there
-    for (int column = 0; column < 8; column += 4) {
-      __m256 row[4];
-      for (int i = 0; i < 4; ++i)
-        row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(source(i) + column)),
-                                      _mm_loadu_ps(source(4 + i) + column), 1);
-      detail::transpose_parts(
-          row, [](__m256 a, __m256 b) { return _mm256_unpacklo_ps(a, b); },
-          [](__m256 a, __m256 b) { return _mm256_unpackhi_ps(a, b); },
-          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0x44); },
-          [](__m256 a, __m256 b) { return _mm256_shuffle_ps(a, b, 0xEE); });
-      for (int i = 0; i < 4; ++i) _mm256_storeu_ps(to + (column + i) * to_stride, row[i]);
-    }
-    return;
-  } else
-#endif
-  {
-    batch<Arch> row[lanes<Arch>];
-    for (int i = 0; i < lanes<Arch>; ++i) row[i] = batch<Arch>::load_unaligned(source(i));
-    detail::interleave_block<Arch>(row);
-    for (int i = 0; i < lanes<Arch>; ++i) row[i].store_unaligned(to + i * to_stride);
-  }
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/operations/product.hpp
-// Products of row-major matrices whose sizes are known at run time only. Level 4.
-
-namespace stagecraft::kernels {
-
-/// Sizes of a product, and how its operands lie: y (rows x columns) = a (rows x inner) b (inner x columns).
-struct product_shape {
-  int rows = 0, inner = 0, columns = 0;
-  bool transpose_a = false;  ///< a lies as inner x rows
-  bool transpose_b = false;  ///< b lies as columns x inner
-};
-
-namespace detail {
-
-/// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
-inline constexpr int product_depth = 256;
-/// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
-inline constexpr int product_rows_at_once = 96;
-/// With fewer rows b is read where it lies.
-inline constexpr int product_rows_worth_packing = 16;
-
-/// A panel of b: `depth` rows of so many registers, the last of which may have fewer valid columns.
-struct product_panel {
-  float const* begin = nullptr;
-  std::int64_t stride = 0;  ///< from one row to the next
-  int depth = 0;
-  int columns = 0;
-  bool whole = false;  ///< whether all lanes of the last register can be read
-};
-
-/// Rows x Vectors registers of y. `adds`: to what is there. `Whole`: as the panel says.
-template <int Rows, int Vectors, bool Whole, class Arch>
-inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
-                         float* y, std::int64_t y_stride, bool adds) {
-  using value = batch<Arch>;
-  constexpr int width = lanes<Arch>;
-  constexpr int before = (Vectors - 1) * width;  // columns of whole registers
-  int const rest = b.columns - before < width ? b.columns - before : width;
-  value sums[Rows][Vectors];
-  if (adds) {
-    for (int r = 0; r < Rows; ++r) {
-      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = value::load_unaligned(y + r * y_stride + v * width);
-      sums[r][Vectors - 1] = load_first<Arch>(y + r * y_stride + before, rest);
-    }
-  } else {
-    for (int r = 0; r < Rows; ++r)
-      for (int v = 0; v < Vectors; ++v) sums[r][v] = value(0.0F);
-  }
-  float const* from = b.begin;
-  for (int k = 0; k < b.depth; ++k, from += b.stride, a += inner_step) {
-    value right[Vectors];
-    for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
-    right[Vectors - 1] = Whole ? value::load_unaligned(from + before) : load_first<Arch>(from + before, rest);
-    for (int r = 0; r < Rows; ++r) {
-      value const left(a[r * row_step]);
-      for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
-    }
-  }
-  for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(y + r * y_stride + v * width);
-    store_first<Arch>(sums[r][Vectors - 1], y + r * y_stride + before, rest);
-  }
-}
-
-/// Rows of a that a tile takes at most.
-inline constexpr int product_tile_rows = 6;
-
-/// Some rows of a, from one of them on. Those of a transposed a are packed, tile by tile: a row's next term is then
-/// `product_tile_rows` floats further.
-struct product_left {
-  float const* begin = nullptr;
-  std::int64_t row_step = 0, inner_step = 1;
-  int depth = 0;  ///< of packed rows, else 0
-
-  [[nodiscard]] float const* row(int index) const {
-    if (depth == 0) return begin + index * row_step;
-    return begin + std::int64_t{index / product_tile_rows} * product_tile_rows * depth + index % product_tile_rows;
-  }
-};
-
-/// The first `rows` rows of y, along the columns of a panel. Compiled once, as what packs panels is: inlined into each
-/// caller, GCC 12 keeps less of it in registers.
-template <int Vectors, bool Whole, class Arch>
-[[gnu::noinline]] void product_rows(product_panel const& b, product_left const& a, float* y, std::int64_t y_stride,
-                                    int rows, bool adds) {
-  int row = 0;
-  auto const some = [&]<int Rows>(int end) {
-    for (; row + Rows <= end; row += Rows)
-      product_tile<Rows, Vectors, Whole, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride,
-                                               adds);
-  };
-  // A tile of two rows takes as long as one of four. (Those of packed rows begin where they have been packed.)
-  bool const ends_with_fours = a.depth == 0 && rows % product_tile_rows == 2 && rows > product_tile_rows;
-  some.template operator()<product_tile_rows>(ends_with_fours ? rows - 8 : rows);
-  some.template operator()<4>(rows);
-  some.template operator()<2>(rows);
-  some.template operator()<1>(rows);
-}
-
-/// Rows [first, first + to.depth) of b, along the columns from `column` on, behind one another.
-template <class Arch>
-[[gnu::noinline]] void pack_product_panel(product_shape const& shape, float const* b, int first, int column,
-                                          product_panel const& to, float* packed) {
-  constexpr int width = lanes<Arch>;
-  if (!shape.transpose_b) {
-    for (int k = 0; k < to.depth; ++k) {
-      float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column;
-      float* const row = packed + k * to.stride;
-      if (to.columns == 2 * width) {
-        batch<Arch>::load_unaligned(from).store_unaligned(row);
-        batch<Arch>::load_unaligned(from + width).store_unaligned(row + width);
-        continue;
-      }
-      for (int c = 0; c < to.columns; c += width)
-        load_first<Arch>(from + c, to.columns - c < width ? to.columns - c : width).store_unaligned(row + c);
-    }
-    return;
-  }
-  for (int c = 0; c < to.columns; c += width) {
-    int const count = to.columns - c < width ? to.columns - c : width;
-    float const* const from = b + static_cast<std::int64_t>(column + c) * shape.inner + first;
-    int k = 0;
-    for (; k + width <= to.depth; k += width)
-      transpose_block<Arch>(from + k, shape.inner, count, packed + k * to.stride + c, static_cast<int>(to.stride));
-    for (; k < to.depth; ++k)
-      for (int i = 0; i < width; ++i)
-        packed[k * to.stride + c + i] = i < count ? from[static_cast<std::int64_t>(i) * shape.inner + k] : 0.0F;
-  }
-}
-
-/// Packs rows of a transposed a: `from` is the first term of the first of them, behind which a's rows have
-/// `rows_behind` floats.
-template <class Arch>
-[[nodiscard]] inline product_left pack_product_left(product_shape const& shape, float const* from, int rows, int depth,
-                                                    int rows_behind, float* packed) {
-  // That many floats are as quick to copy as those of a tile; the next term overwrites what is too much.
-  constexpr int copied = 8;
-  int const last = rows_behind < copied ? 0 : rows_behind - copied + 1;
-  int const quick = ((rows < last ? rows : last) + product_tile_rows - 1) / product_tile_rows * product_tile_rows;
-  std::int64_t const tile = std::int64_t{product_tile_rows} * depth;
-  for (int k = 0; k < depth; ++k, from += shape.rows) {
-    float* to = packed + k * product_tile_rows;
-    int row = 0;
-    if (k + 1 < depth)
-      for (; row < quick; row += product_tile_rows, to += tile) std::memcpy(to, from + row, copied * sizeof(float));
-    for (; row < rows; row += product_tile_rows, to += tile)
-      for (int r = 0; r < product_tile_rows && row + r < rows; ++r) to[r] = from[row + r];
-  }
-  return {packed, 1, product_tile_rows, depth};
-}
-
-/// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
-template <class Arch>
-[[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
-  constexpr int width = 2 * lanes<Arch>;
-  int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
-  return {nullptr, width, depth, end - column < width ? end - column : width, true};
-}
-/// Where a panel begins in a packed b.
-template <class Arch>
-[[nodiscard]] inline std::int64_t place_of_panel(product_shape const& shape, int first, int column, int depth) {
-  constexpr int width = 2 * lanes<Arch>;
-  std::int64_t const columns = (shape.columns + width - 1) / width * width;
-  return first * columns + std::int64_t{column} * depth;
-}
-
-/// Floats for the rows of a transposed a that are worked on.
-[[nodiscard]] constexpr std::int64_t packed_left_floats(product_shape const& shape) {
-  if (!shape.transpose_a) return 0;
-  return std::int64_t{product_rows_at_once} * (shape.inner < product_depth ? shape.inner : product_depth);
-}
-
-/// y = a b, in blocks of terms: `fill(panel, first, column, row)` says where the elements of a panel are, for the rows
-/// of y from `row` on. `left_rows`: `packed_left_floats` floats.
-template <class Arch, class Fill>
-inline void product_of_panels(product_shape const& shape, float const* a, float* y, float* left_rows,
-                              share const& columns, Fill const& fill) {
-  constexpr int width = 2 * lanes<Arch>;
-  auto const part = columns.of(shape.columns, width);
-  for (int first = 0; first < shape.inner; first += product_depth) {
-    int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
-    for (int row = 0; row < shape.rows; row += product_rows_at_once) {
-      int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
-      product_left left{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
-      if (shape.transpose_a)
-        left = pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
-                                       shape.rows - row, left_rows);
-      float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
-      for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
-        auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
-        fill(panel, first, column, row);
-        auto const multiply = [&]<int Vectors>() {
-          if (panel.whole || panel.columns == Vectors * lanes<Arch>)
-            product_rows<Vectors, true, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
-          else
-            product_rows<Vectors, false, Arch>(panel, left, to + column, shape.columns, rows, first > 0);
-        };
-        if (panel.columns > lanes<Arch>)
-          multiply.template operator()<2>();
-        else
-          multiply.template operator()<1>();
-      }
-    }
-  }
-}
-
-}  // namespace detail
-
-/// Floats of a packed b.
-template <class Arch = default_architecture>
-[[nodiscard]] constexpr std::int64_t packed_product_floats(product_shape const& shape) {
-  constexpr int width = 2 * lanes<Arch>;
-  return std::int64_t{shape.inner} * ((shape.columns + width - 1) / width * width);
-}
-
-/// Floats of workspace for a product.
-template <class Arch = default_architecture>
-[[nodiscard]] constexpr std::int64_t product_workspace(product_shape shape) {
-  if (shape.inner > detail::product_depth) shape.inner = detail::product_depth;
-  return packed_product_floats<Arch>(shape) + detail::packed_left_floats(shape);
-}
-
-/// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
-/// whatever share of the columns is computed.
-template <class Arch = default_architecture>
-inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
-                    share const& columns = {}) {
-  bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
-  // A panel is packed just before its first rows, and forgotten where they are all.
-  bool const keeps = shape.rows > detail::product_rows_at_once;
-  float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats(shape));
-  detail::product_of_panels<Arch>(
-      shape, a, y, left_rows, columns, [&](detail::product_panel& panel, int first, int column, int row) {
-        if (packs) {
-          float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
-          if (row == 0) detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
-          panel.begin = packed;
-        } else {
-          panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
-          panel.stride = shape.columns;
-          panel.whole = false;
-        }
-      });
-}
-
-/// Packs b for several products with it.
-template <class Arch = default_architecture>
-inline void pack_product(product_shape const& shape, float const* b, float* packed) {
-  for (int first = 0; first < shape.inner; first += detail::product_depth)
-    for (int column = 0; column < shape.columns; column += 2 * lanes<Arch>) {
-      auto const panel = detail::panel_of<Arch>(shape, first, column, shape.columns);
-      detail::pack_product_panel<Arch>(shape, b, first, column, panel,
-                                       packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth));
-    }
-}
-/// y = a b for a packed b; the same bits. `workspace` holds `product_workspace` floats.
-template <class Arch = default_architecture>
-inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y,
-                           float* workspace) {
-  detail::product_of_panels<Arch>(
-      shape, a, y, workspace, {}, [&](detail::product_panel& panel, int first, int column, int /*row*/) {
-        panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
-      });
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/kernels/elementwise.hpp
 // Arithmetic over whole arrays: fill, scale, copy of blocks. Level 4.
 
@@ -19658,60 +20961,120 @@ inline void copy_blocks(std::int64_t outer, std::int64_t inner, float const* fro
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/kernels/operations/reduce.hpp
-// Sums and maxima along any axes. The order of additions depends on the shape and the registers' width alone. Level 4.
+// ---- stagecraft/kernels/reduction.hpp
+// Sums and maxima of arrays. The order of every sum is fixed by the length and the instruction set. Level 4 of the
+// house.
 
 namespace stagecraft::kernels {
 
 namespace detail {
 
-/// One number of a row of n.
-template <class Arch, class Combine, class Join>
-[[nodiscard]] inline float reduce_row(float const* x, std::int64_t n, float neutral, Combine const& combine,
-                                      Join const& join) {
-  using value = batch<Arch>;
-  constexpr int width = lanes<Arch>;
-  value sums[4]{value(neutral), value(neutral), value(neutral), value(neutral)};
-  std::int64_t i = 0;
-  for (; i + 4 * width <= n; i += 4 * width)
-    for (int k = 0; k < 4; ++k) sums[k] = combine(sums[k], value::load_unaligned(x + i + k * width));
-  for (; i + width <= n; i += width) sums[0] = combine(sums[0], value::load_unaligned(x + i));
-  float result = join(combine(combine(sums[0], sums[1]), combine(sums[2], sums[3])));
-  for (; i < n; ++i) {
-    value const one(x[i]), both(result);
-    result = combine(both, one).get(0);
+template <class Arch>
+struct sum_of_batches {
+  static constexpr float start = 0;
+  static float join(float a, float b) { return a + b; }
+  static batch<Arch> join(batch<Arch> const& a, batch<Arch> const& b) { return a + b; }
+  static batch<Arch> first(float const* x, int count) { return load_first<Arch>(x, count); }
+  static float of_lanes(batch<Arch> const& x) { return horizontal_sum(x); }
+};
+
+/// The maximum of TensorFlow and NumPy: NaN if any number is NaN.
+template <class Arch>
+struct maximum_of_batches {
+  static constexpr float start = -std::numeric_limits<float>::infinity();
+  static float join(float a, float b) { return b > a || b != b ? b : a; }
+  static batch<Arch> join(batch<Arch> const& a, batch<Arch> const& b) {
+    return xsimd::select(xsimd::isnan(b), b, at_least(a, b));
   }
-  return result;
+  static batch<Arch> first(float const* x, int count) {
+    batch<Arch> const is_there = keep_first(batch<Arch>(1.0F), count);
+    return xsimd::select(is_there == batch<Arch>(0.0F), batch<Arch>(start), load_first<Arch>(x, count));
+  }
+  static float of_lanes(batch<Arch> const& x) {
+    return xsimd::any(xsimd::isnan(x)) ? std::numeric_limits<float>::quiet_NaN() : horizontal_max(x);
+  }
+};
+
+/// Arrays from this size on (in floats) come from beyond the second-level cache; what is read so many floats ahead is
+/// there in time.
+inline constexpr std::int64_t large_array = 1 << 16;
+inline constexpr std::int64_t prefetch_distance = 512;
+
+/// The batch of partial results of n floats; in eight registers, where there are so many.
+template <class Reduction, class Arch>
+[[nodiscard]] inline batch<Arch> reduce_array(float const* x, std::int64_t n) {
+  constexpr int width = lanes<Arch>;
+  constexpr int parts = 8;
+  std::int64_t i = 0;
+  batch<Arch> rest(Reduction::start);
+  auto const add_rest = [&] {
+    for (; i + width <= n; i += width) rest = Reduction::join(rest, batch<Arch>::load_unaligned(x + i));
+    if (i < n) rest = Reduction::join(rest, Reduction::first(x + i, static_cast<int>(n - i)));
+    return rest;
+  };
+  if (n < parts * width) return add_rest();
+  batch<Arch> part[parts];
+#pragma GCC unroll 8
+  for (int k = 0; k < parts; ++k) part[k] = batch<Arch>(Reduction::start);
+  for (; i + parts * width <= n; i += parts * width) {
+    if (n >= large_array)
+      for (int line = 0; line < parts * width; line += 16) prefetch(x + i + line + prefetch_distance);
+#pragma GCC unroll 8
+    for (int k = 0; k < parts; ++k) part[k] = Reduction::join(part[k], batch<Arch>::load_unaligned(x + i + k * width));
+  }
+  auto const join = [&part](int a, int b, int c, int d) {
+    return Reduction::join(Reduction::join(part[a], part[b]), Reduction::join(part[c], part[d]));
+  };
+  return Reduction::join(Reduction::join(join(0, 4, 2, 6), join(1, 5, 3, 7)), add_rest());
 }
 
 }  // namespace detail
+
+/// The sum of n floats.
+template <class Arch = default_architecture>
+[[nodiscard]] inline float sum(float const* x, std::int64_t n) {
+  return horizontal_sum(detail::reduce_array<detail::sum_of_batches<Arch>, Arch>(x, n));
+}
+
+/// The largest of n floats: -inf if there are none, NaN if one is NaN.
+template <class Arch = default_architecture>
+[[nodiscard]] inline float largest(float const* x, std::int64_t n) {
+  using reduction = detail::maximum_of_batches<Arch>;
+  return reduction::of_lanes(detail::reduce_array<reduction, Arch>(x, n));
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/operations/reduce.hpp
+// Sums and maxima along any axes. The order of additions depends on the shape and the registers' width alone. Level 4.
+
+namespace stagecraft::kernels {
 
 /// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along what is reduced; array 1 is x. y has
 /// `results` elements.
 template <class Arch = default_architecture>
 inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& axes, float* y, std::int64_t results,
                         float const* x) {
-  using value = batch<Arch>;
-  bool const adds = by == operations::reduction::sum;
-  float const neutral = adds ? 0.0F : -std::numeric_limits<float>::infinity();
-  fill<Arch>(y, neutral, results);
-  auto const run = [&](auto const& combine, auto const& join) {
+  auto const run = [&](auto reduction) {
+    using by_batches = decltype(reduction);
+    fill<Arch>(y, by_batches::start, results);
     auto const length = axes.row_length();
     bool const into_one = axes.row_strides()[0] == 0;
     axes.for_each_row([&](auto const& at) {
       float* const to = y + at[0];
       float const* const from = x + at[1];
       if (into_one)
-        *to = combine(value(*to), value(detail::reduce_row<Arch>(from, length, neutral, combine, join))).get(0);
+        *to = by_batches::join(*to, by_batches::of_lanes(detail::reduce_array<by_batches, Arch>(from, length)));
       else
-        transform<Arch>(length, combine, to, static_cast<float const*>(to), from);
+        transform<Arch>(
+            length, [](batch<Arch> const& a, batch<Arch> const& b) { return by_batches::join(a, b); }, to,
+            static_cast<float const*>(to), from);
     });
   };
-  if (adds)
-    run([](value const& a, value const& b) { return a + b; }, [](value const& a) { return horizontal_sum<Arch>(a); });
+  if (by == operations::reduction::sum)
+    run(detail::sum_of_batches<Arch>{});
   else
-    run([](value const& a, value const& b) { return at_least(a, b); },
-        [](value const& a) { return horizontal_max<Arch>(a); });
+    run(detail::maximum_of_batches<Arch>{});
 }
 
 }  // namespace stagecraft::kernels
@@ -19850,8 +21213,7 @@ inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, fl
 }  // namespace stagecraft::kernels
 
 // ---- stagecraft/execution/traced/list_runner.hpp
-// Carries out a list of operations on floats in memory, one after the other. It is compiled once, whatever the lists
-// are: choosing an operation costs little beside its loop. Level 5.
+// Carries out a list of operations on floats in memory. It is compiled once, whatever the lists are. Level 5.
 
 namespace stagecraft {
 
@@ -19867,12 +21229,22 @@ class list_runner {
  public:
   using node = operations::node;
   using extents = operations::extents;
+  using floats = list_workspace<Arch>;
 
-  /// `workspace`: floats that no value uses, as many as `workspace_of` says. `seed` and `stream` are those of the call.
+  /// `workspace`: floats that no value uses, as many as `list_workspace` says. `seed` and `stream` are those of the
+  /// call. `joins`: what products do beside; without them each operation is carried out by itself.
   list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
-              float* workspace, std::uint64_t seed, std::uint64_t stream)
-      : nodes_(nodes), operands_(operands), memory_(memory), workspace_(workspace), seed_(seed), stream_(stream) {}
-
+              float* workspace, std::uint64_t seed, std::uint64_t stream,
+              std::span<operations::product_join const> joins = {})
+      : nodes_(nodes),
+        operands_(operands),
+        memory_(memory),
+        workspace_(workspace),
+        seed_(seed),
+        stream_(stream),
+        joins_(joins) {}
+  /// Kernels for each operation, or none.
+  void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
   /// The operations of a segment that works sample by sample, for these samples.
   void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
     places_ = places;
@@ -19881,6 +21253,8 @@ class list_runner {
     run(order);
     by_sample_ = false;
   }
+  /// From now on one segment runs, for some samples after the others: weights are packed for all of them.
+  void keep_packed_weights() { keeps_packed_ = true; }
   /// A part of the columns of a product.
   void run_product(std::span<int const> order, kernels::share const& columns) {
     columns_ = columns;
@@ -19889,8 +21263,10 @@ class list_runner {
   }
   void run(std::span<int const> order) {
     order_ = order;
+    if (!keeps_packed_) packed_count_ = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
+      if (is_done_by_product()) continue;
       position_ = i;
       jump_ = i;
       here().what.visit([&](auto const& what) { step(what); });
@@ -19898,64 +21274,13 @@ class list_runner {
     }
   }
 
-  /// Floats of workspace for the operations of a step, one at a time, and for what loops keep packed.
-  [[nodiscard]] static constexpr std::int64_t workspace_of(std::span<node const> nodes, std::span<int const> operands,
-                                                           std::span<int const> order) {
-    std::int64_t kept = 0;
-    int loop = -1;  // the outermost
-    for (int const id : order) {
-      node const& of = nodes[at(id)];
-      if (loop < 0 && of.what.template is<operations::loop>()) loop = id;
-      if (of.what.template is<operations::loop_end>() && operands[at(of.first_operand)] == loop) loop = -1;
-      if (loop >= 0 && is_packed_in(loop, of, operands))
-        kept +=
-            kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[at(operands[at(of.first_operand)])].shape));
-    }
-    return kept + single_workspace_of(nodes, operands, order);
-  }
-
-  /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
-  template <class Plan>
-  [[nodiscard]] static constexpr std::int64_t workspace_of_steps(Plan const& plan) {
-    auto const forward = plan.forward_workspace + workspace_of(plan.nodes, plan.operands, plan.forward),
-               backward = plan.backward_workspace + workspace_of(plan.nodes, plan.operands, plan.backward);
-    return forward > backward ? forward : backward;
-  }
-
  private:
-  [[nodiscard]] static constexpr std::int64_t single_workspace_of(std::span<node const> nodes,
-                                                                  std::span<int const> operands,
-                                                                  std::span<int const> order) {
-    std::int64_t largest = 0;
-    for (int const id : order) {
-      node const& of = nodes[at(id)];
-      if (of.operand_count == 0) continue;
-      auto const floats = workspace_of(of, nodes[at(operands[at(of.first_operand)])].shape);
-      if (floats > largest) largest = floats;
-    }
-    return largest;
-  }
-  /// `first`: the extents of the first operand.
-  [[nodiscard]] static constexpr std::int64_t workspace_of(node const& of, extents const& first) {
-    if (of.what.template is<operations::product>())
-      return kernels::product_workspace<Arch>(shape_of_product(of, first));
-    if (of.what.template is<operations::pooling_gradient>()) return first.size();  // more than the windows
-    return 0;
-  }
-  [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {
-    auto const& what = of.what.template as<operations::product>();
-    return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
-  }
-  /// Whether a product in a loop has one right operand for all trips, which is packed once.
-  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
-    return of.what.template is<operations::product>() && of.shape.rank == 2 &&
-           operands[at(of.first_operand + 1)] < loop;
-  }
   /// The packed right operand of this product; null if there are too many.
   float const* packed(kernels::product_shape const& shape) {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
+    if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
     float* const begin = next_packed_;
     next_packed_ += kernels::packed_product_floats<Arch>(shape);
     packed_[packed_count_++] = {id_, begin};
@@ -19989,6 +21314,7 @@ class list_runner {
     return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
   }
   static std::int64_t size(extents const& shape) { return shape.size(); }
+  [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[at(id_)]; }
 
   /// Floats from one place of an axis to the next.
   static std::int64_t stride(extents const& shape, int axis) {
@@ -20046,9 +21372,12 @@ class list_runner {
   void step(operations::product const& what) {
     extents const a = shape_of(0), b = shape_of(1), result = shape();
     kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
-    if (depth_ > 0 && is_packed_in(loops_[0].loop, here(), operands_))
+    auto const [to, behind] = end_of_product();
+    if ((depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_)) ||
+        (keeps_packed_ && floats::is_product_with_weight(here(), nodes_, operands_)))
       if (float const* const right = packed(one); right != nullptr)
-        return kernels::packed_product<Arch>(one, x(0), right, y(), workspace_);
+        return kernels::packed_product<Arch>(one, x(0), right, to, workspace_, behind);
+    if (result.rank == 2) return kernels::product<Arch>(one, x(0), x(1), to, workspace_, columns_, behind);
     kernels::strided_axes<3, Arch> places;
     for (int axis = 0; axis + 2 < result.rank; ++axis)
       places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
@@ -20060,6 +21389,43 @@ class list_runner {
         kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
                                y() + begin[0] + i * strides[0], workspace_, columns_);
     });
+  }
+  [[nodiscard]] bool is_done_by_product() const {
+    for (auto const& join : joins_)
+      if (join.does(id_)) return true;
+    return false;
+  }
+  struct product_end {
+    float* to;
+    kernels::product_finish finish;
+  };
+  /// Where a product's result is written, and what is done with it before.
+  [[nodiscard]] product_end end_of_product() const {
+    product_end end{y(), {}};
+    for (auto const& join : joins_) {
+      if (join.product != id_) continue;
+      if (join.sum >= 0) {
+        end.to = address_of(join.sum);
+        extents const& added = nodes_[at(join.added)].shape;
+        bool const is_row = added != here().shape;
+        if (join.read_from >= 0)
+          end.finish.added = in_trip(join.read_from, nodes_[at(join.added)].what.as<operations::at>(), join.added);
+        else
+          end.finish.added = {is_row ? memory_[at(join.added)] : address_of(join.added), is_row ? 0 : added[-1]};
+      }
+      if (join.stack >= 0)
+        end.finish.copied = in_trip(join.stack, nodes_[at(join.stack)].what.as<operations::stack>(), join.stack);
+    }
+    return end;
+  }
+  [[nodiscard]] float* address_of(int id) const { return by_sample_ ? begin_of_part(id) : memory_[at(id)]; }
+  /// The rows of this trip in a tensor of all trips. `of`: the operation that reads or writes there.
+  template <class Where>
+  [[nodiscard]] kernels::product_rows_at in_trip(int tensor, Where const& where, int of) const {
+    extents const& all = nodes_[at(tensor)].shape;
+    auto const& loop = loop_named(operands_[at(nodes_[at(of)].first_operand)]);
+    int const trip = where.reversed ? loop.trips - 1 - loop.trip : loop.trip;
+    return {address_of(tensor) + trip * stride(all, where.axis), stride(all, where.axis == 0 ? 1 : 0)};
   }
   void step(operations::convolution const& what) {
     clear();
@@ -20077,10 +21443,12 @@ class list_runner {
                                     what.groups, x(0), y(), x(1));
   }
   void step(operations::pooling const& what) {
+    if (auto const run = pooling().forward; run != nullptr) return run(x(0), y(), shape()[0]);
     kernels::pool_windows<Arch>(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0),
                                 y());
   }
   void step(operations::pooling_gradient const& what) {
+    if (auto const run = pooling().backward; run != nullptr) return run(x(0), x(2), y(), workspace_, shape()[0]);
     kernels::pool_windows_gradient<Arch>(what.kind == operations::pooling_kind::max,
                                          {what.windows, shape(), shape_of(1)}, x(0), x(1), x(2), y(), workspace_);
   }
@@ -20125,24 +21493,29 @@ class list_runner {
   }
   void step(operations::gather const&) {
     std::int64_t const width = stride(shape_of(0), 0);
-    clear();
-    for_each_index(1, shape_of(0)[0],
-                   [&](std::int64_t k, std::int64_t row) { copy(x(0) + row * width, y() + k * width, width); });
+    for_each_index(1, shape_of(0)[0], [&](std::int64_t k, std::int64_t row) {
+      if (row >= 0)
+        copy(x(0) + row * width, y() + k * width, width);
+      else
+        std::memset(y() + k * width, 0, static_cast<std::size_t>(width) * sizeof(float));
+    });
   }
   void step(operations::scatter_add const&) {
     std::int64_t const width = stride(shape(), 0);
     clear();
     for_each_index(1, shape()[0], [&](std::int64_t k, std::int64_t row) {
-      kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
+      if (row >= 0) kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
     });
   }
+  /// `f(k, row)` for index k; the row is -1 if there is none with this number.
   template <class F>
   void for_each_index(int operand, int rows, F const& f) {
     std::int64_t const count = size(shape_of(operand));
     float const* const indices = x(operand);
-    for (std::int64_t k = 0; k < count; ++k)
-      if (float const index = indices[k]; index >= 0 && index < static_cast<float>(rows))
-        f(k, static_cast<std::int64_t>(index));
+    for (std::int64_t k = 0; k < count; ++k) {
+      float const index = indices[k];
+      f(k, index >= 0 && index < static_cast<float>(rows) ? static_cast<std::int64_t>(index) : std::int64_t{-1});
+    }
   }
 
   // Loops. The trip of the innermost one that runs is at the top.
@@ -20151,16 +21524,11 @@ class list_runner {
     std::size_t begin;
   };
   running& top() { return loops_[depth_ - 1]; }
-  void step(operations::loop const& what) {
-    if (depth_ == 0) {
-      packed_count_ = 0;
-      next_packed_ = workspace_ + single_workspace_of(nodes_, operands_, order_);
-    }
-    loops_[depth_++] = {id_, what.trips, 0, position_};
-  }
-  running const& loop_of(int index) const {
+  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
+  running const& loop_of(int index) const { return loop_named(read(index)); }
+  running const& loop_named(int loop) const {
     int i = depth_ - 1;
-    while (loops_[i].loop != read(index)) --i;
+    while (loops_[i].loop != loop) --i;
     return loops_[i];
   }
   void step(operations::carry const&) {
@@ -20206,6 +21574,8 @@ class list_runner {
   std::span<float* const> memory_;
   float* workspace_;
   std::uint64_t seed_, stream_;
+  std::span<pooling_kernel const> poolings_;
+  std::span<operations::product_join const> joins_;
   std::span<operations::place const> places_;
   batch_part part_;
   bool by_sample_ = false;
@@ -20220,6 +21590,7 @@ class list_runner {
   static constexpr int most_packed = 16;  // others are packed in each trip
   packed_operand packed_[most_packed]{};
   int packed_count_ = 0;
+  bool keeps_packed_ = false;
   float* next_packed_ = nullptr;
   running loops_[operations::loop::most_nested]{};
   int depth_ = 0;
@@ -20244,6 +21615,7 @@ struct traced_plan {
   std::vector<int> forward, backward;                  ///< operations in their order
   std::vector<place> forward_places, backward_places;  ///< of the values of all operations
   std::vector<segment> forward_segments, backward_segments;
+  std::vector<product_join> forward_joins, backward_joins;
   std::vector<weight_update> updates;
   std::int64_t kept_floats = 0;                                        ///< from the forward step to the backward step
   std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
@@ -20284,6 +21656,7 @@ struct traced_plan {
     forward_segments = forward_parts.segments;
     value_places const in_forward(traced, forward, results, whole, true, forward_segments, batch);
     forward_places = in_forward.places;
+    forward_joins = in_forward.joins;
     forward_workspace = in_forward.workspace;
     forward_sample_floats = in_forward.sample_floats;
     if (!trains) return;
@@ -20295,6 +21668,7 @@ struct traced_plan {
     backward_segments = backward_parts.segments;
     value_places const in_backward(traced, backward, results, whole, false, backward_segments, batch, written);
     backward_places = in_backward.places;
+    backward_joins = in_backward.joins;
     backward_workspace = in_backward.workspace;
     backward_sample_floats = in_backward.sample_floats;
   }
@@ -20303,7 +21677,7 @@ struct traced_plan {
 /// How long the arrays of a frozen plan are.
 struct plan_sizes {
   std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, forward_segments = 0, backward_segments = 0,
-              updates = 0, gradients = 0;
+              forward_joins = 0, backward_joins = 0, updates = 0, gradients = 0;
 };
 
 namespace detail {
@@ -20332,6 +21706,8 @@ struct frozen_plan {
   std::array<place, backward_values> backward_places;
   std::array<segment, Sizes.forward_segments> forward_segments;
   std::array<segment, Sizes.backward_segments> backward_segments;
+  std::array<product_join, Sizes.forward_joins> forward_joins;
+  std::array<product_join, Sizes.backward_joins> backward_joins;
   std::array<weight_update, Sizes.updates> updates;
   std::array<int, Sizes.gradients> gradients;
   int output;
@@ -20346,6 +21722,8 @@ struct frozen_plan {
         backward_places(detail::array_of<backward_values>(from.backward_places)),
         forward_segments(detail::array_of<Sizes.forward_segments>(from.forward_segments)),
         backward_segments(detail::array_of<Sizes.backward_segments>(from.backward_segments)),
+        forward_joins(detail::array_of<Sizes.forward_joins>(from.forward_joins)),
+        backward_joins(detail::array_of<Sizes.backward_joins>(from.backward_joins)),
         updates(detail::array_of<Sizes.updates>(from.updates)),
         gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
         output(from.traced.outputs[0]),
@@ -20403,7 +21781,8 @@ inline constexpr plan_sizes sizes_of_plan = [] {
   traced_plan const made = Make{}();
   return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(), made.forward.size(),
                     made.backward.size(),          made.forward_segments.size(),     made.backward_segments.size(),
-                    made.updates.size(),           made.traced.gradients.size()};
+                    made.forward_joins.size(),     made.backward_joins.size(),       made.updates.size(),
+                    made.traced.gradients.size()};
 }();
 
 }  // namespace detail
@@ -20428,7 +21807,7 @@ class plan_runner {
 
   /// Floats of memory for a plan.
   [[nodiscard]] static constexpr std::int64_t floats(plan_view const& plan) {
-    return plan.kept_floats + list_runner<Arch>::workspace_of_steps(plan);
+    return plan.kept_floats + list_workspace<Arch>::of_steps(plan);
   }
   /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation. Random numbers follow from
   /// `seed` and `stream`.
@@ -20554,6 +21933,11 @@ namespace stagecraft::kernels {
 template <auto Loss, int Columns, class Arch, class Type>
   requires(stagecraft::detail::HasLossCall<Type> && !stagecraft::detail::HasPlainLossCall<Type>)
 struct loss_row<Loss, Columns, Arch, Type> {
+  /// A class number is a float to it.
+  static float evaluate(std::int32_t const* target, float const* prediction, float scale, float* gradient) {
+    auto const number = static_cast<float>(*target);
+    return evaluate(&number, prediction, scale, gradient);
+  }
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
     alignas(64) std::array<float, static_cast<std::size_t>(traced_loss_row<Arch>::floats(plan)) + 1> memory;
@@ -21086,6 +22470,18 @@ struct trace_of_initializer {
 };
 template <initializer Initializer, shape Whole>
 struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole>> {};
+
+/// Whether tiles carry out all operations of a plan for a weight: maps, sums and maxima.
+constexpr bool has_weight_lowering(operations::plan_view const& plan) {
+  for (int const id : plan.forward) {
+    auto const& [what, shape, first, operands, has_gradient] = plan.nodes[static_cast<std::size_t>(id)];
+    bool const is_known = is_alias(what) || what.is<operations::map>() || what.is<operations::reduce>() ||
+                          what.is<operations::broadcast>() || what.is<operations::input>() ||
+                          what.is<operations::constant>();
+    if (!is_known) return false;
+  }
+  return true;
+}
 
 }  // namespace stagecraft::detail
 
@@ -25038,6 +26434,137 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
 
 }  // namespace stagecraft
 
+// ---- stagecraft/ipu/cycles/broadcast_op.hpp
+// Cycles of elementwise operations on a tensor and a scalar, or a vector for each row: popops' BroadcastScalar1D and
+// BroadcastVectorOuter. Level 3.
+
+namespace stagecraft::vertices {
+
+/// An operation on a tensor and a scalar, float32 or float16.
+/// Source: poplibs, lib/popops/popopsCycleEstimators.hpp, broadcastOpPerfInfo and broadcastOpInPlacePerfInfo.
+[[nodiscard]] constexpr elementwise_cost cost_of_broadcast(binary_operation operation, dtype type,
+                                                           bool in_place) noexcept {
+  bool const is_half = type == dtype::float16;
+  switch (operation) {
+    case binary_operation::divide: return {is_half ? 8 : 6, 2};
+    case binary_operation::maximum:
+    case binary_operation::minimum: return {3, is_half ? 4 : 2};
+    case binary_operation::remainder: return is_half ? elementwise_cost{225, 4} : elementwise_cost{93, 2};
+    case binary_operation::equal:
+    case binary_operation::greater_than: return {is_half ? 8 : 12, 4};
+    case binary_operation::not_equal: return {is_half ? 10 : 18, 4};
+    case binary_operation::inv_std_dev_to_variance:
+      if (in_place && !is_half) return {7, elementwise_cost::vector};
+      return {is_half ? 10 : 11, 2};
+    default: return cost_of(operation, type, in_place);
+  }
+}
+
+/// An elementwise operation on a tensor and a scalar, or on a matrix and a vector with an element for each of its rows.
+/// All workers of a tile share it. Add, subtract and multiply cost 1 cycle per vector for loads, stores and the loop,
+/// other operations on vectors 4.
+///
+/// Source: poplibs, lib/popops/popopsCycleEstimators.cpp, broadcastArithmetic1DCycleEstimate and
+/// BroadcastVectorOuterCycleEstimate (where workers share out rows, with rows of whole vectors).
+struct broadcast_op {
+  binary_operation operation = binary_operation::multiply;
+  dtype type = dtype::float32;  ///< float32 or float16
+  std::int64_t elements = 0;    ///< of the tensor, or of each row of the matrix
+  bool in_place = false;
+
+  /// Tile cycles of the vertex for a scalar.
+  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
+    int const workers = target.num_worker_contexts;
+    auto const loops =
+        cost().loop_cycles(detail::ceil_div(elements, workers), target.vector_width(type), has_assembler() ? 1 : 4);
+    return workers * (20 + loops) + detail::elementwise_supervisor_cycles;
+  }
+  /// Tile cycles of the vertex for a vector with an element for each of `rows` rows of `elements` elements.
+  [[nodiscard]] constexpr std::int64_t cycles_of_rows(ipu_target const& target, std::int64_t rows) const noexcept {
+    int const workers = target.num_worker_contexts;
+    auto const cost = cost_of_broadcast(operation, type, false);
+    std::int64_t const of_row =
+        7 + (cost.elements == elementwise_cost::vector ? cost.smooth_loop_cycles(elements, target.vector_width(type), 1)
+                                                       : (cost.cycles + 1) * elements);
+    return workers * (15 + detail::ceil_div(rows, workers) * of_row) + detail::elementwise_supervisor_cycles;
+  }
+  /// For a scalar; for the rows of a matrix times their number.
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements * flops_of(operation); }
+
+ private:
+  [[nodiscard]] constexpr elementwise_cost cost() const noexcept {
+    return cost_of_broadcast(operation, type, in_place);
+  }
+  [[nodiscard]] constexpr bool has_assembler() const noexcept {
+    return operation == binary_operation::add || operation == binary_operation::subtract ||
+           operation == binary_operation::multiply;
+  }
+};
+
+}  // namespace stagecraft::vertices
+
+// ---- stagecraft/ipu/cycles/scaled_add.hpp
+// Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor. Level 3.
+
+namespace stagecraft::vertices {
+
+/// What scaled_add computes: a + s b, a - s b, or r a + s b.
+enum class scaled_operation : unsigned char { add, subtract, ax_plus_by };
+
+/// Replaces a by a + s b, or the like, for `elements` elements, which all workers of a tile share.
+///
+/// Source: poplibs, lib/popops/PerformanceEstimation.cpp, getScaledArithmeticSupervisorCycleEstimate, where pointers
+/// need no unpacking. (In two of three cases the source gives no worker the vector that is left over: so here.)
+struct scaled_add {
+  scaled_operation operation = scaled_operation::add;
+  dtype type = dtype::float32;        ///< of a: float32 or float16
+  dtype other_type = dtype::float32;  ///< of b: float32 or float16
+  std::int64_t elements = 0;
+  bool mem_constrained = false;  ///< a and b lie where they can be loaded at the same time
+
+  /// Tile cycles of the vertex.
+  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
+    int const workers = target.num_worker_contexts;
+    std::int64_t const vectors = elements / target.vector_width(type);
+    std::int64_t const rest = elements % target.vector_width(type);
+    bool const is_half_and_float = type == dtype::float16 && other_type != dtype::float16;
+    std::int64_t supervisor = 21 + detail::elementwise_supervisor_cycles + (rest == 0 ? 7 : 13) + 12 + 6;
+    if (operation == scaled_operation::ax_plus_by) supervisor += 12;
+    if (operation == scaled_operation::subtract) supervisor += is_half_and_float ? 8 : 7;
+    std::int64_t const each = vectors / workers;
+    std::int64_t const left = vectors % workers;
+    // One worker does what is left over of the elements. With half and float it is the first that has not an
+    // additional vector.
+    std::int64_t worker;
+    if (is_half_and_float) {
+      auto const of = [](std::int64_t count) { return 16 + (count == 0 ? 0 : 9 + 5 * (count - 1)) + 2; };
+      worker = detail::larger(left > 0 ? of(each + 1) : 0, of(each) + half_rest_of_float(rest)) + 1;
+    } else if (type != dtype::float16 && operation == scaled_operation::ax_plus_by) {
+      worker = 16 + (each == 0 ? 0 : 6 + 3 * (each - 1)) + 1 + (rest != 0 ? 5 : 0) + 1;
+    } else {
+      int const per_vector = mem_constrained ? (each >= 16 ? 1 : 2) : type == other_type ? 3 : 4;
+      worker = 15 + (each == 0 ? 0 : 6 + per_vector * (each - 1)) + 2 + 1 + rest_cycles(rest) + 1;
+    }
+    return supervisor + worker * workers;
+  }
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
+    return (operation == scaled_operation::ax_plus_by ? 3 : 2) * elements;
+  }
+
+ private:
+  [[nodiscard]] static constexpr std::int64_t half_rest_of_float(std::int64_t rest) noexcept {
+    if (rest == 0) return 1;
+    return 1 + 2 + (rest >= 2 ? 5 : 0) + 2 + (rest % 2 != 0 ? 6 : 0);
+  }
+  [[nodiscard]] constexpr std::int64_t rest_cycles(std::int64_t rest) const noexcept {
+    if (rest == 0) return 0;
+    if (type != dtype::float16) return 8;
+    return 5 + (rest >= 2 ? 7 : 0) + (rest == 3 ? 6 : 0);
+  }
+};
+
+}  // namespace stagecraft::vertices
+
 // ---- stagecraft/ipu/cycles/unary_op.hpp
 // Cycles of elementwise operations on one operand: popops' UnaryOp1D and UnaryOp2D. Level 3.
 
@@ -25185,137 +26712,6 @@ namespace stagecraft::detail {
 }
 
 }  // namespace stagecraft::detail
-
-// ---- stagecraft/ipu/cycles/broadcast_op.hpp
-// Cycles of elementwise operations on a tensor and a scalar, or a vector for each row: popops' BroadcastScalar1D and
-// BroadcastVectorOuter. Level 3.
-
-namespace stagecraft::vertices {
-
-/// An operation on a tensor and a scalar, float32 or float16.
-/// Source: poplibs, lib/popops/popopsCycleEstimators.hpp, broadcastOpPerfInfo and broadcastOpInPlacePerfInfo.
-[[nodiscard]] constexpr elementwise_cost cost_of_broadcast(binary_operation operation, dtype type,
-                                                           bool in_place) noexcept {
-  bool const is_half = type == dtype::float16;
-  switch (operation) {
-    case binary_operation::divide: return {is_half ? 8 : 6, 2};
-    case binary_operation::maximum:
-    case binary_operation::minimum: return {3, is_half ? 4 : 2};
-    case binary_operation::remainder: return is_half ? elementwise_cost{225, 4} : elementwise_cost{93, 2};
-    case binary_operation::equal:
-    case binary_operation::greater_than: return {is_half ? 8 : 12, 4};
-    case binary_operation::not_equal: return {is_half ? 10 : 18, 4};
-    case binary_operation::inv_std_dev_to_variance:
-      if (in_place && !is_half) return {7, elementwise_cost::vector};
-      return {is_half ? 10 : 11, 2};
-    default: return cost_of(operation, type, in_place);
-  }
-}
-
-/// An elementwise operation on a tensor and a scalar, or on a matrix and a vector with an element for each of its rows.
-/// All workers of a tile share it. Add, subtract and multiply cost 1 cycle per vector for loads, stores and the loop,
-/// other operations on vectors 4.
-///
-/// Source: poplibs, lib/popops/popopsCycleEstimators.cpp, broadcastArithmetic1DCycleEstimate and
-/// BroadcastVectorOuterCycleEstimate (where workers share out rows, with rows of whole vectors).
-struct broadcast_op {
-  binary_operation operation = binary_operation::multiply;
-  dtype type = dtype::float32;  ///< float32 or float16
-  std::int64_t elements = 0;    ///< of the tensor, or of each row of the matrix
-  bool in_place = false;
-
-  /// Tile cycles of the vertex for a scalar.
-  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
-    int const workers = target.num_worker_contexts;
-    auto const loops =
-        cost().loop_cycles(detail::ceil_div(elements, workers), target.vector_width(type), has_assembler() ? 1 : 4);
-    return workers * (20 + loops) + detail::elementwise_supervisor_cycles;
-  }
-  /// Tile cycles of the vertex for a vector with an element for each of `rows` rows of `elements` elements.
-  [[nodiscard]] constexpr std::int64_t cycles_of_rows(ipu_target const& target, std::int64_t rows) const noexcept {
-    int const workers = target.num_worker_contexts;
-    auto const cost = cost_of_broadcast(operation, type, false);
-    std::int64_t const of_row =
-        7 + (cost.elements == elementwise_cost::vector ? cost.smooth_loop_cycles(elements, target.vector_width(type), 1)
-                                                       : (cost.cycles + 1) * elements);
-    return workers * (15 + detail::ceil_div(rows, workers) * of_row) + detail::elementwise_supervisor_cycles;
-  }
-  /// For a scalar; for the rows of a matrix times their number.
-  [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements * flops_of(operation); }
-
- private:
-  [[nodiscard]] constexpr elementwise_cost cost() const noexcept {
-    return cost_of_broadcast(operation, type, in_place);
-  }
-  [[nodiscard]] constexpr bool has_assembler() const noexcept {
-    return operation == binary_operation::add || operation == binary_operation::subtract ||
-           operation == binary_operation::multiply;
-  }
-};
-
-}  // namespace stagecraft::vertices
-
-// ---- stagecraft/ipu/cycles/scaled_add.hpp
-// Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor. Level 3.
-
-namespace stagecraft::vertices {
-
-/// What scaled_add computes: a + s b, a - s b, or r a + s b.
-enum class scaled_operation : unsigned char { add, subtract, ax_plus_by };
-
-/// Replaces a by a + s b, or the like, for `elements` elements, which all workers of a tile share.
-///
-/// Source: poplibs, lib/popops/PerformanceEstimation.cpp, getScaledArithmeticSupervisorCycleEstimate, where pointers
-/// need no unpacking. (In two of three cases the source gives no worker the vector that is left over: so here.)
-struct scaled_add {
-  scaled_operation operation = scaled_operation::add;
-  dtype type = dtype::float32;        ///< of a: float32 or float16
-  dtype other_type = dtype::float32;  ///< of b: float32 or float16
-  std::int64_t elements = 0;
-  bool mem_constrained = false;  ///< a and b lie where they can be loaded at the same time
-
-  /// Tile cycles of the vertex.
-  [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
-    int const workers = target.num_worker_contexts;
-    std::int64_t const vectors = elements / target.vector_width(type);
-    std::int64_t const rest = elements % target.vector_width(type);
-    bool const is_half_and_float = type == dtype::float16 && other_type != dtype::float16;
-    std::int64_t supervisor = 21 + detail::elementwise_supervisor_cycles + (rest == 0 ? 7 : 13) + 12 + 6;
-    if (operation == scaled_operation::ax_plus_by) supervisor += 12;
-    if (operation == scaled_operation::subtract) supervisor += is_half_and_float ? 8 : 7;
-    std::int64_t const each = vectors / workers;
-    std::int64_t const left = vectors % workers;
-    // One worker does what is left over of the elements. With half and float it is the first that has not an
-    // additional vector.
-    std::int64_t worker;
-    if (is_half_and_float) {
-      auto const of = [](std::int64_t count) { return 16 + (count == 0 ? 0 : 9 + 5 * (count - 1)) + 2; };
-      worker = detail::larger(left > 0 ? of(each + 1) : 0, of(each) + half_rest_of_float(rest)) + 1;
-    } else if (type != dtype::float16 && operation == scaled_operation::ax_plus_by) {
-      worker = 16 + (each == 0 ? 0 : 6 + 3 * (each - 1)) + 1 + (rest != 0 ? 5 : 0) + 1;
-    } else {
-      int const per_vector = mem_constrained ? (each >= 16 ? 1 : 2) : type == other_type ? 3 : 4;
-      worker = 15 + (each == 0 ? 0 : 6 + per_vector * (each - 1)) + 2 + 1 + rest_cycles(rest) + 1;
-    }
-    return supervisor + worker * workers;
-  }
-  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
-    return (operation == scaled_operation::ax_plus_by ? 3 : 2) * elements;
-  }
-
- private:
-  [[nodiscard]] static constexpr std::int64_t half_rest_of_float(std::int64_t rest) noexcept {
-    if (rest == 0) return 1;
-    return 1 + 2 + (rest >= 2 ? 5 : 0) + 2 + (rest % 2 != 0 ? 6 : 0);
-  }
-  [[nodiscard]] constexpr std::int64_t rest_cycles(std::int64_t rest) const noexcept {
-    if (rest == 0) return 0;
-    if (type != dtype::float16) return 8;
-    return 5 + (rest >= 2 ? 7 : 0) + (rest == 3 ? 6 : 0);
-  }
-};
-
-}  // namespace stagecraft::vertices
 
 // ---- stagecraft/ipu/cycles/reduce_operation.hpp
 // What the vertices of reductions do with two elements: popops' Operation. Level 3.
@@ -25492,14 +26888,16 @@ constexpr vertex_work added_partials(int tiles, ipu_target const& target) noexce
 namespace stagecraft::detail {
 
 /// The vertices of a formula, one after the other: popops' operations, each in the place of its first operand. What is
-/// the same at all places is a vertex's scalar. A multiple that is added is one scaled_add; so is a sum of two
-/// multiples (a x + b y), and sqrt or its reciprocal of a sum with a number is one operation where popops has it.
+/// the same at all places is a vertex's scalar; to divide by a constant is to multiply by its reciprocal. A multiple
+/// that is added is one scaled_add; so is a sum of two multiples (a x + b y), and sqrt or its reciprocal of a sum with
+/// a number is one operation where popops has it.
 class formula_vertices {
  public:
   /// `types`: of what is given at each place. A result of two types has the first one's, to which the other is cast.
+  /// `writes_given`: whether a vertex may write to the place of what is given.
   constexpr formula_vertices(operations::formula_view const& formula, std::span<dtype const> types,
-                             std::int64_t elements, ipu_target const& target)
-      : formula_(formula), target_(target), elements_(elements) {
+                             std::int64_t elements, ipu_target const& target, bool writes_given = true)
+      : formula_(formula), target_(target), elements_(elements), writes_given_(writes_given) {
     find_uses();
     for (int i = 0; i < static_cast<int>(formula.steps.size()); ++i) {
       auto const& step = formula.steps[at(i)];
@@ -25518,6 +26916,13 @@ class formula_vertices {
   static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
   [[nodiscard]] constexpr operations::formula_step const& step_of(int i) const { return formula_.steps[at(i)]; }
   [[nodiscard]] constexpr bool is_uniform(int i) const { return step_of(i).is_uniform; }
+  [[nodiscard]] constexpr bool is_zero(int i) const {
+    return step_of(i).from == operations::formula_source::constant && step_of(i).value == 0;
+  }
+  /// Whether a vertex may write to the place of a number.
+  [[nodiscard]] constexpr bool writes(int i) const {
+    return writes_given_ || step_of(i).from != operations::formula_source::place;
+  }
   [[nodiscard]] constexpr bool is_function(int i, function apply) const {
     return step_of(i).from == operations::formula_source::function && step_of(i).apply == apply && !is_uniform(i);
   }
@@ -25565,12 +26970,15 @@ class formula_vertices {
         unary(unary_of(step.apply), type);
       if (step.apply == function::softplus) unary(vertices::unary_operation::exponent, type);
     } else if (step.apply == function::select) {
-      // As a product with 1 or 0 and a sum: popops' Select has no estimate of its own.
-      type = add_binary(vertices::binary_operation::multiply, a, b);
-      add_to(type, c);
+      // As a product with 1 or 0, and a sum if neither side is 0: popops' Select has no estimate of its own.
+      int const chosen = is_zero(b) ? c : b;
+      type = add_binary(vertices::binary_operation::multiply, a, chosen, writes(chosen));
+      if (!is_zero(b) && !is_zero(c)) add_to(type, c);
     } else if (step.apply == function::multiply && a == b) {
       type = types_[at(a)];
       unary(vertices::unary_operation::square, type);
+    } else if (step.apply == function::divide && step_of(b).from == operations::formula_source::constant) {
+      type = add_binary(vertices::binary_operation::multiply, a, b);
     } else {
       type = add_binary(binary_of(step.apply), a, b);
     }
@@ -25585,23 +26993,24 @@ class formula_vertices {
     }
     int const scaled = factor == 0 ? b : a;
     int const base = !is_part_[at(c)] ? c : step_of(c).operands[multiple(step_of(c)) == 0 ? 1 : 0];
+    if (!writes(base)) work.cycles += ceil_div(elements_ * size_of(types_[at(base)]), target_.memcpy_bytes_per_cycle);
     work.add(
         vertices::scaled_add{is_part_[at(c)] ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
                              types_[at(base)], types_[at(scaled)], elements_},
         target_);
     return types_[at(base)];
   }
-  constexpr dtype add_binary(vertices::binary_operation operation, int a, int b) {
+  constexpr dtype add_binary(vertices::binary_operation operation, int a, int b, bool may_write = true) {
     if (is_uniform(a) || is_uniform(b)) {
-      dtype const type = types_[at(is_uniform(a) ? b : a)];
-      scalar(operation, type);
-      return type;
+      int const operand = is_uniform(a) ? b : a;
+      scalar(operation, types_[at(operand)], writes(operand));
+      return types_[at(operand)];
     }
     // Of two types, what was given is cast to what was computed.
     bool const casts_first = step_of(a).from == operations::formula_source::place;
     dtype const type = types_[at(casts_first ? b : a)];
     cast(casts_first ? a : b, type);
-    binary(operation, type);
+    binary(operation, type, may_write && (writes(a) || writes(b)));
     return type;
   }
   /// Numbers of a type, and an operand.
@@ -25613,11 +27022,11 @@ class formula_vertices {
   constexpr void cast(int operand, dtype to) {
     if (types_[at(operand)] != to) work.add(vertices::cast{types_[at(operand)], to, elements_}, target_);
   }
-  constexpr void binary(vertices::binary_operation operation, dtype type) {
-    work.add(vertices::binary_op{operation, type, elements_, true}, target_);
+  constexpr void binary(vertices::binary_operation operation, dtype type, bool in_place = true) {
+    work.add(vertices::binary_op{operation, type, elements_, in_place}, target_);
   }
-  constexpr void scalar(vertices::binary_operation operation, dtype type) {
-    work.add(vertices::broadcast_op{operation, type, elements_, true}, target_);
+  constexpr void scalar(vertices::binary_operation operation, dtype type, bool in_place = true) {
+    work.add(vertices::broadcast_op{operation, type, elements_, in_place}, target_);
   }
   constexpr void unary(vertices::unary_operation operation, dtype type) {
     work.add(vertices::unary_op{operation, type, elements_, false}, target_);
@@ -25626,6 +27035,7 @@ class formula_vertices {
   operations::formula_view const& formula_;
   ipu_target const& target_;
   std::int64_t elements_;
+  bool writes_given_;
   std::array<dtype, operations::formula_view::most_steps> types_{};
   std::array<bool, operations::formula_view::most_steps> is_part_{};
 };
@@ -26113,41 +27523,26 @@ constexpr void add_activation_gradient(map_work& work, activation const& functio
 
 namespace stagecraft {
 
-/// What becomes of elements a, b, c of the operands, in their order, and scalars s0, s1.
+/// What becomes of elements a, b, c of the operands, in their order, and scalar s0.
 enum class map_function : int {
-  copy,               ///< a, also from another type
-  fill,               ///< s0, no operand
-  add,                ///< the sum of two or more operands
-  subtract,           ///< a - b
-  multiply,           ///< the product of two or more operands
-  divide,             ///< a / b
-  maximum,            ///< the largest of two or more operands, not a number if one is not
-  minimum,            ///< likewise
-  average,            ///< the mean of two or more operands
-  scaled_add,         ///< a + s0 b
-  scale,              ///< s0 a
-  offset,             ///< a + s0
-  multiply_add,       ///< a b + c
-  square,             ///< a a
-  square_difference,  ///< (a - b) (a - b)
-  sqrt,
+  copy,                 ///< a, also from another type
+  fill,                 ///< s0, no operand
+  scaled_add,           ///< a + s0 b
+  multiply_add,         ///< a b + c
   rsqrt,                ///< 1 / sqrt(a + s0)
-  exponent,             ///< exp(a)
-  logarithm,            ///< log(a)
   accumulate,           ///< append_accumulate
   activation,           ///< append_activation_map
   activation_gradient,  ///< append_activation_gradient_map
   dropout,              ///< append_dropout
   dropout_gradient,     ///< append_dropout: the same numbers, applied to the gradient
-  maximum_gradient,  ///< a where operand number 1 + s0 is the first of the largest among the operands from 1 on, else 0
-  prelu,             ///< a > 0 ? a : b a
-  prelu_gradient,    ///< of a: c where a > 0, b c where a < 0, else 0
-  prelu_slope_gradient,  ///< of b, before its sums: a b where a < 0, else 0; b is the gradient of the output
-  formula,               ///< of any operands: the operation's own
-  iota,                  ///< the place along an axis: (e / s) % n of element e, no operand
-  random_uniform,        ///< from [0, 1), no operand
-  random_normal,         ///< of mean 0 and standard deviation 1, no operand
-  first_of_operations    ///< this and those behind it: operations::function, some of whose operands are numbers
+  formula,              ///< append_formula: of any operands, the operation's own
+  iota,                 ///< the place along an axis: (e / s) % n of element e, no operand
+  random_uniform,       ///< from [0, 1), no operand
+  random_normal,        ///< of mean 0 and standard deviation 1, no operand
+  first_of_operations,  ///< this and those behind it: operations::function, some of whose operands are numbers
+  add = first_of_operations + static_cast<int>(operations::function::add),
+  subtract = first_of_operations + static_cast<int>(operations::function::subtract),
+  multiply = first_of_operations + static_cast<int>(operations::function::multiply)
 };
 
 /// A function that a layer's `call` uses.
@@ -26170,6 +27565,7 @@ inline constexpr int map_dropout_seed = 17;
 inline constexpr int map_dropout_positions = 18;
 inline constexpr int map_dropout_channels = 19;
 inline constexpr int map_numbers = 20;  ///< bit i: operand i is the number in scalar i, not a tensor
+inline constexpr int map_draws = 21;    ///< whether a formula is given a random number, behind its operands
 inline constexpr int map_iota_inner = 17, map_iota_count = 18;
 inline constexpr int map_random_first = 18;  ///< the number of the first random number
 
@@ -26189,14 +27585,6 @@ namespace detail {
           operation.scalars[1], operation.scalars[2]};
 }
 
-/// Several operands become one, one after the other.
-constexpr void add_merge(map_work& work, map_read const* reads, int count, vertices::binary_operation operation,
-                         bool in_place) noexcept {
-  work.expand(reads[0]);
-  if (count == 1) work.copy(work.type);
-  for (int i = 1; i < count; ++i) work.binary(operation, reads[i], in_place || i > 1 || reads[0].count != 0);
-}
-
 /// A channel's random numbers and the products with them, or an element's.
 constexpr void add_dropout(map_work& work, tile_operation const& operation, bool in_place) noexcept {
   std::int64_t const channels = operation.sizes[map_dropout_channels];
@@ -26212,9 +27600,11 @@ constexpr void add_dropout(map_work& work, tile_operation const& operation, bool
 
 /// A function of tensors and numbers: `reads` are those of the tensors. A tensor that is read in some way is not the
 /// one that the vertex goes through, if there is another. popops' Select has no estimate of its own: a product with 1
-/// or 0 and a sum.
-constexpr void add_operation(map_work& work, operations::function apply, map_read const* reads, int count,
-                             bool in_place) noexcept {
+/// or 0, and a sum if neither side is 0. To divide by a number is to multiply by its reciprocal.
+constexpr void add_operation(map_work& work, tile_operation const& operation, operations::function apply,
+                             map_read const* reads, int count, bool in_place) noexcept {
+  auto const is_number = [&](int operand) { return (operation.sizes[map_numbers] >> operand & 1) != 0; };
+  auto const is_zero = [&](int operand) { return is_number(operand) && operation.scalars[operand] == 0; };
   if (operations::arity(apply) == 1) {
     work.expand(reads[0]);
     work.unary(unary_of(apply), in_place || reads[0].count != 0);
@@ -26222,7 +27612,8 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
     return;
   }
   bool const is_select = apply == operations::function::select;
-  auto const first = is_select ? vertices::binary_operation::multiply : binary_of(apply);
+  bool const is_product = is_select || (apply == operations::function::divide && is_number(1));
+  auto const first = is_product ? vertices::binary_operation::multiply : binary_of(apply);
   int const whole = count > 1 && reads[0].count != 0 && reads[1].count == 0 ? 1 : 0;
   work.expand(reads[whole]);
   in_place = (in_place && whole == 0) || reads[whole].count != 0 || reads[whole].type != work.type;
@@ -26230,7 +27621,7 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
     work.binary(first, reads[1 - whole], in_place);
   else
     work.scalar(first, in_place);
-  if (!is_select) return;
+  if (!is_select || is_zero(1) || is_zero(2)) return;
   if (count > 2)
     work.binary(vertices::binary_operation::add, reads[2], true);
   else
@@ -26239,12 +27630,17 @@ constexpr void add_operation(map_work& work, operations::function apply, map_rea
 
 /// A formula; operands that are repeated are written out first.
 constexpr void add_formula(map_work& work, tile_operation const& operation, map_read const* reads) {
-  dtype types[tile_operation::most_inputs]{};
+  dtype types[tile_operation::most_inputs + 1]{};
   for (int i = 0; i < operation.input_count; ++i) {
     types[i] = reads[i].count == 0 ? reads[i].type : work.type;
     if (reads[i].count != 0) work.expand(reads[i]);
   }
-  auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target).work;
+  bool const in_place = operation.inputs[0] == operation.outputs[0];
+  if (operation.sizes[map_draws] != 0) {
+    types[operation.input_count] = work.type;
+    work.random(work.elements);
+  }
+  auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target, in_place).work;
   work.cycles += vertices.cycles;
   work.flops += vertices.flops;
 }
@@ -26253,14 +27649,13 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
 [[nodiscard]] constexpr map_work map_work_of(lowered_step const& step, tile_operation const& operation,
                                              ipu_target const& target, std::int64_t elements) {
   using enum vertices::binary_operation;
-  using unary = vertices::unary_operation;
   map_work work{target, step.output_of(operation).type, elements};
   map_read reads[tile_operation::most_inputs]{};
   int const count = operation.input_count;
   for (int i = 0; i < count; ++i) reads[i] = read_of(step, operation, i, target);
   bool const in_place = count > 0 && operation.inputs[0] == operation.outputs[0];
   auto const function = static_cast<map_function>(operation.function);
-  if (operation.formula != nullptr) {
+  if (operation.formula != nullptr) {  // of an activation of one's own, too
     add_formula(work, operation, reads);
     return work;
   }
@@ -26270,7 +27665,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
     return in_place || reads[0].count != 0 || reads[0].type != work.type;
   };
   if (is_operation(function)) {
-    add_operation(work, function_in(function), reads, count, in_place);
+    add_operation(work, operation, function_in(function), reads, count, in_place);
     return work;
   }
   switch (function) {
@@ -26284,41 +27679,21 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
     case map_function::fill: work.fill(); break;
     case map_function::random_uniform: work.random(elements); break;
     case map_function::random_normal: work.random(2 * elements); break;
-    case map_function::add: add_merge(work, reads, count, add, in_place); break;
-    case map_function::multiply: add_merge(work, reads, count, multiply, in_place); break;
-    case map_function::maximum: add_merge(work, reads, count, maximum, in_place); break;
-    case map_function::minimum: add_merge(work, reads, count, minimum, in_place); break;
-    case map_function::average:
-      add_merge(work, reads, count, add, in_place);
-      work.scalar(multiply);
-      break;
-    case map_function::subtract: work.binary(subtract, reads[1], first()); break;
-    case map_function::divide: work.binary(divide, reads[1], first()); break;
     case map_function::scaled_add:
       if (!first()) work.copy(work.type);
       if (reads[1].count != 0) work.expand(reads[1]);
       work.scaled_add(vertices::scaled_operation::add, reads[1].count != 0 ? work.type : reads[1].type);
       break;
-    case map_function::scale: work.scalar(multiply, first()); break;
-    case map_function::offset: work.scalar(add, first()); break;
     case map_function::multiply_add:
       work.binary(multiply, reads[1], first());
       work.binary(add, reads[2], true);
       break;
-    case map_function::square: work.unary(unary::square, first()); break;
-    case map_function::square_difference:
-      work.binary(subtract, reads[1], first());
-      work.unary(unary::square);
-      break;
-    case map_function::sqrt: work.unary(unary::sqrt, first()); break;
     case map_function::rsqrt:
       if (operation.scalars[0] == 0)
-        work.unary(unary::rsqrt, first());
+        work.unary(vertices::unary_operation::rsqrt, first());
       else
         work.scalar(variance_to_inv_std_dev, first());
       break;
-    case map_function::exponent: work.unary(unary::exponent, first()); break;
-    case map_function::logarithm: work.unary(unary::logarithm, first()); break;
     case map_function::accumulate:
       work.scaled_add(
           operation.scalars[0] != 0 ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
@@ -26331,31 +27706,7 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
       break;
     case map_function::dropout:
     case map_function::dropout_gradient: add_dropout(work, operation, first()); break;
-    case map_function::maximum_gradient:
-      for (int i = 1; i + 1 < count; ++i) {  // a product with each comparison
-        work.binary(greater_than, false);
-        work.binary(multiply, first() || i > 1);
-      }
-      break;
-    case map_function::prelu:  // max(x, 0) + slope min(x, 0)
-      work.scalar(minimum, false);
-      work.binary(multiply, reads[1], true);
-      work.scalar(maximum, first());
-      work.binary(add);
-      break;
-    case map_function::prelu_gradient:  // both comparisons, one times the slope, their sum times the gradient
-      work.scalar(greater_than, false);
-      work.binary(multiply, reads[1], true);
-      work.scalar(greater_than, first());
-      work.binary(add);
-      work.binary(multiply);
-      break;
-    case map_function::formula: break;
-    case map_function::prelu_slope_gradient:
-      work.scalar(minimum, first());
-      work.binary(multiply, reads[1], true);
-      break;
-    case map_function::first_of_operations: break;
+    default: break;
   }
   return work;
 }
@@ -26414,17 +27765,6 @@ constexpr tile_operation& append_map(lowered_step& step, map_function function, 
   return operation;
 }
 
-/// The sum, product, maximum or minimum of any number of operands, which may be the result only if they come first.
-constexpr void append_merge(lowered_step& step, map_function function, int result, int const* operands, int count) {
-  for (int next = 0; next < count;) {
-    tile_operation& operation = append_map(step, function, result, {});
-    if (next > 0) operation.inputs[operation.input_count++] = result;
-    while (next < count && operation.input_count < tile_operation::most_inputs)
-      operation.inputs[operation.input_count++] = operands[next++];
-    for (int i = 0; i < operation.input_count; ++i) operation.sizes[2 * i] = 1;
-  }
-}
-
 namespace detail {
 
 constexpr void set_activation(tile_operation& operation, activation const& function) {
@@ -26461,6 +27801,18 @@ constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std:
   operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
   operation.sizes[detail::map_dropout_positions] = positions;
   operation.sizes[detail::map_dropout_channels] = channels;
+}
+
+/// A formula of operands at each place, and of a random number from [0, 1) behind them if it `draws`. A seed of 0 is
+/// the trainer's.
+constexpr tile_operation& append_formula(lowered_step& step, operations::formula_view const& formula, int result,
+                                         std::initializer_list<map_operand> operands, bool draws = false,
+                                         std::uint64_t seed = 0) {
+  tile_operation& operation = append_map(step, map_function::formula, result, operands);
+  operation.formula = &formula;
+  operation.sizes[detail::map_draws] = draws ? 1 : 0;
+  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
+  return operation;
 }
 
 /// The numbers that a `call` draws: `first` is the number of the first of them in the sequence of the call.
@@ -26537,61 +27889,6 @@ struct pooling {
       return 20 + chan_groups * of_group + (chan_groups - 1) * (is_gradient ? 6 : 4) + 3;
     };
     return cycles + share.sum([&](std::int64_t size) { return 13 + window_elements * of_run(size) + 2; }) + 1;
-  }
-};
-
-}  // namespace stagecraft::vertices
-
-// ---- stagecraft/ipu/cycles/strided_reduce.hpp
-// Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE. Level 3.
-
-namespace stagecraft::vertices {
-
-/// Reduces the rows of one matrix in memory to one row: output i is the reduction of elements i, i + stride,
-/// i + 2 stride... A vertex of one worker, for add, max, min and log_add; other operations count as max.
-///
-/// Source: poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp, getCyclesEstimateForStridedReduce.
-struct strided_reduce {
-  reduce_operation operation = reduce_operation::add;
-  dtype partials = dtype::float32;  ///< float32 or float16
-  dtype output = dtype::float32;    ///< float32 or float16
-  std::int64_t outputs = 0;
-  std::int64_t depth = 1;          ///< rows
-  std::int64_t stride = 0;         ///< elements from row to row; 0: `outputs`
-  std::int64_t outer_strides = 1;  ///< matrices that are reduced to the same row
-  bool is_update = false;          ///< the result is added to what was there
-
-  /// Cycles of the worker.
-  [[nodiscard]] constexpr std::int64_t worker_cycles(ipu_target const& target) const noexcept {
-    if (outputs == 0) return 16;
-    bool const is_log_add = operation == reduce_operation::log_add;
-    std::int64_t const per_operation = !is_log_add ? 1 : partials == dtype::float16 ? 13 : 23;
-    std::int64_t const per_loop =
-        detail::greatest_common_divisor(detail::smaller(detail::reduction_width(operation, partials, target),
-                                                        target.data_path_width / (8 * size_of(partials))),
-                                        stride == 0 ? outputs : stride);
-    return 16 + detail::ceil_div(outputs, per_loop) *
-                    (3 + store_cycles() + outer_strides * (3 + per_operation * (depth - 1)));
-  }
-
-  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
-    return outputs * (depth * outer_strides + (is_update ? 1 : 0) - 1) * flops_of(operation);
-  }
-
- private:
-  [[nodiscard]] constexpr std::int64_t store_cycles() const noexcept {
-    bool const is_add = operation == reduce_operation::add;
-    bool const is_log_add = operation == reduce_operation::log_add;
-    bool const stores_half = output == dtype::float16;
-    if (partials == dtype::float16) {
-      if (!is_update) return 1 + (is_add && !stores_half ? 6 : 7);
-      if (is_log_add) return 1 + (stores_half ? 22 : 56);
-      return 1 + (!is_add ? 10 : stores_half ? 9 : 11);
-    }
-    std::int64_t const end = is_add ? 3 : 2;
-    if (!is_update) return end + 2;
-    if (is_log_add) return end + (stores_half ? 13 : 27);
-    return end + (stores_half ? 4 : 5);
   }
 };
 
@@ -26683,14 +27980,13 @@ namespace stagecraft {
 
 /// The functions of windows and places of a field.
 enum class pool_function : int {
-  max,                 ///< of each window's inputs; perhaps also which of the window's cells has it
-  average,             ///< of each window's inputs
-  sum,                 ///< of each window's inputs
-  max_gradient,        ///< of the input, from the numbers of cells and the outputs' gradients
-  average_gradient,    ///< of the input, from the outputs' gradients
-  max_share_gradient,  ///< the gradient of the largest of a whole field, shared by all that are as large
-  bilinear,            ///< interpolation
-  bilinear_gradient    ///< of the input, from the outputs' gradients
+  max,               ///< of each window's inputs; perhaps also which of the window's cells has it
+  average,           ///< of each window's inputs
+  sum,               ///< of each window's inputs
+  max_gradient,      ///< of the input, from the numbers of cells and the outputs' gradients
+  average_gradient,  ///< of the input, from the outputs' gradients
+  bilinear,          ///< interpolation
+  bilinear_gradient  ///< of the input, from the outputs' gradients
 };
 
 /// Channels-last fields of a batch. A sequence is a field of height 1.
@@ -26730,7 +28026,7 @@ struct pool_work {
 
   [[nodiscard]] constexpr bool is_gradient() const noexcept {
     return function == pool_function::max_gradient || function == pool_function::average_gradient ||
-           function == pool_function::max_share_gradient || function == pool_function::bilinear_gradient;
+           function == pool_function::bilinear_gradient;
   }
   /// Of the result.
   [[nodiscard]] constexpr std::int64_t extent(int axis) const noexcept {
@@ -26765,7 +28061,7 @@ struct pool_work {
 
   /// What the tile needs along an axis of the field for some of the result.
   [[nodiscard]] constexpr pool_range needed(int axis, pool_range const& result) const noexcept {
-    if (axis == 0 || axis == 3 || function == pool_function::max_share_gradient) return result;
+    if (axis == 0 || axis == 3) return result;
     auto const& along = axis == 1 ? shape.rows : shape.columns;
     switch (function) {
       case pool_function::max_gradient:
@@ -26800,7 +28096,6 @@ struct pool_work {
       case pool_function::bilinear_gradient:
         return shape.rows.outputs_beside_input() * shape.columns.outputs_beside_input();
       case pool_function::bilinear: return 4;
-      case pool_function::max_share_gradient: return 1;
       default: return shape.window_cells();
     }
   }
@@ -26813,8 +28108,6 @@ struct pool_work {
       case pool_function::average_gradient: return elements * (visits() + 1);
       case pool_function::bilinear: return elements * 9;  // three interpolations of a difference and a scaled addition
       case pool_function::bilinear_gradient: return elements * 2 * visits();
-      case pool_function::max_share_gradient:  // compare, count, multiply; divide once for each channel
-        return 3 * elements + result.axes[0].count() * result.axes[3].count();
       default: return elements * visits();
     }
   }
@@ -26825,8 +28118,6 @@ struct pool_work {
   ///   is that of the result, and the elements of the window are those windows which may cover an element.
   /// - Interpolation: between columns above and below, then between rows, each time popops' a X + b Y.
   /// - Its gradient: as a sum over the outputs beside an element, each of which is multiplied with its share before.
-  /// - The shared gradient of the largest: popops' comparison, sum (a worker with most of the channels), division and
-  ///   multiplication.
   [[nodiscard]] constexpr std::int64_t cycles(pool_box const& result, dtype type, ipu_target const& target) const {
     std::int64_t const samples = result.axes[0].count(), channels = result.axes[3].count();
     std::int64_t const width = target.vector_width(type);
@@ -26844,7 +28135,6 @@ struct pool_work {
                                         .other_type = type,
                                         .elements = result.elements()}
                        .cycles(target);
-      case pool_function::max_share_gradient: return share_cycles(result, type, target);
       default: pooling.type = vertices::pooling_type::sum;
     }
     std::int64_t cycles = pooling.cycles(target);
@@ -26868,24 +28158,6 @@ struct pool_work {
       if (is_new) most = detail::larger(most, cycles(box, type, target));
     }
     return most;
-  }
-
- private:
-  [[nodiscard]] constexpr std::int64_t share_cycles(pool_box const& result, dtype type,
-                                                    ipu_target const& target) const {
-    using namespace vertices;
-    int const workers = target.num_worker_contexts;
-    std::int64_t const sums = result.axes[0].count() * result.axes[3].count();
-    std::int64_t const elements = result.elements();
-    return binary_op{binary_operation::equal, type, elements}.cycles(target) +
-           workers * strided_reduce{.partials = type,
-                                    .output = type,
-                                    .outputs = detail::ceil_div(sums, workers),
-                                    .depth = elements / sums,
-                                    .stride = result.axes[3].count()}
-                         .worker_cycles(target) +
-           binary_op{binary_operation::divide, type, sums, true}.cycles(target) +
-           binary_op{binary_operation::multiply, type, elements, true}.cycles(target);
   }
 };
 
@@ -26929,7 +28201,6 @@ class pool_splitter {
   }
   constexpr void split_rows(std::int64_t samples, std::int64_t channels, std::int64_t free) {
     std::int64_t const rows = best_.extent(1), columns = best_.extent(2);
-    if (best_.function == pool_function::max_share_gradient) return consider({samples, rows, columns, channels});
     for (std::int64_t parts = 1; parts <= free && parts <= rows;) {
       std::int64_t const each = ceil_div(rows, parts);
       consider({samples, each, ceil_div(columns, smaller(free / ceil_div(rows, each), columns)), channels});
@@ -26967,7 +28238,6 @@ class pool_splitter {
   }
   [[nodiscard]] constexpr std::int64_t needed(pool_axis const& axis, std::int64_t count) const {
     switch (best_.function) {
-      case pool_function::max_share_gradient: return count;
       case pool_function::max_gradient:
       case pool_function::average_gradient: return smaller((count + axis.window - 2) / axis.stride + 1, axis.output);
       case pool_function::bilinear: return smaller(count / axis.stride + 2, axis.input);
@@ -27000,7 +28270,6 @@ namespace stagecraft {
 /// - average, sum, bilinear: x -> y
 /// - max_gradient: numbers of cells, dy -> dx
 /// - average_gradient, bilinear_gradient: dy -> dx
-/// - max_share_gradient: x, y, dy -> dx
 constexpr void append_pool(lowered_step& step, pool_function function, std::initializer_list<int> inputs,
                            std::initializer_list<int> outputs, pool_shape const& shape, ipu_target const& target) {
   tile_operation& operation = step.add(operation_kind::pool, static_cast<int>(function), inputs, outputs);
@@ -27040,8 +28309,6 @@ namespace detail {
 /// Elements for which every tile has room: as many of an input or output as the tile with most needs.
 [[nodiscard]] constexpr std::int64_t pool_input_room(lowered_step const& step, tile_operation const& operation,
                                                      pool_work const& work, int input) noexcept {
-  if (work.function == pool_function::max_share_gradient && input > 0)
-    return work.part_of(0, 0).count() * work.part_of(3, 0).count();
   return work.most_needed() * pool_elements_each(step.input_of(operation, input), work);
 }
 [[nodiscard]] constexpr std::int64_t pool_output_room(lowered_step const& step, tile_operation const& operation,
@@ -27335,17 +28602,6 @@ struct moving_box {
   }
 };
 
-/// The result is the part of the input that begins at `first`. Axes of the input and the result, the outermost first.
-constexpr void append_slice(lowered_step& step, int input, int result, box_axes const& input_axes,
-                            box_axes const& first, box_axes const& result_axes) {
-  rearranged_box box{.extents = result_axes, .counts = result_axes};
-  for (int axis = 0; axis < box_axes::count; ++axis) {
-    box.source_stride.of[axis] = input_axes.stride(axis);
-    box.source_first += first[axis] * input_axes.stride(axis);
-  }
-  append_rearrange(step, rearrange_function::copy, input, result, box);
-}
-
 namespace detail {
 
 constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const& first, box_axes const& result_axes) {
@@ -27356,13 +28612,7 @@ constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const&
 
 }  // namespace detail
 
-/// The part of the result that begins at `first` becomes the input: one operation for each input of a concatenation.
-constexpr void append_part(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
-                           box_axes const& result_axes) {
-  append_rearrange(step, rearrange_function::copy, input, result, detail::box_of_part(input_axes, first, result_axes));
-}
-
-/// The same, with zeros around it.
+/// The part of the result that begins at `first` becomes the input, with zeros around it.
 constexpr void append_pad(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
                           box_axes const& result_axes) {
   append_rearrange(step, rearrange_function::copy_and_clear, input, result,
@@ -27376,18 +28626,6 @@ constexpr void append_repeat(lowered_step& step, int input, int result, repeated
   std::int64_t* size = operation.sizes;
   for (std::int64_t const number : {field.images, field.rows, field.columns, field.channels, field.down, field.across})
     *size++ = number;
-}
-
-/// Axis i of the result is axis order[i] of the input.
-constexpr void append_transpose(lowered_step& step, int input, int result, box_axes const& input_axes,
-                                box_axes const& order) {
-  rearranged_box box;
-  for (int axis = 0; axis < box_axes::count; ++axis) {
-    int const from = static_cast<int>(order[axis]);
-    box.extents.of[axis] = box.counts.of[axis] = input_axes[from];
-    box.source_stride.of[axis] = input_axes.stride(from);
-  }
-  append_rearrange(step, rearrange_function::copy, input, result, box);
 }
 
 namespace detail {
@@ -27434,6 +28672,61 @@ namespace detail {
 }
 
 }  // namespace stagecraft
+
+// ---- stagecraft/ipu/cycles/strided_reduce.hpp
+// Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE. Level 3.
+
+namespace stagecraft::vertices {
+
+/// Reduces the rows of one matrix in memory to one row: output i is the reduction of elements i, i + stride,
+/// i + 2 stride... A vertex of one worker, for add, max, min and log_add; other operations count as max.
+///
+/// Source: poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp, getCyclesEstimateForStridedReduce.
+struct strided_reduce {
+  reduce_operation operation = reduce_operation::add;
+  dtype partials = dtype::float32;  ///< float32 or float16
+  dtype output = dtype::float32;    ///< float32 or float16
+  std::int64_t outputs = 0;
+  std::int64_t depth = 1;          ///< rows
+  std::int64_t stride = 0;         ///< elements from row to row; 0: `outputs`
+  std::int64_t outer_strides = 1;  ///< matrices that are reduced to the same row
+  bool is_update = false;          ///< the result is added to what was there
+
+  /// Cycles of the worker.
+  [[nodiscard]] constexpr std::int64_t worker_cycles(ipu_target const& target) const noexcept {
+    if (outputs == 0) return 16;
+    bool const is_log_add = operation == reduce_operation::log_add;
+    std::int64_t const per_operation = !is_log_add ? 1 : partials == dtype::float16 ? 13 : 23;
+    std::int64_t const per_loop =
+        detail::greatest_common_divisor(detail::smaller(detail::reduction_width(operation, partials, target),
+                                                        target.data_path_width / (8 * size_of(partials))),
+                                        stride == 0 ? outputs : stride);
+    return 16 + detail::ceil_div(outputs, per_loop) *
+                    (3 + store_cycles() + outer_strides * (3 + per_operation * (depth - 1)));
+  }
+
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
+    return outputs * (depth * outer_strides + (is_update ? 1 : 0) - 1) * flops_of(operation);
+  }
+
+ private:
+  [[nodiscard]] constexpr std::int64_t store_cycles() const noexcept {
+    bool const is_add = operation == reduce_operation::add;
+    bool const is_log_add = operation == reduce_operation::log_add;
+    bool const stores_half = output == dtype::float16;
+    if (partials == dtype::float16) {
+      if (!is_update) return 1 + (is_add && !stores_half ? 6 : 7);
+      if (is_log_add) return 1 + (stores_half ? 22 : 56);
+      return 1 + (!is_add ? 10 : stores_half ? 9 : 11);
+    }
+    std::int64_t const end = is_add ? 3 : 2;
+    if (!is_update) return end + 2;
+    if (is_log_add) return end + (stores_half ? 13 : 27);
+    return end + (stores_half ? 4 : 5);
+  }
+};
+
+}  // namespace stagecraft::vertices
 
 // ---- stagecraft/ipu/operations/reduce_function.hpp
 // What reductions make of the elements along an axis. Level 3.
@@ -27763,6 +29056,8 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
   if constexpr (requires { Loss.label_smoothing; }) rule.option = Loss.label_smoothing;
   if constexpr (detail::HasPlainLossCall<loss_type>)
     rule.formula = with_gradient ? &detail::view_of_loss<Loss, true> : &detail::view_of_loss<Loss, false>;
+  else
+    rule.plan = &detail::plan_of_loss<Loss, Columns>::value;
   if constexpr (std::same_as<loss_type, losses::sparse_categorical_crossentropy>) {
     rule.kind = loss_kind::sparse_categorical_crossentropy;
   } else if constexpr (std::same_as<loss_type, losses::categorical_crossentropy>) {
@@ -27776,7 +29071,6 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
     rule.option = Loss.delta;
   } else if constexpr (!std::same_as<loss_type, losses::mean_squared_error>) {
     rule.kind = detail::HasPlainLossCall<loss_type> ? loss_kind::elementwise : loss_kind::traced;
-    if constexpr (!detail::HasPlainLossCall<loss_type>) rule.plan = &detail::plan_of_loss<Loss, Columns>::value;
   }
   return rule;
 }
@@ -28518,21 +29812,6 @@ struct step_cost {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/ipu/operations/known_functions.hpp
-// Which losses have operations on the tiles of an IPU. Level 3.
-
-namespace stagecraft {
-
-/// Those of the library, which ipu/operations/row_losses.hpp defines, and those that are written as a `call`.
-template <class Loss>
-concept LossOnTiles =
-    detail::HasLossCall<Loss> || std::same_as<Loss, losses::sparse_categorical_crossentropy> ||
-    std::same_as<Loss, losses::categorical_crossentropy> || std::same_as<Loss, losses::binary_crossentropy> ||
-    std::same_as<Loss, losses::mean_squared_error> || std::same_as<Loss, losses::mean_absolute_error> ||
-    std::same_as<Loss, losses::huber>;
-
-}  // namespace stagecraft
-
 // ---- stagecraft/program/pipeline_flow.hpp
 // How values and gradients flow between a model's stages: who writes a gradient first, who adds to it, and whose part
 // of it travels alone. Constants of a model, whatever its schedule. Level 4.
@@ -28638,7 +29917,7 @@ template <class M, auto Training, execution_mode Mode, class Machine, std::size_
 constexpr lowered_step lower_loss() {
   using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>;
   static_assert(
-      LossOnTiles<loss_type>,
+      detail::HasLossCall<loss_type>,
       "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
       "program/lowering/loss.hpp [E2062]");
   constexpr auto const& graph = graph_of<M>;
@@ -28649,7 +29928,7 @@ constexpr lowered_step lower_loss() {
   std::int64_t const columns = output_shape.back();
   std::int64_t const elements = std::int64_t{Training.batch_size} * output_shape.size(), rows = elements / columns;
   lowered_step step;
-  if constexpr (LossOnTiles<loss_type>) {
+  if constexpr (detail::HasLossCall<loss_type>) {
     constexpr loss_type loss = computed_loss_of<M, Training, Output>;
     int const prediction = step.tensor(tensor_role::input, 0, type, elements);
     int const targets =
@@ -30781,11 +32060,11 @@ using lowered_call = lowered_call_variant<typename detail::model_without_stages<
 
 namespace stagecraft {
 
-/// The operations of a layer: `forward<Call>(step)` and `backward<Call>(step)` append them to a step, where `Call` is a
-/// lowered_call. A backward step writes Call::input_gradient for each input whose gradient is wanted, and
-/// Call::weight_gradient for each trained weight; `lower` does the rest. `planned_weight<Call>(index)`, if it is there,
-/// says which weights lie as a plan wants them. This one serves layers of a user's own that have loops of their own;
-/// those that have a `call`: traced.hpp.
+/// The operations of a layer that is no view: `forward<Call>(step)` and `backward<Call>(step)` append them to a step,
+/// where `Call` is a lowered_call. A backward step writes Call::input_gradient for each input whose gradient is wanted,
+/// and Call::weight_gradient for each trained weight; `lower` does the rest. `planned_weight<Call>(index)`, if it is
+/// there, says which weights lie as a plan wants them. This one serves layers of a user's own that have loops of their
+/// own; those that have a `call`: traced.hpp.
 template <class L>
 struct lowering {
   template <class Call>
@@ -30803,7 +32082,7 @@ namespace detail {
 template <class Call>
 constexpr lowered_step lower_forward() {
   lowered_step step;
-  if constexpr (!Call::planned.needs.view)
+  if constexpr (Call::input_count > 0 && !Call::planned.needs.view)
     lowering<layer_t<typename Call::model, Call::call>>::template forward<Call>(step);
   return step;
 }
@@ -30836,833 +32115,6 @@ constexpr lowered_step lower_backward() {
 }
 
 }  // namespace detail
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/activation_layers.hpp
-// Lowering of the layers that are an activation: activation, re_lu, leaky_re_lu, elu_layer, thresholded_re_lu,
-// softmax_layer. Level 4.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// An elementwise activation from a call's input to its output.
-template <class Call>
-constexpr void append_layer_activation(lowered_step& step, activation const& function,
-                                       operations::formula_view const* formula = nullptr) {
-  append_activation_map(step, function, Call::input(step), Call::output(step), formula);
-}
-template <class Call>
-constexpr void append_layer_activation_gradient(lowered_step& step, activation const& function,
-                                                operations::formula_view const* formula = nullptr) {
-  if (!Call::wants_input_gradient(0)) return;
-  int const known = function.gradient_needs_input() ? Call::input(step) : Call::output(step);
-  append_activation_gradient_map(step, function, Call::output_gradient(step), known, Call::input_gradient(step),
-                                 formula);
-}
-
-/// What hands on the logits that the loss takes, and their gradient.
-template <class Call>
-constexpr void append_logits(lowered_step& step) {
-  append_map(step, map_function::copy, Call::output(step), {{Call::input(step)}});
-}
-template <class Call>
-constexpr void append_logits_gradient(lowered_step& step) {
-  if (Call::wants_input_gradient(0))
-    append_map(step, map_function::copy, Call::input_gradient(step), {{Call::output_gradient(step)}});
-}
-
-/// Softmax along one axis of the output's shape.
-template <class Call>
-constexpr void append_layer_softmax(lowered_step& step, int axis) {
-  constexpr shape out = Call::output_shape();
-  append_softmax(step, Call::input(step), Call::output(step), std::int64_t{Call::batch} * out.size(0, axis), out[axis],
-                 out.size(axis + 1, out.rank()));
-}
-template <class Call>
-constexpr void append_layer_softmax_gradient(lowered_step& step, int axis) {
-  if (!Call::wants_input_gradient(0)) return;
-  constexpr shape out = Call::output_shape();
-  append_softmax_gradient(step, Call::output_gradient(step), Call::output(step), Call::input_gradient(step),
-                          std::int64_t{Call::batch} * out.size(0, axis), out[axis], out.size(axis + 1, out.rank()));
-}
-
-/// A layer that says its activation in `function()`.
-struct activation_layer_lowering {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    append_layer_activation<Call>(step, Call::layer.function());
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    append_layer_activation_gradient<Call>(step, Call::layer.function());
-  }
-};
-
-}  // namespace detail
-
-template <>
-struct lowering<layers::activation> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    if (Call::planned.activation_in_loss)
-      detail::append_logits<Call>(step);
-    else if (Call::layer.function.kind == activation_kind::softmax)
-      detail::append_layer_softmax<Call>(step, Call::output_shape().rank() - 1);
-    else
-      detail::append_layer_activation<Call>(step, Call::layer.function,
-                                            detail::own_formula<Call::layer.function, false>());
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    if (Call::planned.activation_in_loss)
-      detail::append_logits_gradient<Call>(step);
-    else if (Call::layer.function.kind == activation_kind::softmax)
-      detail::append_layer_softmax_gradient<Call>(step, Call::output_shape().rank() - 1);
-    else
-      detail::append_layer_activation_gradient<Call>(step, Call::layer.function,
-                                                     detail::own_formula<Call::layer.function, true>());
-  }
-};
-
-template <>
-struct lowering<layers::re_lu> : detail::activation_layer_lowering {};
-template <>
-struct lowering<layers::leaky_re_lu> : detail::activation_layer_lowering {};
-template <>
-struct lowering<layers::elu_layer> : detail::activation_layer_lowering {};
-template <>
-struct lowering<layers::thresholded_re_lu> : detail::activation_layer_lowering {};
-
-template <>
-struct lowering<layers::softmax_layer> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    if (Call::planned.activation_in_loss)
-      detail::append_logits<Call>(step);
-    else
-      detail::append_layer_softmax<Call>(step, Call::layer.shape_axis(Call::output_shape()));
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    if (Call::planned.activation_in_loss)
-      detail::append_logits_gradient<Call>(step);
-    else
-      detail::append_layer_softmax_gradient<Call>(step, Call::layer.shape_axis(Call::output_shape()));
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/borders.hpp
-// Lowering of zero padding and cropping: each is the other's backward step. Level 4.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// Samples of an image, or of a sequence, which is an image of one column.
-constexpr box_axes image_axes(int batch, shape const& of) {
-  return {batch, of[0], of.rank() == 2 ? 1 : of[1], of.back()};
-}
-constexpr box_axes border_before(border const& steps) { return {0, steps.before, 0, 0}; }
-constexpr box_axes border_before(border_2d const& border) { return {0, border.rows.before, border.columns.before, 0}; }
-
-struct padding_lowering {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    append_pad(step, Call::input(step), Call::output(step), image_axes(Call::batch, Call::input_shape()),
-               border_before(Call::layer.padding), image_axes(Call::batch, Call::output_shape()));
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    if (!Call::wants_input_gradient(0)) return;
-    append_slice(step, Call::output_gradient(step), Call::input_gradient(step),
-                 image_axes(Call::batch, Call::output_shape()), border_before(Call::layer.padding),
-                 image_axes(Call::batch, Call::input_shape()));
-  }
-};
-
-struct cropping_lowering {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    append_slice(step, Call::input(step), Call::output(step), image_axes(Call::batch, Call::input_shape()),
-                 border_before(Call::layer.cropping), image_axes(Call::batch, Call::output_shape()));
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    if (!Call::wants_input_gradient(0)) return;
-    append_pad(step, Call::output_gradient(step), Call::input_gradient(step),
-               image_axes(Call::batch, Call::output_shape()), border_before(Call::layer.cropping),
-               image_axes(Call::batch, Call::input_shape()));
-  }
-};
-
-}  // namespace detail
-
-template <>
-struct lowering<layers::zero_padding2d> : detail::padding_lowering {};
-template <>
-struct lowering<layers::zero_padding1d> : detail::padding_lowering {};
-template <>
-struct lowering<layers::cropping2d> : detail::cropping_lowering {};
-template <>
-struct lowering<layers::cropping1d> : detail::cropping_lowering {};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/concatenate.hpp
-// Lowering of concatenate: one operation for each input. Level 4.
-
-namespace stagecraft {
-
-template <>
-struct lowering<layers::concatenate> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    blocks<Call> at;
-    for (int i = 0; i < Call::input_count; ++i, at.next(i))
-      append_part(step, Call::input(step, i), Call::output(step), at.input(i), at.first, at.output);
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    blocks<Call> at;
-    for (int i = 0; i < Call::input_count; ++i, at.next(i))
-      if (Call::wants_input_gradient(i))
-        append_slice(step, Call::output_gradient(step), Call::input_gradient(step, i), at.output, at.first,
-                     at.input(i));
-  }
-
- private:
-  /// Each input is blocks of elements that lie behind each other, at the same place of each block of the output.
-  template <class Call>
-  struct blocks {
-    static constexpr int axis = Call::layer.shape_axis(Call::output_shape());
-    static constexpr std::int64_t outer = std::int64_t{Call::batch} * Call::output_shape().size(0, axis);
-    static constexpr std::int64_t length(shape const& of) { return of.size(axis, of.rank()); }
-
-    box_axes output{1, 1, outer, length(Call::output_shape())};
-    box_axes first{0, 0, 0, 0};
-
-    static constexpr box_axes input(int index) { return {1, 1, outer, length(Call::input_shape(index))}; }
-    /// To the input behind the one whose number is `index` - 1.
-    constexpr void next(int index) { first.of[3] += length(Call::input_shape(index - 1)); }
-  };
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/layer_convolution.hpp
-// A convolution layer's options and input, as the planner of convolutions wants to know them. Level 4.
-
-namespace stagecraft::detail {
-
-/// The convolution that the windows of a layer make of a batch of images, or of sequences, of a given size. Dilation of
-/// a single element does not matter, and is left out.
-template <class Derived, class Size, class Options>
-constexpr convolution_shape layer_convolution(layers::convolution_layer<Derived, Size, Options> const& layer,
-                                              dtype type, std::int64_t batch, int height, int width, int channels,
-                                              int filters, int groups = 1) {
-  auto const rows = layer.rows(height), columns = layer.columns(width);
-  convolution_shape result;
-  result.input = result.output = type;
-  result.batch_size = batch;
-  result.num_conv_groups = groups;
-  result.input_channels_per_conv_group = channels / groups;
-  result.output_channels_per_conv_group = filters / groups;
-  result.input_field = {.height = height, .width = width};
-  result.kernel = {.height = rows.window, .width = columns.window};
-  result.output_field = {.height = rows.output(), .width = columns.output()};
-  result.stride = {.height = rows.stride, .width = columns.stride};
-  result.kernel_dilation = {.height = rows.window > 1 ? rows.dilation : 1,
-                            .width = columns.window > 1 ? columns.dilation : 1};
-  result.padding_lower = {.height = rows.before(), .width = columns.before()};
-  return result;
-}
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/program/lowering/activation.hpp
-// Lowering of activations: behind the sums of a layer with a kernel, and layers of their own. Level 4.
-
-namespace stagecraft {
-
-/// The activation behind a layer's sums (with its bias), into Call::output. The sums may be the output already, or
-/// Call::saved. While training they are kept from float number `saved_offset` of what is saved on, if the activation's
-/// gradient needs them.
-template <class Call>
-constexpr void append_activation(lowered_step& step, activation const& function, int sums,
-                                 std::int64_t saved_offset = 0) {
-  int const output = Call::output(step);
-  if (Call::trains && Call::planned.needs.saved > 0 && function.gradient_needs_input()) {
-    int const saved = Call::saved(step, static_cast<int>(saved_offset), Call::output_elements());
-    if (saved != sums) append_map(step, map_function::copy, saved, {{sums}});
-  }
-  if (function.kind == activation_kind::softmax) {
-    std::int64_t const columns = Call::output_shape().back();
-    append_softmax(step, sums, output, Call::output_elements() / columns, columns, 1);
-  } else if (function != linear) {
-    append_activation_map(step, function, sums, output, detail::own_formula<Call::layer.activation, false>());
-  } else if (sums != output) {
-    append_map(step, map_function::copy, output, {{sums}});
-  }
-}
-
-/// The gradient of a layer's sums from that of its output, which it takes the place of. Nothing is done if the
-/// activation is linear, or its reader has applied its gradient already.
-template <class Call>
-constexpr int append_activation_gradient(lowered_step& step, activation const& function,
-                                         std::int64_t saved_offset = 0) {
-  int const gradient = Call::output_gradient(step);
-  if (Call::planned.activation_in_consumer || function == linear) return gradient;
-  if (function.kind == activation_kind::softmax) {
-    std::int64_t const columns = Call::output_shape().back();
-    append_softmax_gradient(step, gradient, Call::output(step), gradient, Call::output_elements() / columns, columns,
-                            1);
-  } else {
-    int const known = function.gradient_needs_input()
-                          ? Call::saved(step, static_cast<int>(saved_offset), Call::output_elements())
-                          : Call::output(step);
-    append_activation_gradient_map(step, function, gradient, known, gradient,
-                                   detail::own_formula<Call::layer.activation, true>());
-  }
-  return gradient;
-}
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/weight.hpp
-// A layer's weights in the type in which its step computes. Level 4.
-
-namespace stagecraft {
-
-/// The number of a weight's tensor of Call::type: the stored weight itself, or a temporary copy, rounded to that type.
-/// Ask once per step and weight.
-template <class Call>
-constexpr int append_weight(lowered_step& step, int index) {
-  int const stored = Call::stored_weight(step, index);
-  if (Call::variable_type == Call::type) return stored;
-  int const copy = step.temporary(Call::parameter_info(index).size(), Call::type, Call::planned_weight(index));
-  append_map(step, map_function::copy, copy, {{stored}});
-  return copy;
-}
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/sums.hpp
-// What follows the products of a layer with a kernel, such as dense or conv2d, on tiles: bias and activation, forward
-// and backward. Level 4.
-
-namespace stagecraft::detail {
-
-/// Where the sums of products belong: into the output, or where they are kept for the gradient of the activation.
-template <class Call>
-constexpr int lowered_sums(lowered_step& step) {
-  bool const keeps = Call::trains && Call::layer.activation.gradient_needs_input();
-  return keeps ? Call::saved(step, 0, Call::output_elements()) : Call::output(step);
-}
-
-/// output = activation(sums + bias); the bias, if there is one, is weight number `bias`.
-template <class Call>
-constexpr void append_bias_and_activation(lowered_step& step, int sums, int bias) {
-  if (Call::layer.options.use_bias)
-    append_map(step, map_function::add, sums,
-               {{sums}, {append_weight<Call>(step, bias), 1, Call::output_shape().back()}});
-  append_activation<Call>(step, Call::layer.activation, sums);
-}
-
-/// The gradient of the bias, from that of the sums.
-template <class Call>
-constexpr void append_bias_gradient(lowered_step& step, int gradient, int bias) {
-  if (!Call::layer.options.use_bias || !Call::parameter_info(bias).trainable) return;
-  std::int64_t const channels = Call::output_shape().back();
-  append_reduce(step, reduce_function::sum, {gradient}, Call::weight_gradient(step, bias), 1,
-                Call::output_elements() / channels, channels);
-}
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/program/lowering/conv2d_transpose.hpp
-// Lowering of conv2d_transpose: the convolution that leads from its output to its input, in the other direction.
-// Level 4.
-
-namespace stagecraft {
-
-template <>
-struct lowering<layers::conv2d_transpose> {
-  template <class Call>
-  static constexpr convolution_shape back_of_call() {
-    shape const in = Call::input_shape(), out = Call::output_shape();
-    return detail::layer_convolution(Call::layer, Call::type, Call::batch, out[0], out[1], out[2], in[2]);
-  }
-  template <class Call>
-  static constexpr convolution_shape back = back_of_call<Call>();
-
-  template <class Call>
-  static constexpr weight_mapping const* planned_weight(int index) {
-    return index == 0 ? &weight_mapping_of<back<Call>, Call::target, Call::config.convolutions, true> : nullptr;
-  }
-
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    int const sums = detail::lowered_sums<Call>(step);
-    append_convolution_input_gradient<back<Call>, Call::target, Call::config.convolutions>(
-        step, Call::input(step), append_weight<Call>(step, 0), sums);
-    detail::append_bias_and_activation<Call>(step, sums, 1);
-  }
-
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    int const gradient = append_activation_gradient<Call>(step, Call::layer.activation);
-    if constexpr (Call::wants_input_gradient(0))
-      append_convolution<back<Call>, Call::target, Call::config.convolutions>(
-          step, gradient, append_weight<Call>(step, 0), Call::input_gradient(step));
-    if constexpr (Call::parameter_info(0).trainable)
-      append_convolution_filter_gradient<back<Call>, Call::target, Call::config.convolutions>(
-          step, gradient, Call::input(step), Call::weight_gradient(step, 0));
-    detail::append_bias_gradient<Call>(step, gradient, 1);
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/convolution.hpp
-// Lowering of conv1d and conv2d. Level 4.
-
-namespace stagecraft {
-
-namespace detail {
-
-struct convolution_lowering {
-  /// Axes before the image's count as batch.
-  template <class Call>
-  static constexpr convolution_shape convolution_of_call() {
-    using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
-    shape const in = Call::input_shape();
-    return layer_convolution(Call::layer, Call::type, Call::batch * in.size(0, in.rank() - layer_type::axes),
-                             layer_type::height_of(in), layer_type::width_of(in), in.back(), Call::layer.filters,
-                             Call::layer.options.groups);
-  }
-  template <class Call>
-  static constexpr convolution_shape convolution = convolution_of_call<Call>();
-
-  template <class Call>
-  static constexpr weight_mapping const* planned_weight(int index) {
-    return index == 0 ? &weight_mapping_of<convolution<Call>, Call::target, Call::config.convolutions> : nullptr;
-  }
-
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    int const sums = lowered_sums<Call>(step);
-    append_convolution<convolution<Call>, Call::target, Call::config.convolutions>(step, Call::input(step),
-                                                                                   append_weight<Call>(step, 0), sums);
-    append_bias_and_activation<Call>(step, sums, 1);
-  }
-
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    int const gradient = append_activation_gradient<Call>(step, Call::layer.activation);
-    if constexpr (Call::wants_input_gradient(0))
-      append_convolution_input_gradient<convolution<Call>, Call::target, Call::config.convolutions>(
-          step, gradient, append_weight<Call>(step, 0), Call::input_gradient(step));
-    if constexpr (Call::parameter_info(0).trainable)
-      append_convolution_filter_gradient<convolution<Call>, Call::target, Call::config.convolutions>(
-          step, Call::input(step), gradient, Call::weight_gradient(step, 0));
-    append_bias_gradient<Call>(step, gradient, 1);
-  }
-};
-
-}  // namespace detail
-
-template <>
-struct lowering<layers::conv1d> : detail::convolution_lowering {};
-template <>
-struct lowering<layers::conv2d> : detail::convolution_lowering {};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/dense.hpp
-// Lowering of dense: matrix products. Level 4.
-
-namespace stagecraft {
-
-template <>
-struct lowering<layers::dense> {
-  /// All rows of the batch at once.
-  template <class Call>
-  static constexpr convolution_shape product = convolution_shape::matmul(
-      Call::type, Call::input_elements() / Call::input_shape().back(), Call::input_shape().back(), Call::layer.units);
-
-  template <class Call>
-  static constexpr weight_mapping const* planned_weight(int index) {
-    return index == 0 ? &weight_mapping_of<product<Call>, Call::target, Call::config.matmuls> : nullptr;
-  }
-
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    int const sums = detail::lowered_sums<Call>(step);
-    append_convolution<product<Call>, Call::target, Call::config.matmuls>(step, Call::input(step),
-                                                                          append_weight<Call>(step, 0), sums);
-    detail::append_bias_and_activation<Call>(step, sums, 1);
-  }
-
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    int const gradient = append_activation_gradient<Call>(step, Call::layer.activation);
-    if constexpr (Call::wants_input_gradient(0))
-      append_convolution_input_gradient<product<Call>, Call::target, Call::config.matmuls>(
-          step, gradient, append_weight<Call>(step, 0), Call::input_gradient(step));
-    if constexpr (Call::parameter_info(0).trainable)
-      append_convolution_filter_gradient<product<Call>, Call::target, Call::config.matmuls>(
-          step, Call::input(step), gradient, Call::weight_gradient(step, 0));
-    detail::append_bias_gradient<Call>(step, gradient, 1);
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/depthwise_conv2d.hpp
-// Lowering of depthwise_conv2d: a convolution with a group for each channel. Level 4.
-
-namespace stagecraft {
-
-template <>
-struct lowering<layers::depthwise_conv2d> {
-  template <class Call>
-  static constexpr convolution_shape convolution_of_call() {
-    shape const in = Call::input_shape();
-    return detail::layer_convolution(Call::layer, Call::type, Call::batch, in[0], in[1], in[2],
-                                     in[2] * Call::layer.options.depth_multiplier, in[2]);
-  }
-  template <class Call>
-  static constexpr convolution_shape convolution = convolution_of_call<Call>();
-
-  template <class Call>
-  static constexpr weight_mapping const* planned_weight(int index) {
-    return index == 0 ? &weight_mapping_of<convolution<Call>, Call::target, Call::config.convolutions> : nullptr;
-  }
-
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    int const sums = detail::lowered_sums<Call>(step);
-    append_convolution<convolution<Call>, Call::target, Call::config.convolutions>(step, Call::input(step),
-                                                                                   append_weight<Call>(step, 0), sums);
-    detail::append_bias_and_activation<Call>(step, sums, 1);
-  }
-
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    int const gradient = append_activation_gradient<Call>(step, Call::layer.activation);
-    if constexpr (Call::wants_input_gradient(0))
-      append_convolution_input_gradient<convolution<Call>, Call::target, Call::config.convolutions>(
-          step, gradient, append_weight<Call>(step, 0), Call::input_gradient(step));
-    if constexpr (Call::parameter_info(0).trainable)
-      append_convolution_filter_gradient<convolution<Call>, Call::target, Call::config.convolutions>(
-          step, Call::input(step), gradient, Call::weight_gradient(step, 0));
-    detail::append_bias_gradient<Call>(step, gradient, 1);
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/dropout.hpp
-// Lowering of dropout, spatial_dropout1d and spatial_dropout2d: no mask is kept, the backward step draws the same
-// numbers again. Level 4.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// With or without a number for each channel of a sample.
-template <bool OfChannels>
-struct dropout_lowering {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    append<Call>(step, Call::input(step), Call::output(step), false);
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    if (Call::wants_input_gradient(0))
-      append<Call>(step, Call::output_gradient(step), Call::input_gradient(step), true);
-  }
-
- private:
-  template <class Call>
-  static constexpr void append(lowered_step& step, int from, int to, bool gradient) {
-    constexpr int channels = Call::output_shape().back();
-    append_dropout(step, from, to, Call::layer.rate, Call::layer.seed, gradient,
-                   OfChannels ? Call::output_shape().size() / channels : 0, OfChannels ? channels : 0);
-  }
-};
-
-}  // namespace detail
-
-template <>
-struct lowering<layers::dropout> : detail::dropout_lowering<false> {};
-template <>
-struct lowering<layers::spatial_dropout1d> : detail::dropout_lowering<true> {};
-template <>
-struct lowering<layers::spatial_dropout2d> : detail::dropout_lowering<true> {};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/global_pooling.hpp
-// Lowering of the layers that reduce all positions of a sample. Level 4.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// `Reduce` makes the outputs, popops' way; `Gradient` the inputs' gradients, as that of a window over all positions.
-template <reduce_function Reduce, pool_function Gradient>
-struct global_pooling_lowering {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    append_reduce(step, Reduce, {Call::input(step)}, Call::output(step), Call::batch, positions<Call>,
-                  Call::input_shape().back());
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    if (!Call::wants_input_gradient(0)) return;
-    constexpr pool_shape shape{
-        .batch = Call::batch,
-        .rows = {},
-        .columns = {.input = positions<Call>, .window = positions<Call>, .stride = positions<Call>},
-        .channels = Call::input_shape().back()};
-    if constexpr (Gradient == pool_function::max_share_gradient)
-      append_pool(step, Gradient, {Call::input(step), Call::output(step), Call::output_gradient(step)},
-                  {Call::input_gradient(step)}, shape, Call::target);
-    else
-      append_pool(step, Gradient, {Call::output_gradient(step)}, {Call::input_gradient(step)}, shape, Call::target);
-  }
-
- private:
-  template <class Call>
-  static constexpr std::int64_t positions = Call::input_shape().size() / Call::input_shape().back();
-};
-
-using global_average_pooling_lowering = global_pooling_lowering<reduce_function::mean, pool_function::average_gradient>;
-using global_max_pooling_lowering =
-    global_pooling_lowering<reduce_function::maximum, pool_function::max_share_gradient>;
-
-}  // namespace detail
-
-template <>
-struct lowering<layers::global_average_pooling2d> : detail::global_average_pooling_lowering {};
-template <>
-struct lowering<layers::global_average_pooling1d> : detail::global_average_pooling_lowering {};
-template <>
-struct lowering<layers::global_max_pooling2d> : detail::global_max_pooling_lowering {};
-template <>
-struct lowering<layers::global_max_pooling1d> : detail::global_max_pooling_lowering {};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/broadcast.hpp
-// Operands of another shape than the result, on tiles: repeated before an elementwise operation, their gradients summed
-// after it. Level 4.
-
-namespace stagecraft::detail {
-
-template <class Call>
-constexpr broadcast_axes axes_of_input(int index) {
-  return {Call::batch, Call::output_shape(), Call::input_shape(index)};
-}
-
-/// An input with as many elements as the output.
-template <class Call>
-constexpr int append_broadcast_input(lowered_step& step, int index) {
-  auto const axes = axes_of_input<Call>(index);
-  int tensor = Call::input(step, index);
-  for (int axis = 0; axis < axes.count; ++axis) {
-    if (!axes.shared[axis]) continue;
-    std::int64_t const before = axes.size(0, axis), behind = axes.own_size(axis + 1, axes.count);
-    int const repeated = step.temporary(before * axes.length[axis] * behind, Call::type);
-    append_repeat(step, tensor, repeated, {.rows = before, .channels = behind, .across = axes.length[axis]});
-    tensor = repeated;
-  }
-  return tensor;
-}
-
-/// Where the gradient of an input is written element by element: `append_gradient_sums` makes that of the input of it.
-template <class Call>
-constexpr int elementwise_gradient(lowered_step& step, int index) {
-  return axes_of_input<Call>(index).shares() ? step.temporary(Call::output_elements(), Call::type)
-                                             : Call::input_gradient(step, index);
-}
-
-/// Sums over what an input was repeated along, one axis after the other, and multiplies with `scale`; nothing for an
-/// input of the output's shape.
-template <class Call>
-constexpr void append_gradient_sums(lowered_step& step, int index, int gradient, float scale = 1) {
-  auto const axes = axes_of_input<Call>(index);
-  int last = axes.count - 1;
-  while (last > 0 && !axes.shared[last]) --last;
-  for (int axis = 0; axis <= last; ++axis) {
-    if (!axes.shared[axis]) continue;
-    std::int64_t const outer = axes.own_size(0, axis), inner = axes.size(axis + 1, axes.count);
-    int const sums = axis == last ? Call::input_gradient(step, index) : step.temporary(outer * inner, dtype::float32);
-    append_reduce(step, reduce_function::sum, {gradient}, sums, outer, axes.length[axis], inner,
-                  axis == last ? scale : 1.0F);
-    gradient = sums;
-  }
-}
-
-/// The output's gradient is an input's, times a factor.
-template <class Call>
-constexpr void append_scaled_gradient(lowered_step& step, int index, float factor) {
-  int const from = Call::output_gradient(step);
-  if (axes_of_input<Call>(index).shares())
-    append_gradient_sums<Call>(step, index, from, factor);
-  else
-    append_map(step, factor == 1 ? map_function::copy : map_function::scale, Call::input_gradient(step, index),
-               {{from}}, {factor});
-}
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/program/lowering/merge.hpp
-// Lowering of the merging layers: add, subtract, multiply, average, maximum. Level 4.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// The inputs' tensors, by their positions, with as many elements as the output.
-template <class Call>
-struct merge_inputs {
-  int tensors[Call::input_count]{};
-
-  constexpr explicit merge_inputs(lowered_step& step) {
-    for (int i = 0; i < Call::input_count; ++i) tensors[i] = append_broadcast_input<Call>(step, i);
-  }
-};
-
-template <class Call>
-constexpr void append_merged_inputs(lowered_step& step, map_function function) {
-  merge_inputs<Call> const inputs(step);
-  append_merge(step, function, Call::output(step), inputs.tensors, Call::input_count);
-}
-
-/// The output's gradient is each input's, times `factor(input)`.
-template <class Call, class Factor>
-constexpr void append_scaled_gradients(lowered_step& step, Factor const& factor) {
-  for (int i = 0; i < Call::input_count; ++i)
-    if (Call::wants_input_gradient(i)) append_scaled_gradient<Call>(step, i, factor(i));
-}
-
-/// The output's gradient where the input with number `which` is the first of the largest. One operation compares it
-/// with as many others as it has room for.
-template <class Call>
-constexpr void append_maximum_gradient(lowered_step& step, merge_inputs<Call> const& inputs, int which) {
-  int gradient = Call::output_gradient(step);
-  int const result = elementwise_gradient<Call>(step, which);
-  constexpr int others = tile_operation::most_inputs - 2;
-  for (int next = 0; next < Call::input_count;) {
-    tile_operation& operation = append_map(step, map_function::maximum_gradient, result, {{gradient}});
-    int room = others;
-    bool has_own = false;
-    auto const compare = [&](int input) { operation.inputs[operation.input_count++] = inputs.tensors[input]; };
-    auto const add_own = [&] {
-      operation.scalars[0] = static_cast<float>(operation.input_count - 1);
-      compare(which);
-      has_own = true;
-    };
-    for (; next < Call::input_count && (room > 0 || next == which); ++next) {
-      if (next == which) continue;
-      if (next > which && !has_own) add_own();
-      compare(next);
-      --room;
-    }
-    if (!has_own) add_own();
-    for (int i = 0; i < operation.input_count; ++i) operation.sizes[2 * i] = 1;
-    gradient = result;
-  }
-  append_gradient_sums<Call>(step, which, result);
-}
-
-}  // namespace detail
-
-template <>
-struct lowering<layers::add> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    detail::append_merged_inputs<Call>(step, map_function::add);
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    detail::append_scaled_gradients<Call>(step, [](int) { return 1.0F; });
-  }
-};
-
-template <>
-struct lowering<layers::subtract> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    detail::merge_inputs<Call> const inputs(step);
-    append_map(step, map_function::subtract, Call::output(step), {{inputs.tensors[0]}, {inputs.tensors[1]}});
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    detail::append_scaled_gradients<Call>(step, [](int input) { return input == 0 ? 1.0F : -1.0F; });
-  }
-};
-
-template <>
-struct lowering<layers::average> {
-  static constexpr float share(int inputs) { return 1.0F / static_cast<float>(inputs); }
-
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    if (Call::input_count <= tile_operation::most_inputs)
-      return detail::append_merged_inputs<Call>(step, map_function::average);
-    detail::append_merged_inputs<Call>(step, map_function::add);
-    int const output = Call::output(step);
-    append_map(step, map_function::scale, output, {{output}}, {share(Call::input_count)});
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    detail::append_scaled_gradients<Call>(step, [](int) { return share(Call::input_count); });
-  }
-};
-
-template <>
-struct lowering<layers::multiply> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    detail::append_merged_inputs<Call>(step, map_function::multiply);
-  }
-  /// The output's gradient times all other inputs.
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    detail::merge_inputs<Call> const inputs(step);
-    for (int which = 0; which < Call::input_count; ++which) {
-      if (!Call::wants_input_gradient(which)) continue;
-      int factors[Call::input_count]{Call::output_gradient(step)};
-      int count = 1;
-      for (int i = 0; i < Call::input_count; ++i)
-        if (i != which) factors[count++] = inputs.tensors[i];
-      int const gradient = detail::elementwise_gradient<Call>(step, which);
-      append_merge(step, map_function::multiply, gradient, factors, count);
-      detail::append_gradient_sums<Call>(step, which, gradient);
-    }
-  }
-};
-
-template <>
-struct lowering<layers::maximum> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    detail::append_merged_inputs<Call>(step, map_function::maximum);
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    detail::merge_inputs<Call> const inputs(step);
-    for (int which = 0; which < Call::input_count; ++which)
-      if (Call::wants_input_gradient(which)) detail::append_maximum_gradient<Call>(step, inputs, which);
-  }
-};
 
 }  // namespace stagecraft
 
@@ -31757,7 +32209,7 @@ struct lowering<layers::batch_normalization> {
       int const dx = Call::input_gradient(step), mean_gradient = s::numbers(step), slope = s::numbers(step);
       append_valid_mean(step, of_gradient, mean_gradient, s::values_per_sample);
       append_valid_mean(step, of_product, slope, s::values_per_sample);
-      append_map(step, map_function::multiply, slope, {{slope}, {reciprocal}, {reciprocal}});
+      for (int i = 0; i < 2; ++i) append_map(step, map_function::multiply, slope, {{slope}, {reciprocal}});
       detail::append_rest_of_gradient(step, dy, deviations, s::of_channel(slope), s::of_channel(mean_gradient));
       append_map(step, map_function::multiply, dx, {{deviations}, s::of_channel(append_scale<Call>(step, reciprocal))});
       append_clear_filling(step, dx, Call::input_shape().size());
@@ -31974,350 +32426,6 @@ struct lowering<layers::average_pooling1d> : detail::average_pooling_lowering {}
 
 }  // namespace stagecraft
 
-// ---- stagecraft/program/lowering/prelu.hpp
-// Lowering of prelu. Level 4.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// Axes of a batch, the outermost first, along which slopes are shared and not by turns. The batch is the first, which
-/// shares; neighbours of one kind are one axis.
-struct slope_axes {
-  static constexpr int most = 10;
-
-  int count = 1;
-  std::int64_t length[most]{1};
-
-  constexpr slope_axes(int batch, shape const& values, shape const& slopes) {
-    length[0] = batch;
-    for (int axis = 0; axis < values.rank(); ++axis) {
-      if (values[axis] == 1) continue;
-      if ((slopes[axis] == 1) != shares(count - 1)) length[count++] = 1;
-      length[count - 1] *= values[axis];
-    }
-  }
-  [[nodiscard]] static constexpr bool shares(int axis) { return axis % 2 == 0; }
-  /// Elements from axis `first` to before axis `last`.
-  [[nodiscard]] constexpr std::int64_t size(int first, int last) const {
-    std::int64_t result = 1;
-    for (int axis = first; axis < last; ++axis) result *= length[axis];
-    return result;
-  }
-  /// Slopes that belong to these axes.
-  [[nodiscard]] constexpr std::int64_t slopes(int first) const {
-    std::int64_t result = 1;
-    for (int axis = first; axis < count; ++axis) result *= shares(axis) ? 1 : length[axis];
-    return result;
-  }
-};
-
-/// How the elements read their slopes, which are repeated first along shared axes that lie between others.
-template <class Call>
-constexpr map_operand append_slopes(lowered_step& step, slope_axes const& axes) {
-  int slopes = append_weight<Call>(step, 0);
-  for (int axis = 2; axis + 1 < axes.count; axis += 2) {
-    std::int64_t const before = axes.size(1, axis), behind = axes.slopes(axis + 1);
-    int const repeated = step.temporary(before * axes.length[axis] * behind, Call::type);
-    append_repeat(step, slopes, repeated, {.rows = before, .channels = behind, .across = axes.length[axis]});
-    slopes = repeated;
-  }
-  int const end = slope_axes::shares(axes.count - 1) && axes.count > 1 ? axes.count - 1 : axes.count;
-  return {slopes, axes.count == 1 ? axes.length[0] : axes.size(end, axes.count), axes.size(1, end)};
-}
-
-/// The sum over all shared axes, one after the other.
-constexpr void append_slope_sums(lowered_step& step, slope_axes const& axes, int products, int gradient) {
-  std::int64_t outer = 1;
-  for (int axis = 0; axis < axes.count; axis += 2) {
-    std::int64_t const inner = axes.size(axis + 1, axes.count);
-    bool const is_last = axis + 2 >= axes.count;
-    int const sums = is_last ? gradient : step.temporary(outer * inner, dtype::float32);
-    append_reduce(step, reduce_function::sum, {products}, sums, outer, axes.length[axis], inner);
-    products = sums;
-    if (axis + 1 < axes.count) outer *= axes.length[axis + 1];
-  }
-}
-
-}  // namespace detail
-
-template <>
-struct lowering<layers::prelu> {
-  template <class Call>
-  static constexpr detail::slope_axes axes{Call::batch, Call::output_shape(),
-                                           Call::layer.alpha_shape(Call::output_shape())};
-
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    auto const slopes = detail::append_slopes<Call>(step, axes<Call>);
-    append_map(step, map_function::prelu, Call::output(step), {{Call::input(step)}, slopes});
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    int const x = Call::input(step), dy = Call::output_gradient(step);
-    if (Call::parameter_info(0).trainable) {
-      int const products = step.temporary(Call::output_elements(), Call::type);
-      append_map(step, map_function::prelu_slope_gradient, products, {{x}, {dy}});
-      detail::append_slope_sums(step, axes<Call>, products, Call::weight_gradient(step, 0));
-    }
-    if (!Call::wants_input_gradient(0)) return;
-    auto const slopes = detail::append_slopes<Call>(step, axes<Call>);
-    append_map(step, map_function::prelu_gradient, Call::input_gradient(step), {{x}, slopes, {dy}});
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/recomputation_checkpoint.hpp
-// Lowering of recomputation_checkpoint: it is a view. Level 4.
-
-namespace stagecraft {
-
-/// No operations: the output is the input's memory.
-template <>
-struct lowering<layers::recomputation_checkpoint> {
-  template <class Call>
-  static constexpr void forward(lowered_step&) {}
-  template <class Call>
-  static constexpr void backward(lowered_step&) {}
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/separable_convolution.hpp
-// Lowering of separable_conv1d and separable_conv2d: a convolution with a group for each channel, and a product with
-// the pointwise kernel. Level 4.
-
-namespace stagecraft {
-
-namespace detail {
-
-struct separable_convolution_lowering {
-  template <class Call>
-  static constexpr convolution_shape convolution_of_call() {
-    using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
-    shape const in = Call::input_shape();
-    return layer_convolution(Call::layer, Call::type, Call::batch, layer_type::height_of(in), layer_type::width_of(in),
-                             in.back(), in.back() * Call::layer.options.depth_multiplier, in.back());
-  }
-  template <class Call>
-  static constexpr convolution_shape convolution = convolution_of_call<Call>();
-  template <class Call>
-  static constexpr convolution_shape product =
-      convolution_shape::matmul(Call::type, Call::output_elements() / Call::layer.filters,
-                                Call::input_shape().back() * Call::layer.options.depth_multiplier, Call::layer.filters);
-
-  /// What the first step gives, behind sums + bias if these are kept.
-  template <class Call>
-  static constexpr int depthwise_output(lowered_step& step) {
-    bool const keeps_sums = Call::trains && Call::layer.activation.gradient_needs_input();
-    shape const in = Call::input_shape();
-    return Call::saved(step, static_cast<int>(Call::layer.kept_sums(in, Call::batch, keeps_sums)),
-                       std::int64_t{Call::batch} * Call::layer.depthwise_shape(in).size());
-  }
-
-  template <class Call>
-  static constexpr weight_mapping const* planned_weight(int index) {
-    if (index == 0) return &weight_mapping_of<convolution<Call>, Call::target, Call::config.convolutions>;
-    return index == 1 ? &weight_mapping_of<product<Call>, Call::target, Call::config.convolutions> : nullptr;
-  }
-
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    int const between = depthwise_output<Call>(step);
-    append_convolution<convolution<Call>, Call::target, Call::config.convolutions>(
-        step, Call::input(step), append_weight<Call>(step, 0), between);
-    int const sums = lowered_sums<Call>(step);
-    append_convolution<product<Call>, Call::target, Call::config.convolutions>(step, between,
-                                                                               append_weight<Call>(step, 1), sums);
-    append_bias_and_activation<Call>(step, sums, 2);
-  }
-
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    int const gradient = append_activation_gradient<Call>(step, Call::layer.activation);
-    int const between = depthwise_output<Call>(step);
-    if constexpr (Call::parameter_info(1).trainable)
-      append_convolution_filter_gradient<product<Call>, Call::target, Call::config.convolutions>(
-          step, between, gradient, Call::weight_gradient(step, 1));
-    append_bias_gradient<Call>(step, gradient, 2);
-    if constexpr (Call::wants_input_gradient(0) || Call::parameter_info(0).trainable)  // takes the output's place
-      append_convolution_input_gradient<product<Call>, Call::target, Call::config.convolutions>(
-          step, gradient, append_weight<Call>(step, 1), between);
-    if constexpr (Call::wants_input_gradient(0))
-      append_convolution_input_gradient<convolution<Call>, Call::target, Call::config.convolutions>(
-          step, between, append_weight<Call>(step, 0), Call::input_gradient(step));
-    if constexpr (Call::parameter_info(0).trainable)
-      append_convolution_filter_gradient<convolution<Call>, Call::target, Call::config.convolutions>(
-          step, Call::input(step), between, Call::weight_gradient(step, 0));
-  }
-};
-
-}  // namespace detail
-
-template <>
-struct lowering<layers::separable_conv1d> : detail::separable_convolution_lowering {};
-template <>
-struct lowering<layers::separable_conv2d> : detail::separable_convolution_lowering {};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/slicing_op_lambda.hpp
-// Lowering of slices: one axis after the other. Level 4.
-
-namespace stagecraft {
-
-template <>
-struct lowering<layers::slicing_op_lambda> {
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    using s = sliced<Call>;
-    int tensor = Call::input(step);
-    if (s::count == 0) append_map(step, map_function::copy, Call::output(step), {{tensor}});
-    for (int i = 0; i < s::count; ++i) {
-      int const result = i + 1 == s::count ? Call::output(step) : step.temporary(s::result_elements(i), Call::type);
-      append_slice(step, tensor, result, s::before(i), {0, 0, s::axis(i).first, 0}, s::behind(i));
-      tensor = result;
-    }
-  }
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    using s = sliced<Call>;
-    if (!Call::wants_input_gradient(0)) return;
-    int tensor = Call::output_gradient(step);
-    if (s::count == 0) append_map(step, map_function::copy, Call::input_gradient(step), {{tensor}});
-    for (int i = s::count; i-- > 0;) {
-      int const result = i == 0 ? Call::input_gradient(step) : step.temporary(s::result_elements(i - 1), Call::type);
-      append_pad(step, tensor, result, s::behind(i), {0, 0, s::axis(i).first, 0}, s::before(i));
-      tensor = result;
-    }
-  }
-
- private:
-  /// The axes of which a part is taken, the outermost first; what is taken of one is taken before the next.
-  template <class Call>
-  struct sliced {
-    static constexpr auto const& in = Call::input_shape();
-    static constexpr auto part = Call::layer.part_of(Call::input_shape());
-    static constexpr bool is_sliced(int of) { return part.axis[of].count < in[of]; }
-    static constexpr int count = [] {
-      int result = 0;
-      for (int axis = 0; axis < in.rank(); ++axis) result += is_sliced(axis) ? 1 : 0;
-      return result;
-    }();
-    static constexpr int number(int index) {
-      int axis = 0;
-      while (!is_sliced(axis) || index-- > 0) ++axis;
-      return axis;
-    }
-    static constexpr auto axis(int index) { return part.axis[number(index)]; }
-    static constexpr std::int64_t outer(int index) {
-      std::int64_t result = Call::batch;
-      for (int i = 0; i < number(index); ++i) result *= part.axis[i].count;
-      return result;
-    }
-    static constexpr std::int64_t inner(int index) { return in.size(number(index) + 1, in.rank()); }
-    static constexpr box_axes before(int index) { return {1, outer(index), in[number(index)], inner(index)}; }
-    static constexpr box_axes behind(int index) { return {1, outer(index), axis(index).count, inner(index)}; }
-    static constexpr std::int64_t result_elements(int index) { return outer(index) * axis(index).count * inner(index); }
-  };
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/lowering/tf_op_lambda.hpp
-// Lowering of operators between tensors. Level 4.
-
-namespace stagecraft {
-
-template <tensor_operator Operator>
-struct lowering<layers::tf_op_lambda<Operator>> {
-  static constexpr bool is_product = Operator == tensor_operator::multiply || Operator == tensor_operator::negative;
-  static constexpr map_function function = Operator == tensor_operator::add        ? map_function::add
-                                           : Operator == tensor_operator::subtract ? map_function::subtract
-                                           : is_product                            ? map_function::multiply
-                                                                                   : map_function::divide;
-
-  template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    int const y = Call::output(step);
-    if constexpr (Call::input_count == 2) {
-      int const a = detail::append_broadcast_input<Call>(step, 0), b = detail::append_broadcast_input<Call>(step, 1);
-      append_map(step, function, y, {{a}, {b}});
-    } else {
-      constexpr float number = Call::layer.number;
-      constexpr bool is_left = Call::layer.number_place == 0;
-      int const x = Call::input(step);
-      if constexpr (Operator == tensor_operator::add) {
-        append_map(step, map_function::offset, y, {{x}}, {number});
-      } else if constexpr (Operator == tensor_operator::subtract) {
-        if (is_left) append_map(step, map_function::scale, y, {{x}}, {-1});
-        append_map(step, map_function::offset, y, {{is_left ? y : x}}, {is_left ? number : -number});
-      } else if constexpr (is_product || !is_left) {
-        append_map(step, map_function::scale, y, {{x}}, {factor_of_number<Call>()});
-      } else {
-        append_map(step, map_function::divide, y, {{append_number<Call>(step)}, {x}});
-      }
-    }
-  }
-
-  template <class Call>
-  static constexpr void backward(lowered_step& step) {
-    constexpr bool has_number = Call::input_count == 1;
-    for (int input = 0; input < Call::input_count; ++input) {
-      if (!Call::wants_input_gradient(input)) continue;
-      bool const is_left = has_number ? Call::layer.number_place == 1 : input == 0;
-      if constexpr (Operator == tensor_operator::add || Operator == tensor_operator::subtract) {
-        bool const is_negative = Operator == tensor_operator::subtract && !is_left;
-        detail::append_scaled_gradient<Call>(step, input, is_negative ? -1.0F : 1.0F);
-      } else if (has_number && (is_product || is_left)) {
-        detail::append_scaled_gradient<Call>(step, input, factor_of_number<Call>());
-      } else {
-        append_product_gradient<Call>(step, input, is_left);
-      }
-    }
-  }
-
- private:
-  template <class Call>
-  static constexpr float factor_of_number() {
-    return Operator == tensor_operator::divide ? 1 / Call::layer.number : Call::layer.number;
-  }
-  template <class Call>
-  static constexpr int append_number(lowered_step& step) {
-    int const result = step.temporary(Call::output_elements(), Call::type);
-    append_map(step, map_function::fill, result, {}, {Call::layer.number});
-    return result;
-  }
-  template <class Call>
-  static constexpr int append_operand(lowered_step& step, int operand) {
-    if (Call::layer.number_place == operand) return append_number<Call>(step);
-    return detail::append_broadcast_input<Call>(step, Call::input_count == 1 ? 0 : operand);
-  }
-
-  /// Of a product: the output's gradient times the other operand. Of a quotient: dy / b, and dy times -(a / b / b).
-  template <class Call>
-  static constexpr void append_product_gradient(lowered_step& step, int input, bool is_left) {
-    int const dy = Call::output_gradient(step), dx = detail::elementwise_gradient<Call>(step, input);
-    float scale = 1;
-    if constexpr (Operator == tensor_operator::multiply) {
-      append_map(step, map_function::multiply, dx, {{dy}, {append_operand<Call>(step, is_left ? 1 : 0)}});
-    } else if (is_left) {
-      append_map(step, map_function::divide, dx, {{dy}, {append_operand<Call>(step, 1)}});
-    } else {
-      int const a = append_operand<Call>(step, 0), b = append_operand<Call>(step, 1);
-      append_map(step, map_function::divide, dx, {{a}, {b}});
-      append_map(step, map_function::divide, dx, {{dx}, {b}});
-      append_map(step, map_function::multiply, dx, {{dx}, {dy}});
-      scale = -1;
-      if (!detail::axes_of_input<Call>(input).shares()) append_map(step, map_function::scale, dx, {{dx}}, {scale});
-    }
-    detail::append_gradient_sums<Call>(step, input, dx, scale);
-  }
-};
-
-}  // namespace stagecraft
-
 // ---- stagecraft/program/lowering/time_distributed.hpp
 // Lowering of time_distributed: that of its layer, to which all steps of the batch are samples. Level 4.
 
@@ -32361,6 +32469,427 @@ struct lowering<layers::time_distributed<Each>> {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/program/lowering/elementwise.hpp
+// Lowering of calls that are one formula of their inputs at each place, an activation, dropout or softmax: each step is
+// one operation. Level 4.
+
+namespace stagecraft::detail {
+
+/// Which of the numbers at each place a formula reads, and whether it reads what is drawn, which has the number
+/// `Drawn`.
+template <auto const& Formula, int Drawn>
+struct places_of_formula {
+  int count = 0;
+  int places[Formula.steps.size() + 1]{};
+  bool draws = false;
+
+  constexpr places_of_formula() {
+    for (auto const& step : Formula.steps) {
+      if (step.from != operations::formula_source::place) continue;
+      if (step.index == Drawn)
+        draws = true;
+      else
+        places[count++] = step.index;
+    }
+  }
+  [[nodiscard]] constexpr bool fit() const { return count + (draws ? 1 : 0) <= tile_operation::most_inputs; }
+  [[nodiscard]] constexpr int operand(int place) const {
+    int index = 0;
+    while (index < count && places[index] != place) ++index;
+    return index;
+  }
+};
+template <auto const& Formula, int Drawn>
+inline constexpr places_of_formula<Formula, Drawn> places_read;
+
+/// The formula of its operands, which are the places that it reads.
+template <auto const& Formula, int Drawn>
+inline constexpr auto formula_of_operands = [] {
+  auto result = Formula;
+  for (auto& step : result.steps)
+    if (step.from == operations::formula_source::place) step.index = places_read<Formula, Drawn>.operand(step.index);
+  return result;
+}();
+template <auto const& Formula, int Drawn>
+inline constexpr operations::formula_view view_of_operands{formula_of_operands<Formula, Drawn>.steps,
+                                                           formula_of_operands<Formula, Drawn>.results};
+
+/// Appends what a formula is: a copy, a number, one of popops' operations, or several of them in one vertex.
+/// `tensor_at(place)` names what it reads.
+template <auto const& Formula, int Drawn, class TensorAt>
+constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt const& tensor_at, std::uint64_t seed) {
+  using operations::formula_source;
+  using operations::function;
+  constexpr auto const& read = places_read<Formula, Drawn>;
+  constexpr auto const& last = Formula.steps[static_cast<std::size_t>(Formula.results[0])];
+  if (last.from == formula_source::constant) {
+    append_map(step, map_function::fill, result, {}, {last.value});
+  } else if (last.from == formula_source::place && !read.draws) {
+    append_map(step, map_function::copy, result, {{tensor_at(last.index)}});
+  } else if (last.from == formula_source::function && operations::arity(last.apply) < 3 && !read.draws &&
+             Formula.steps.size() == static_cast<std::size_t>(operations::arity(last.apply)) + 1) {
+    bool const is_negative = last.apply == function::negative;
+    auto& operation = append_map(step, map_function_of(is_negative ? function::multiply : last.apply), result, {});
+    for (int i = 0; i < operations::arity(last.apply); ++i) {
+      auto const& of = Formula.steps[static_cast<std::size_t>(last.operands[i])];
+      if (of.from == formula_source::place) {
+        operation.sizes[2 * operation.input_count] = 1;
+        operation.inputs[operation.input_count++] = tensor_at(of.index);
+        continue;
+      }
+      bool const divides = last.apply == function::divide && i == 1;
+      if (divides) operation.function = static_cast<int>(map_function_of(function::multiply));
+      operation.scalars[i] = divides ? 1 / of.value : of.value;
+      operation.sizes[map_numbers] |= 1 << i;
+    }
+    if (is_negative) {
+      operation.scalars[1] = -1;
+      operation.sizes[map_numbers] = 2;
+    }
+  } else {
+    auto& operation = append_formula(step, view_of_operands<Formula, Drawn>, result, {}, read.draws, seed);
+    for (int i = 0; i < read.count; ++i) {
+      operation.sizes[2 * i] = 1;
+      operation.inputs[operation.input_count++] = tensor_at(read.places[i]);
+    }
+  }
+}
+
+/// Such a call. It `holds` where no input is repeated, and no formula reads more tensors than an operation has.
+template <class Call>
+class elementwise_lowering {
+  using call = elementwise_call_of<Call, Call::trains>;
+  static constexpr auto const& facts = call::facts;
+  static constexpr activation function = facts.function;
+  static constexpr int inputs = Call::input_count;
+
+  template <std::size_t... Input>
+  static constexpr bool formulas_fit(std::index_sequence<Input...>) {
+    if constexpr (!facts.holds || facts.repeats)
+      return false;
+    else if constexpr (function != linear || facts.is_dropout)
+      return true;
+    else
+      return places_read<formula_of_layer<call>, inputs>.fit() &&
+             (... && (!Call::trains || places_read<gradient_of_layer<call, Input>, inputs + 2>.fit()));
+  }
+
+ public:
+  static constexpr bool holds = Call::planned.activation_in_loss || function == softmax ||
+                                formulas_fit(std::make_index_sequence<static_cast<std::size_t>(inputs)>{});
+
+  static constexpr void forward(lowered_step& step) {
+    if constexpr (Call::planned.activation_in_loss) {  // the loss takes the logits, which are handed on
+      append_map(step, map_function::copy, Call::output(step), {{Call::input(step)}});
+    } else if constexpr (function == softmax) {
+      append_softmax(step, Call::input(step), Call::output(step), outer, length, inner);
+    } else if constexpr (function != linear) {
+      append_activation_map(step, function, Call::input(step), Call::output(step));
+    } else if constexpr (facts.is_dropout) {
+      append_dropout(step, Call::input(step), Call::output(step), facts.rate, facts.seed);
+    } else {
+      append_formula_of_places<formula_of_layer<call>, inputs>(
+          step, Call::output(step), [&](int place) { return Call::input(step, place); }, facts.seed);
+    }
+  }
+
+  static constexpr void backward(lowered_step& step) {
+    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
+      (append_gradient<static_cast<int>(Input)>(step), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(inputs)>{});
+  }
+
+ private:
+  template <int Input>
+  static constexpr void append_gradient(lowered_step& step) {
+    if (!Call::wants_input_gradient(Input)) return;
+    int const result = Call::input_gradient(step, Input);
+    if constexpr (Call::planned.activation_in_loss) {
+      append_map(step, map_function::copy, result, {{Call::output_gradient(step)}});
+    } else if constexpr (function == softmax) {
+      append_softmax_gradient(step, Call::output_gradient(step), Call::output(step), result, outer, length, inner);
+    } else if constexpr (function != linear) {
+      int const known = function.gradient_needs_input() ? Call::input(step) : Call::output(step);
+      append_activation_gradient_map(step, function, Call::output_gradient(step), known, result);
+    } else if constexpr (facts.is_dropout) {
+      append_dropout(step, Call::output_gradient(step), result, facts.rate, facts.seed, true);
+    } else {
+      append_formula_of_places<gradient_of_layer<call, Input>, inputs + 2>(
+          step, result,
+          [&](int place) {
+            if (place < inputs) return Call::input(step, place);
+            return place == inputs ? Call::output(step) : Call::output_gradient(step);
+          },
+          facts.seed);
+    }
+  }
+
+  static constexpr int axis = function == softmax ? facts.axis : 0;
+  static constexpr std::int64_t outer = std::int64_t{Call::batch} * Call::output_shape().size(0, axis),
+                                length = Call::output_shape().rank() > 0 ? Call::output_shape()[axis] : 1,
+                                inner = Call::output_shape().rank() > 0
+                                            ? Call::output_shape().size(axis + 1, Call::output_shape().rank())
+                                            : 1;
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/program/lowering/activation.hpp
+// Lowering of activations: behind the sums of a layer with a kernel, and layers of their own. Level 4.
+
+namespace stagecraft {
+
+/// The activation behind a layer's sums (with its bias), into Call::output. The sums may be the output already, or
+/// Call::saved. While training they are kept from float number `saved_offset` of what is saved on, if the activation's
+/// gradient needs them.
+template <class Call>
+constexpr void append_activation(lowered_step& step, activation const& function, int sums,
+                                 std::int64_t saved_offset = 0) {
+  int const output = Call::output(step);
+  if (Call::trains && Call::planned.needs.saved > 0 && function.gradient_needs_input()) {
+    int const saved = Call::saved(step, static_cast<int>(saved_offset), Call::output_elements());
+    if (saved != sums) append_map(step, map_function::copy, saved, {{sums}});
+  }
+  if (function.kind == activation_kind::softmax) {
+    std::int64_t const columns = Call::output_shape().back();
+    append_softmax(step, sums, output, Call::output_elements() / columns, columns, 1);
+  } else if (function != linear) {
+    append_activation_map(step, function, sums, output, detail::own_formula<Call::layer.activation, false>());
+  } else if (sums != output) {
+    append_map(step, map_function::copy, output, {{sums}});
+  }
+}
+
+/// The gradient of a layer's sums from that of its output, which it takes the place of. Nothing is done if the
+/// activation is linear, or its reader has applied its gradient already.
+template <class Call>
+constexpr int append_activation_gradient(lowered_step& step, activation const& function,
+                                         std::int64_t saved_offset = 0) {
+  int const gradient = Call::output_gradient(step);
+  if (Call::planned.activation_in_consumer || function == linear) return gradient;
+  if (function.kind == activation_kind::softmax) {
+    std::int64_t const columns = Call::output_shape().back();
+    append_softmax_gradient(step, gradient, Call::output(step), gradient, Call::output_elements() / columns, columns,
+                            1);
+  } else {
+    int const known = function.gradient_needs_input()
+                          ? Call::saved(step, static_cast<int>(saved_offset), Call::output_elements())
+                          : Call::output(step);
+    append_activation_gradient_map(step, function, gradient, known, gradient,
+                                   detail::own_formula<Call::layer.activation, true>());
+  }
+  return gradient;
+}
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/lowering/traced/traced_convolution.hpp
+// A traced convolution as the planner of convolutions wants to know it. Level 4.
+
+namespace stagecraft::detail {
+
+/// The convolution of (batch, places..., channels) to (batch, windows..., filters); one axis is a row, two are an
+/// image. Dilation of a single element does not matter, and is left out.
+constexpr convolution_shape traced_convolution(operations::windows const& windows, int groups,
+                                               operations::extents const& in, operations::extents const& out,
+                                               dtype type) {
+  convolution_shape result;
+  result.input = result.output = type;
+  result.batch_size = in[0];
+  result.num_conv_groups = groups;
+  result.input_channels_per_conv_group = in[-1] / groups;
+  result.output_channels_per_conv_group = out[-1] / groups;
+  for (int i = 0; i < windows.count; ++i) {
+    auto const member = windows.count == 2 && i == 0 ? &field_size::height : &field_size::width;
+    auto const& window = windows[i];
+    result.input_field.*member = in[i + 1];
+    result.output_field.*member = out[i + 1];
+    result.kernel.*member = window.size;
+    result.stride.*member = window.stride;
+    result.kernel_dilation.*member = window.size > 1 ? window.dilation : 1;
+    result.padding_lower.*member = window.before;
+  }
+  return result;
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/program/lowering/weight.hpp
+// A layer's weights in the type in which its step computes. Level 4.
+
+namespace stagecraft {
+
+/// The number of a weight's tensor of Call::type: the stored weight itself, or a temporary copy, rounded to that type.
+/// Ask once per step and weight.
+template <class Call>
+constexpr int append_weight(lowered_step& step, int index) {
+  int const stored = Call::stored_weight(step, index);
+  if (Call::variable_type == Call::type) return stored;
+  int const copy = step.temporary(Call::parameter_info(index).size(), Call::type, Call::planned_weight(index));
+  append_map(step, map_function::copy, copy, {{stored}});
+  return copy;
+}
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/lowering/sums.hpp
+// Lowering of calls that are sums of products, a bias and an activation, and have a kernel on the host: dense and all
+// convolutions. Level 4.
+
+namespace stagecraft::detail {
+
+/// A product of a call's input, or of what the product before it gives, with the weight of its own number.
+struct product_of_sums {
+  convolution_shape shape;      ///< of a forward pass
+  bool is_transposed = false;   ///< it is the gradient of that pass
+  bool is_convolution = false;  ///< and not a matrix product
+  std::int64_t elements = 0;    ///< of its result
+};
+/// In their order; the sums are what the last one gives.
+struct products_of_sums {
+  std::array<product_of_sums, 2> steps{};
+  int count = 0;
+
+  constexpr products_of_sums(operations::trace const& traced, dtype type) {
+    auto const& list = traced.list;
+    for (int id = 0; id < traced.forward_count; ++id) {
+      auto const& node = list.node_of(id);
+      if (node.operand_count < 2) continue;
+      auto const &first = list.node_of(list.operand(id, 0)).shape, &result = node.shape;
+      product_of_sums step;
+      step.elements = result.size();
+      if (node.what.is<operations::product>()) {
+        step.shape = convolution_shape::matmul(type, result.size() / result[-1], first[-1], result[-1]);
+      } else if (auto const* forward = node.what.if_is<operations::convolution>()) {
+        step.is_convolution = true;
+        step.shape = traced_convolution(forward->windows, forward->groups, first, result, type);
+      } else if (auto const* back = node.what.if_is<operations::convolution_input_gradient>()) {
+        step.is_convolution = step.is_transposed = true;
+        step.shape = traced_convolution(back->windows, back->groups, result, first, type);
+      } else {
+        continue;
+      }
+      steps[static_cast<std::size_t>(count++)] = step;
+    }
+  }
+};
+
+template <class L>
+constexpr products_of_sums find_products(L const& layer, int batch, dtype type, std::span<shape const> inputs) {
+  return {trace_layer(layer, inputs, batch, true), type};
+}
+// Once for all layers that are alike.
+template <auto Layer, int Batch, dtype Type, shape Input>
+inline constexpr products_of_sums products_of_layer = find_products(Layer, Batch, Type, std::array{Input});
+
+template <class Call>
+inline constexpr products_of_sums products_of_call =
+    find_products(Call::layer, Call::batch, Call::type, std::array{Call::input_shape(0)});
+template <LayerIsArgument Call>
+inline constexpr products_of_sums const& products_of_call<Call> =
+    products_of_layer<anonymous(Call::layer), Call::batch, Call::type, Call::input_shape(0)>;
+
+/// Whether a layer's steps are such.
+template <class L>
+concept HasSums = HasCall<L> && requires(L const& layer) {
+  L::has_kernel;
+  layer.activation;
+};
+
+template <class Call>
+class sums_lowering {
+  static constexpr auto const& products = products_of_call<Call>;
+  static constexpr int count = products.count;
+  static constexpr product_of_sums const& product(int index) { return products.steps[static_cast<std::size_t>(index)]; }
+  template <int Index>
+  static constexpr convolution_shape shape_of = product(Index).shape;
+  static constexpr poplar_options const& options =
+      products.steps[0].is_convolution ? Call::config.convolutions : Call::config.matmuls;
+  static constexpr bool keeps_sums = Call::trains && Call::layer.activation.gradient_needs_input();
+
+ public:
+  template <int Index = 0>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    if (index == Index) return &weight_mapping_of<shape_of<Index>, Call::target, options, product(Index).is_transposed>;
+    if constexpr (Index + 1 < count) return planned_weight<Index + 1>(index);
+    return nullptr;
+  }
+
+  static constexpr void forward(lowered_step& step) { append_forward<0>(step, Call::input(step)); }
+  static constexpr void backward(lowered_step& step) {
+    append_backward<count - 1>(step, append_activation_gradient<Call>(step, Call::layer.activation));
+  }
+
+ private:
+  template <int Index>
+  static constexpr void append_forward(lowered_step& step, int input) {
+    int const result = result_of<Index>(step), weight = append_weight<Call>(step, Index);
+    if constexpr (product(Index).is_transposed)
+      append_convolution_input_gradient<shape_of<Index>, Call::target, options>(step, input, weight, result);
+    else
+      append_convolution<shape_of<Index>, Call::target, options>(step, input, weight, result);
+    if constexpr (Index + 1 < count)
+      append_forward<Index + 1>(step, result);
+    else
+      append_bias_and_activation(step, result);
+  }
+  /// The gradient of what is between two products takes its place.
+  template <int Index>
+  static constexpr void append_backward(lowered_step& step, int gradient) {
+    if constexpr (Index == 0) {
+      if constexpr (Call::wants_input_gradient(0)) append_input_gradient<0>(step, gradient, Call::input_gradient(step));
+      if constexpr (Call::parameter_info(0).trainable) append_weight_gradient<0>(step, Call::input(step), gradient);
+      if constexpr (count == 1) append_bias_gradient(step, gradient);
+    } else {
+      int const between = result_of<Index - 1>(step);
+      if constexpr (Call::parameter_info(Index).trainable) append_weight_gradient<Index>(step, between, gradient);
+      if constexpr (Index + 1 == count) append_bias_gradient(step, gradient);
+      if constexpr (Call::wants_input_gradient(0) || Call::parameter_info(0).trainable)
+        append_input_gradient<Index>(step, gradient, between);
+      append_backward<Index - 1>(step, between);
+    }
+  }
+  template <int Index>
+  static constexpr void append_input_gradient(lowered_step& step, int gradient, int result) {
+    int const weight = append_weight<Call>(step, Index);
+    if constexpr (product(Index).is_transposed)
+      append_convolution<shape_of<Index>, Call::target, options>(step, gradient, weight, result);
+    else
+      append_convolution_input_gradient<shape_of<Index>, Call::target, options>(step, gradient, weight, result);
+  }
+  template <int Index>
+  static constexpr void append_weight_gradient(lowered_step& step, int input, int gradient) {
+    int const result = Call::weight_gradient(step, Index);
+    if constexpr (product(Index).is_transposed) std::swap(input, gradient);
+    append_convolution_filter_gradient<shape_of<Index>, Call::target, options>(step, input, gradient, result);
+  }
+
+  /// Sums go into the output, or where they are kept for the gradient of the activation; what is before them is kept
+  /// behind that.
+  template <int Index>
+  static constexpr int result_of(lowered_step& step) {
+    if constexpr (Index + 1 < count)
+      return Call::saved(step, keeps_sums ? static_cast<int>((Call::output_elements() + 15) / 16 * 16) : 0,
+                         product(Index).elements);
+    else
+      return keeps_sums ? Call::saved(step, 0, Call::output_elements()) : Call::output(step);
+  }
+  static constexpr void append_bias_and_activation(lowered_step& step, int sums) {
+    if (Call::layer.options.use_bias)
+      append_map(step, map_function::add, sums,
+                 {{sums}, {append_weight<Call>(step, count), 1, Call::output_shape().back()}});
+    append_activation<Call>(step, Call::layer.activation, sums);
+  }
+  static constexpr void append_bias_gradient(lowered_step& step, int gradient) {
+    if (!Call::layer.options.use_bias || !Call::parameter_info(count).trainable) return;
+    std::int64_t const channels = Call::output_shape().back();
+    append_reduce(step, reduce_function::sum, {gradient}, Call::weight_gradient(step, count), 1,
+                  Call::output_elements() / channels, channels);
+  }
+};
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/program/lowering/traced/value_types.hpp
 // In which type each value of a traced layer stands on the tiles. Level 4.
 
@@ -32372,6 +32901,7 @@ struct traced_options {
   dtype variable_type = dtype::float32;          ///< of weights, as they are stored
   bool loads_128_bits_for_matmuls = false;       ///< poplar_options of products
   bool loads_128_bits_for_convolutions = false;  ///< and of convolutions
+  bool draws_of_channels = false;                ///< whether the host's loop draws once for a whole channel
   ipu_target const& target;                      ///< an IPU with the tiles that compute
 };
 
@@ -32715,20 +33245,29 @@ constexpr std::int64_t stride_of_axis(operations::extents const& shape, int axis
   return elements_of_axes(shape, axis + 1, shape.rank);
 }
 
-constexpr merged_axes axes_of_broadcast(operations::extents const& from, operations::extents const& to) {
-  merged_axes axes;
-  for (int axis = 0; axis < to.rank; ++axis) {
-    int const own = axis - (to.rank - from.rank);
-    axes.add(to[axis], own < 0 || from[own] == 1 ? 0 : stride_of_axis(from, own));
-  }
-  return axes;
-}
+/// Repeats along neighbouring axes at once, the outermost first, so that tiles receive what they repeat only once. Into
+/// `result`, or a temporary tensor if it is -1.
 template <class Program>
-constexpr int broadcast_to(Program& program, int tensor, operations::extents const& from,
-                           operations::extents const& to) {
-  int const result = program.temporary(to.size(), program.type_of(tensor));
-  add_rearrange(program, tensor, result, axes_of_broadcast(from, to));
-  return result;
+constexpr int broadcast_to(Program& program, int tensor, operations::extents const& from, operations::extents const& to,
+                           int result = -1) {
+  auto const is_repeated = [&](int axis) { return from.aligned(axis, to.rank) != to[axis]; };
+  std::int64_t behind = from.size();
+  for (int axis = 0; axis < to.rank;) {
+    std::int64_t across = 1, before = elements_of_axes(to, 0, axis);
+    if (!is_repeated(axis)) {
+      behind /= to[axis++];
+      continue;
+    }
+    for (; axis < to.rank && (is_repeated(axis) || to[axis] == 1); ++axis) across *= to[axis];
+    bool const is_last = before * across * behind == to.size();
+    int const repeated =
+        is_last && result >= 0 ? result : program.temporary(before * across * behind, program.type_of(tensor));
+    program.add([&](lowered_step& step) {
+      append_repeat(step, tensor, repeated, {.rows = before, .channels = behind, .across = across});
+    });
+    tensor = repeated;
+  }
+  return tensor;
 }
 
 template <class Program>
@@ -32754,7 +33293,7 @@ constexpr void lower_traced(Program& program, operations::broadcast const&, int 
   }
   if (program.is_read_by_maps_only(id)) return;
   int const result = program.result(id);
-  add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes_of_broadcast(from, to));
+  broadcast_to(program, program.tensor_of(operand, program.type_of(result)), from, to, result);
 }
 
 /// One whose result has its operand's elements in their order is a reshape.
@@ -32772,20 +33311,54 @@ constexpr void lower_traced(Program& program, operations::transpose const& what,
   add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes);
 }
 
+/// Whether an operation is carried out with the one of its kind that alone reads it: slices along several axes are one
+/// copy, and so are borders.
+template <class What, class Program>
+constexpr bool is_part_of_reader(Program& program, int id) {
+  if (program.is_kept(id) || program.targets[program.at(id)] >= 0 || program.node_of(id).shape.rank > box_axes::count)
+    return false;
+  int const reader = program.only_reader_of(id);
+  if (reader < 0) return false;
+  operations::operation const& reads = program.node_of(reader).what;
+  if constexpr (std::is_same_v<What, operations::pad>)
+    return reads.is<What>() && reads.as<What>().step == 1 && program.node_of(id).what.template as<What>().step == 1;
+  else
+    return reads.is<What>();
+}
+/// Whether it is such a part, and left to its reader.
+template <class What, class Program>
+constexpr bool is_left_to_reader(Program& program, int id) {
+  auto const& value = program.value_of(id);
+  return program.node_of(id).what.template is<What>() && value.tensor < 0 && !value.is_number;
+}
+
 template <class Program>
-constexpr void lower_traced(Program& program, operations::slice const& what, int id) {
-  int const operand = program.operand(id, 0);
-  if (program.value_of(operand).is_number) {
-    program.values[program.at(id)] = program.value_of(operand);
+constexpr void lower_traced(Program& program, operations::slice const&, int id) {
+  int source = program.operand(id, 0);
+  if (program.value_of(source).is_number) {
+    program.values[program.at(id)] = program.value_of(source);
     return;
   }
-  auto const &from = program.node_of(operand).shape, &to = program.node_of(id).shape;
+  if (is_part_of_reader<operations::slice>(program, id)) return;
+  auto const& to = program.node_of(id).shape;
+  std::int64_t begin[operations::extents::max_rank]{}, steps[operations::extents::max_rank]{};
+  for (auto& step : steps) step = 1;
+  source = id;
+  do {
+    auto const& what = program.node_of(source).what.template as<operations::slice>();
+    begin[what.axis] = what.begin + what.step * begin[what.axis];
+    steps[what.axis] *= what.step;
+    source = program.operand(source, 0);
+  } while (is_left_to_reader<operations::slice>(program, source));
+  auto const& from = program.node_of(source).shape;
   merged_axes axes;
-  for (int axis = 0; axis < to.rank; ++axis)
-    axes.add(to[axis], stride_of_axis(from, axis) * (axis == what.axis ? what.step : 1));
+  std::int64_t first = 0;
+  for (int axis = 0; axis < to.rank; ++axis) {
+    axes.add(to[axis], stride_of_axis(from, axis) * steps[axis]);
+    first += begin[axis] * stride_of_axis(from, axis);
+  }
   int const result = program.result(id);
-  add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes,
-                what.begin * stride_of_axis(from, what.axis));
+  add_rearrange(program, program.tensor_of(source, program.type_of(result)), result, axes, first);
 }
 
 /// A part of the result along an axis, from `begin` on; `reversed`: down from there.
@@ -32809,9 +33382,31 @@ constexpr void lower_traced(Program& program, operations::pad const& what, int i
     program.failed = true;  // places between the copies would have to be cleared
     return;
   }
+  if (is_part_of_reader<operations::pad>(program, id)) return;
+  auto const& whole = program.node_of(id).shape;
+  if (!is_left_to_reader<operations::pad>(program, operand)) {
+    int const result = program.result(id);
+    return add_part(program, program.tensor_of(operand, program.type_of(result)), result,
+                    program.node_of(operand).shape, whole, what.axis, what.begin, what.step < 0, true);
+  }
+  box_axes first{0, 0, 0, 0};
+  int const to_last = box_axes::count - whole.rank;
+  int source = id;
+  do {
+    auto const& part = program.node_of(source).what.template as<operations::pad>();
+    first.of[part.axis + to_last] += part.begin;
+    source = program.operand(source, 0);
+  } while (is_left_to_reader<operations::pad>(program, source));
+  auto const axes_of = [&](operations::extents const& shape) {
+    box_axes axes{1, 1, 1, 1};
+    for (int axis = 0; axis < shape.rank; ++axis) axes.of[axis + to_last] = shape[axis];
+    return axes;
+  };
   int const result = program.result(id);
-  add_part(program, program.tensor_of(operand, program.type_of(result)), result, program.node_of(operand).shape,
-           program.node_of(id).shape, what.axis, what.begin, what.step < 0, true);
+  int const from = program.tensor_of(source, program.type_of(result));
+  program.add([&](lowered_step& step) {
+    append_pad(step, from, result, axes_of(program.node_of(source).shape), first, axes_of(whole));
+  });
 }
 
 template <class Program>
@@ -32884,6 +33479,23 @@ constexpr bool number_of_map(operations::function apply, float const* in, float&
   }
 }
 
+/// The product of a sum with a constant that alone reads it, or -1: the sum is scaled while it is made.
+template <class Program>
+constexpr int scaled_sum(Program& program, operations::reduce const& what, int id, float& scale) {
+  if (what.by != operations::reduction::sum || program.is_kept(id) || program.targets[program.at(id)] >= 0) return -1;
+  int const reader = program.only_reader_of(id);
+  if (reader < 0) return -1;
+  operations::operation const& reads = program.node_of(reader).what;
+  auto const* product = reads.if_is<operations::map>();
+  if (product == nullptr || product->apply != operations::function::multiply) return -1;
+  int const other = program.operand(reader, program.operand(reader, 0) == id ? 1 : 0);
+  operations::operation const& factor = program.node_of(other).what;
+  auto const* number = factor.if_is<operations::constant>();
+  if (number == nullptr) return -1;
+  scale = number->value;
+  return reader;
+}
+
 template <class Program>
 constexpr void lower_map(Program& program, operations::map const& what, int id) {
   auto const& node = program.node_of(id);
@@ -32945,7 +33557,8 @@ constexpr void lower_traced(Program& program, operations::map const& what, int i
     program.values[program.at(id)] = program.value_of(program.operand(id, 0));
     return;
   }
-  if (is_product_of_sum(program, what, id)) return;
+  // As part of a sum, behind it or before it.
+  if (program.value_of(id).tensor >= 0 || is_product_of_sum(program, what, id)) return;
   lower_map(program, what, id);
 }
 
@@ -32964,9 +33577,12 @@ constexpr void lower_traced(Program& program, operations::reduce const& what, in
     function = tensor == factor ? reduce_function::sum_of_squares : reduce_function::sum_of_products;
   }
   auto const is_reduced = [&](int axis) { return what.has(axis) && shape[axis] > 1; };
+  float scale = 1;
+  int const product = scaled_sum(program, what, id, scale);
   int axis = shape.rank - 1;
   while (axis >= 0 && !is_reduced(axis)) --axis;
   if (axis < 0) return program.copy(tensor, program.result(id));
+  if (product >= 0) program.values[program.at(id)].tensor = program.result(product);
   while (axis >= 0) {
     int const last = axis + 1;
     while (axis >= 0 && (is_reduced(axis) || shape[axis] == 1)) --axis;
@@ -32978,9 +33594,9 @@ constexpr void lower_traced(Program& program, operations::reduce const& what, in
     int const result = axis < 0 ? program.result(id) : program.temporary(outer * inner, dtype::float32);
     program.add([&](lowered_step& step) {
       if (function == reduce_function::sum_of_products)
-        append_reduce(step, function, {tensor, factor}, result, outer, reduced, inner);
+        append_reduce(step, function, {tensor, factor}, result, outer, reduced, inner, axis < 0 ? scale : 1.0F);
       else
-        append_reduce(step, function, {tensor}, result, outer, reduced, inner);
+        append_reduce(step, function, {tensor}, result, outer, reduced, inner, axis < 0 ? scale : 1.0F);
     });
     tensor = result;
     if (function != reduce_function::maximum) function = reduce_function::sum;
@@ -33220,37 +33836,16 @@ constexpr void lower_traced(Program& program, operations::product const& what, i
   add_convolution(program, product, true, strides, a.tensor, b.tensor, program.result(id));
 }
 
-/// The convolution of (batch, places..., channels) to (batch, windows..., filters); one axis is a row.
+/// `in` and `out` are those of the forward pass.
 template <class Program>
-constexpr convolution_shape traced_convolution(Program& program, operations::windows const& windows, int groups,
-                                               operations::extents const& in, operations::extents const& out) {
-  convolution_shape result;
+constexpr void add_traced_convolution(Program& program, operations::windows const& windows, int groups,
+                                      operations::extents const& in, operations::extents const& out,
+                                      convolution_pass pass, int id) {
   if (windows.count > 2) {
     program.failed = true;
-    return result;
+    return;
   }
-  result.input = result.output = program.options.type;
-  result.batch_size = in[0];
-  result.num_conv_groups = groups;
-  result.input_channels_per_conv_group = in[-1] / groups;
-  result.output_channels_per_conv_group = out[-1] / groups;
-  for (int i = 0; i < windows.count; ++i) {
-    auto const member = windows.count == 2 && i == 0 ? &field_size::height : &field_size::width;
-    auto const& window = windows[i];
-    result.input_field.*member = in[i + 1];
-    result.output_field.*member = out[i + 1];
-    result.kernel.*member = window.size;
-    result.stride.*member = window.stride;
-    result.kernel_dilation.*member = window.size > 1 ? window.dilation : 1;
-    result.padding_lower.*member = window.before;
-  }
-  return result;
-}
-
-/// `shape` is that of the forward pass.
-template <class Program>
-constexpr void add_traced_convolution(Program& program, convolution_shape const& shape, convolution_pass pass, int id) {
-  if (program.failed) return;
+  convolution_shape const shape = traced_convolution(windows, groups, in, out, program.options.type);
   dtype const type = program.options.type;
   int const first = program.tensor_of(program.operand(id, 0), type),
             second = program.tensor_of(program.operand(id, 1), type), result = program.result(id);
@@ -33266,20 +33861,17 @@ constexpr void add_traced_convolution(Program& program, convolution_shape const&
 template <class Program>
 constexpr void lower_traced(Program& program, operations::convolution const& what, int id) {
   auto const &in = program.node_of(program.operand(id, 0)).shape, &out = program.node_of(id).shape;
-  add_traced_convolution(program, traced_convolution(program, what.windows, what.groups, in, out),
-                         convolution_pass::forward, id);
+  add_traced_convolution(program, what.windows, what.groups, in, out, convolution_pass::forward, id);
 }
 template <class Program>
 constexpr void lower_traced(Program& program, operations::convolution_input_gradient const& what, int id) {
   auto const &in = program.node_of(id).shape, &out = program.node_of(program.operand(id, 0)).shape;
-  add_traced_convolution(program, traced_convolution(program, what.windows, what.groups, in, out),
-                         convolution_pass::input_gradient, id);
+  add_traced_convolution(program, what.windows, what.groups, in, out, convolution_pass::input_gradient, id);
 }
 template <class Program>
 constexpr void lower_traced(Program& program, operations::convolution_filter_gradient const& what, int id) {
   auto const &in = program.node_of(program.operand(id, 0)).shape, &out = program.node_of(program.operand(id, 1)).shape;
-  add_traced_convolution(program, traced_convolution(program, what.windows, what.groups, in, out),
-                         convolution_pass::filter_gradient, id);
+  add_traced_convolution(program, what.windows, what.groups, in, out, convolution_pass::filter_gradient, id);
 }
 
 template <class Program>
@@ -33372,8 +33964,8 @@ class program_layout {
   std::vector<std::int64_t> copies;
 
   /// Sets the offsets of `tensors`.
-  constexpr program_layout(std::vector<program_tensor>& tensors, std::vector<tile_operation> const& operations,
-                           std::vector<tile_loop> const& loops, ipu_target const& target)
+  constexpr program_layout(std::span<program_tensor> tensors, std::span<tile_operation const> operations,
+                           std::span<tile_loop const> loops, ipu_target const& target)
       : copies(operations.size(), 0) {
     int const count = static_cast<int>(operations.size());
     std::vector<int> first(tensors.size(), count), last(tensors.size(), -1);
@@ -33482,6 +34074,9 @@ class traced_steps {
       write_gradients(wanted);
     else
       write_output(updates);
+  }
+  /// Finds where temporary tensors lie.
+  constexpr void lay_out() {
     program_layout<Unused> layout(program.tensors, program.operations, program.loops, program.target());
     copies = std::move(layout.copies);
   }
@@ -33506,11 +34101,38 @@ class traced_steps {
   }
   constexpr void lower(operations::constant const& what) { program.values[at(id_)] = {-1, true, what.value}; }
   constexpr void lower(operations::update const&) {}  // when the step has ended
+  /// Its result is that of the last operation inside.
   constexpr void lower(operations::composite const& what) {
     if (is_whole_[at(id_)] != whole) return lower_traced(program, what, id_);
-    rows const of = rows_of_softmax(id_);
-    int const result = program.result(id_), x = program.tensor_of(program.operand(id_, 1), type());
-    program.add([&](lowered_step& step) { append_softmax(step, x, result, of.outer, of.columns, of.inner); });
+    int const result = program.result(root_of(id_));
+    set(result);
+    auto const read = [&](int index) { return program.tensor_of(program.operand(id_, index + 1), type()); };
+    auto const function = activation_of(what);
+    if (what.name == "softmax") {
+      rows const of = rows_of_softmax(what, id_);
+      int const x = read(0), dy = what.is_gradient ? read(1) : -1;
+      program.add([&](lowered_step& step) {
+        if (what.is_gradient)
+          append_softmax_gradient(step, dy, x, result, of.outer, of.columns, of.inner);
+        else
+          append_softmax(step, x, result, of.outer, of.columns, of.inner);
+      });
+    } else if (what.name == "dropout") {
+      auto const& drawn = program.node_of(program.operand(id_, 1));
+      int const x = read(1);
+      program.add([&](lowered_step& step) {
+        append_dropout(step, x, result, what.numbers[0], drawn.what.template as<operations::random>().seed,
+                       what.is_gradient, elements(id_) / drawn.shape.size(), drawn.shape[-1]);
+      });
+    } else {
+      int const known = read(0), dy = what.is_gradient ? read(1) : -1;
+      program.add([&](lowered_step& step) {
+        if (what.is_gradient)
+          append_activation_gradient_map(step, function, dy, known, result);
+        else
+          append_activation_map(step, function, known, result);
+      });
+    }
   }
   constexpr void lower(operations::loop const& what) { loops_.begin(what, id_, position_); }
   constexpr void lower(operations::carry const&) {}  // has been made before the loop
@@ -33609,38 +34231,61 @@ class traced_steps {
   struct rows {
     std::int64_t outer = 1, columns = 1, inner = 1;
   };
-  /// The rows of a softmax: those of its sum.
-  [[nodiscard]] constexpr rows rows_of_softmax(int id) const {
-    operations::operation const& group = program.node_of(id).what;
-    for (int k = group.as<operations::composite>().first; k < id; ++k) {
-      operations::operation const& inner = program.node_of(k).what;
-      if (auto const* what = inner.if_is<operations::reduce>()) {
-        auto const& shape = program.node_of(id).shape;
-        for (int axis = 0; axis < shape.rank; ++axis)
-          if (what->has(axis))
-            return {elements_of_axes(shape, 0, axis), shape[axis], elements_of_axes(shape, axis + 1, shape.rank)};
-      }
-    }
-    return {};
+  [[nodiscard]] constexpr int root_of(int id) const {
+    while (program.is_same_as_operand(id)) id = program.operand(id, 0);
+    return id;
   }
-  /// A softmax of whose inside nothing else is read, or kept, is done as a whole.
+  [[nodiscard]] constexpr rows rows_of_softmax(operations::composite const& what, int id) const {
+    auto const& shape = program.node_of(id).shape;
+    int const axis = static_cast<int>(what.numbers[0]);
+    return {elements_of_axes(shape, 0, axis), shape[axis], elements_of_axes(shape, axis + 1, shape.rank)};
+  }
+  /// Whether tiles have a vertex for it.
+  [[nodiscard]] constexpr bool is_known(operations::composite const& what, int id) const {
+    if (what.name == "softmax") return rows_of_softmax(what, id).columns > 1;
+    if (what.name != "dropout") return id - what.first > 1 && activation_of(what) != linear;  // else an operation is it
+    // One number for each channel of a sample, drawn as the host's loop draws them.
+    auto const& drawn = program.node_of(program.operand(id, 1)).shape;
+    return program.options.draws_of_channels && drawn.size() == drawn[0] * drawn[-1];
+  }
+  /// A composite of whose inside nothing else is read, and nothing but its result kept, is done as a whole.
   constexpr void find_whole_composites() {
+    bool has_whole = false;
     for (int const id : program.order()) {
       operations::operation const& what = program.node_of(id).what;
       auto const* group = what.if_is<operations::composite>();
-      if (group == nullptr || group->name != "softmax" || rows_of_softmax(id).columns == 1) continue;
+      if (group == nullptr || is_whole_[at(id)] == inside || !is_known(*group, id)) continue;
+      int const root = root_of(id);
       auto const is_inside = [&](int other) { return other >= group->first && other < id; };
-      bool is_closed = true;
+      bool is_closed = is_inside(root), is_computed = false;
       for (int const other : program.order()) {
-        if (is_inside(other)) is_closed = is_closed && !program.is_kept(other);
-        if (is_inside(other) || other == id) continue;
+        if (is_inside(other)) {
+          is_computed = is_computed || other == root;
+          is_closed = is_closed && (other == root || !program.is_kept(other));
+          continue;
+        }
+        if (other == id) continue;
         for (int i = 0; i < program.node_of(other).operand_count; ++i)
           is_closed = is_closed && !is_inside(program.operand(other, i));
       }
-      if (!is_closed) continue;
+      if (!is_closed || !is_computed) continue;
+      has_whole = true;
       is_whole_[at(id)] = whole;
       for (int const other : program.order())
         if (is_inside(other)) is_whole_[at(other)] = inside;
+    }
+    if (has_whole) skip_unread();
+  }
+  /// Random numbers that only such composites read are drawn there.
+  constexpr void skip_unread() {
+    for (int const id : program.order()) {
+      operations::operation const& what = program.node_of(id).what;
+      if (!what.is<operations::random>()) continue;
+      bool is_read = false;
+      for (int const other : program.order())
+        for (int i = 0; i < program.node_of(other).operand_count; ++i)
+          is_read = is_read || (program.operand(other, i) == id && is_whole_[at(other)] == 0);
+      if (!is_read) is_whole_[at(id)] = inside;
     }
   }
 
@@ -33648,6 +34293,92 @@ class traced_steps {
   int inputs_, id_ = 0;
   std::size_t position_ = 0;
   std::vector<char> is_whole_;
+};
+
+/// Appends the operations of a program that is not kept as one. `tensor_around(given)` is the number in the step of a
+/// tensor that the program is given.
+template <class Program, class TensorAround>
+constexpr void append_operations(lowered_step& step, Program const& program, TensorAround const& tensor_around) {
+  std::vector<int> numbers(program.tensors.size(), -1);
+  auto const number_of = [&](int tensor) {
+    auto const index = static_cast<std::size_t>(tensor);
+    auto const& each = program.tensors[index];
+    if (numbers[index] < 0)
+      numbers[index] =
+          each.given >= 0 ? tensor_around(each.tensor) : step.temporary(each.tensor.elements, each.tensor.type);
+    return numbers[index];
+  };
+  for (tile_operation const& each : program.operations) {
+    auto& operation = step.add(each.kind, each.function, {}, {}) = each;
+    for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
+    for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
+  }
+}
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/program/lowering/traced/traced_weight.hpp
+// Which product of a traced layer's program multiplies a weight. Level 4.
+
+namespace stagecraft::detail {
+
+constexpr bool is_copy(tile_operation const& operation) {
+  return operation.kind == operation_kind::map && operation.function == static_cast<int>(map_function::copy);
+}
+
+/// A weight, and its gradient, in the programs of a call.
+struct traced_weight {
+  static constexpr int is_not_read = -1, is_read_otherwise = -2;
+
+  int index = 0;
+  std::int64_t elements = 0;
+
+  /// The number of the operation that multiplies the weight first. What is converted of the weight counts as the
+  /// weight.
+  template <class Program>
+  [[nodiscard]] constexpr int product_in(Program const& program) const {
+    int result = is_not_read;
+    for (std::size_t k = 0; k < program.operations.size(); ++k) {
+      tile_operation const& operation = program.operations[k];
+      bool const multiplies = operation.kind == operation_kind::convolution;
+      for (int i = 0; i < operation.input_count; ++i) {
+        if (is_gradient(program, operation.inputs[i])) return is_read_otherwise;
+        if (!is_weight(program, operation.inputs[i])) continue;
+        if (is_copy(operation) && !is_given(program, operation.outputs[0])) continue;
+        auto const plan = static_cast<std::size_t>(operation.plan);
+        if (!multiplies || i != 1 || program.shapes[plan].weights() != elements) return is_read_otherwise;
+        if (result < 0) result = static_cast<int>(k);
+      }
+      for (int i = 0; i < operation.output_count; ++i)
+        if (is_given(program, operation.outputs[i]) &&
+            (is_weight(program, operation.outputs[i]) || (is_gradient(program, operation.outputs[i]) && !multiplies)))
+          return is_read_otherwise;
+    }
+    return result;
+  }
+
+ private:
+  template <class Program>
+  static constexpr bool is_given(Program const& program, int tensor) {
+    return program.tensors[static_cast<std::size_t>(tensor)].given >= 0;
+  }
+  template <class Program>
+  [[nodiscard]] constexpr bool has_role(Program const& program, int tensor, tensor_role role) const {
+    auto const& of = program.tensors[static_cast<std::size_t>(tensor)].tensor;
+    return is_given(program, tensor) && of.role == role && of.index == index;
+  }
+  template <class Program>
+  [[nodiscard]] constexpr bool is_gradient(Program const& program, int tensor) const {
+    return has_role(program, tensor, tensor_role::accumulator);
+  }
+  template <class Program>
+  [[nodiscard]] constexpr bool is_weight(Program const& program, int tensor) const {
+    if (has_role(program, tensor, tensor_role::weight)) return true;
+    if (is_given(program, tensor)) return false;
+    for (tile_operation const& each : program.operations)
+      if (is_copy(each) && each.outputs[0] == tensor) return has_role(program, each.inputs[0], tensor_role::weight);
+    return false;
+  }
 };
 
 }  // namespace stagecraft::detail
@@ -33696,6 +34427,7 @@ inline constexpr traced_options options_of_call{
     .variable_type = Call::variable_type,
     .loads_128_bits_for_matmuls = Call::config.matmuls.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
+    .draws_of_channels = elementwise_call_of<Call, Call::trains>::facts.is_dropout,
     .target = Call::target};
 
 template <class Call, bool Backward>
@@ -33707,6 +34439,36 @@ constexpr traced_steps<> lower_traced_step() {
           wanted_gradients<Call>,
           Call::input_count};
 }
+
+/// How many operations a traced one becomes, if it needs neither plans nor loops, and tiles know it; else -1.
+constexpr int simple_operations(operations::node const& of) {
+  operations::operation const& what = of.what;
+  if (of.shape.rank > box_axes::count) return -1;
+  if (is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
+      what.is<operations::constant>())
+    return 0;
+  if (what.is<operations::concatenate>()) return of.operand_count;
+  auto const* part = what.if_is<operations::pad>();
+  bool const is_simple = what.is<operations::map>() || what.is<operations::reduce>() || what.is<operations::random>() ||
+                         what.is<operations::slice>() || what.is<operations::broadcast>() ||
+                         (part != nullptr && (part->step == 1 || part->step == -1));
+  return is_simple ? 1 : -1;
+}
+/// Whether both steps of a call are a few of these: they are appended to the step around them, with no program between.
+template <class Call>
+inline constexpr bool is_appended = [] {
+  auto const& plan = lowered_plan<Call>;
+  auto const are_few = [&](std::span<int const> order) {
+    int count = 0;
+    for (int const id : order) {
+      int const more = simple_operations(plan.nodes[static_cast<std::size_t>(id)]);
+      if (more < 0) return false;
+      count += more;
+    }
+    return count <= 24;
+  };
+  return are_few(plan.forward) && are_few(plan.backward);
+}();
 
 /// How long the arrays of a frozen program are; without any if it has operations that tiles do not know.
 struct program_sizes {
@@ -33740,17 +34502,17 @@ struct frozen_program {
   std::array<tile_loop, sizes.loops> loops;
   std::array<convolution_shape, sizes.shapes> shapes;
   std::array<char, sizes.shapes> is_matmul;
-  std::array<std::int64_t, sizes.operations> copies;
+  std::array<std::int64_t, sizes.operations> copies{};  ///< when it is laid out
 
   constexpr explicit frozen_program(traced_steps<> const& from)
       : tensors(operations::detail::array_of<sizes.tensors>(from.program.tensors)),
         operations(operations::detail::array_of<sizes.operations>(from.program.operations)),
         loops(operations::detail::array_of<sizes.loops>(from.program.loops)),
         shapes(operations::detail::array_of<sizes.shapes>(from.program.shapes)),
-        is_matmul(operations::detail::array_of<sizes.shapes>(from.program.is_matmul)),
-        copies(operations::detail::array_of<sizes.operations>(from.copies)) {}
+        is_matmul(operations::detail::array_of<sizes.shapes>(from.program.is_matmul)) {}
 };
 
+/// Before weights lie as products want them.
 template <class Call, bool Backward>
 inline constexpr frozen_program<Call, Backward> program_constant{lower_traced_step<Call, Backward>()};
 
@@ -33767,10 +34529,67 @@ inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_seq
   return std::array<convolution_plan, sizeof...(Index)>{plan_of_product<Call, Backward, Index>()...};
 }(std::make_index_sequence<sizes_of_program<Call, Backward>.shapes>{});
 
+/// Which operation of the forward step multiplies a weight first: by its plan the weight lies on the tiles, if nothing
+/// else reads it, and its gradient is a product. -1: it lies linearly.
+template <class Call>
+constexpr int product_of_weight(int index) {
+  traced_weight const weight{index, Call::parameter_info(index).size()};
+  int const found = weight.product_in(program_constant<Call, false>);
+  if constexpr (Call::trains)
+    if (weight.product_in(program_constant<Call, true>) == traced_weight::is_read_otherwise) return -1;
+  return found < 0 ? -1 : found;
+}
+template <class Call, int Index>
+inline constexpr weight_mapping mapping_of_traced_weight = [] {
+  auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call>(Index)];
+  auto const product = static_cast<std::size_t>(operation.plan);
+  return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
+                        convolution_strides::read(operation), Call::target);
+}();
+template <class Call, int Index>
+constexpr weight_mapping const* find_traced_mapping() {
+  if constexpr (product_of_weight<Call>(Index) >= 0)
+    return &mapping_of_traced_weight<Call, Index>;
+  else
+    return nullptr;
+}
+template <class Call>
+inline constexpr auto traced_mappings = []<int... Index>(std::integer_sequence<int, Index...>) {
+  return std::array<weight_mapping const*, sizeof...(Index)>{find_traced_mapping<Call, Index>()...};
+}(std::make_integer_sequence<int, Call::parameter_count>{});
+
+/// With weights, what is converted of them, and their gradients where they lie, and with temporary tensors laid out.
+template <class Call, bool Backward>
+inline constexpr frozen_program<Call, Backward> placed_program = [] {
+  auto program = program_constant<Call, Backward>;
+  for (auto& each : program.tensors)
+    if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
+      each.tensor.planned = Call::planned_weight(each.tensor.index);
+  for (auto& operation : program.operations) {
+    auto const tensor = [&](int number) -> tile_tensor& {
+      return program.tensors[static_cast<std::size_t>(number)].tensor;
+    };
+    if (is_copy(operation)) {
+      if (tensor(operation.outputs[0]).role == tensor_role::temporary)
+        tensor(operation.outputs[0]).planned = tensor(operation.inputs[0]).planned;
+    } else if (operation.kind == operation_kind::convolution) {
+      auto const* const mapping = tensor(operation.inputs[1]).planned;
+      auto const product = static_cast<std::size_t>(operation.plan);
+      bool const serves =
+          mapping != nullptr && mapping->serves(program.shapes[product], plans_of_program<Call, Backward>[product],
+                                                convolution_strides::read(operation));
+      operation.sizes[convolution_strides::count + 1] = serves ? 1 : 0;
+    }
+  }
+  program_layout<> const layout(program.tensors, program.operations, program.loops, Call::target);
+  for (std::size_t i = 0; i < program.copies.size(); ++i) program.copies[i] = layout.copies[i];
+  return program;
+}();
+
 /// Without its cost.
 template <class Call, bool Backward>
 inline constexpr tile_program_view unpriced_program = [] {
-  auto const& from = program_constant<Call, Backward>;
+  auto const& from = placed_program<Call, Backward>;
   tile_program_view program;
   program.tensors = from.tensors;
   program.operations = from.operations;
@@ -33875,8 +34694,8 @@ inline constexpr bool has_program = [] {
 }  // namespace stagecraft::detail
 
 // ---- stagecraft/program/lowering/traced.hpp
-// Lowering of layers that are written as a `call`: a program of operations on all tiles; one vertex on tile 0 where a
-// layer has an operation that tiles do not know. Level 4.
+// Lowering of layers that are written as a `call`: one operation if the call is elementwise; else a program of
+// operations on all tiles; one vertex on tile 0 where a layer has an operation that tiles do not know. Level 4.
 
 namespace stagecraft {
 
@@ -33907,24 +34726,56 @@ constexpr void append_program_of_call(lowered_step& step) {
   append_program(step, program, tensors);
 }
 
+/// In which of the ways a call is lowered.
+template <class Call, bool Backward>
+constexpr void append_call(lowered_step& step) {
+  using same = typename call_without_variant<Call>::type;
+  if constexpr (HasSums<std::remove_cvref_t<decltype(Call::layer)>>) {
+    if constexpr (Backward)
+      sums_lowering<Call>::backward(step);
+    else
+      sums_lowering<Call>::forward(step);
+  } else if constexpr (elementwise_lowering<Call>::holds) {
+    if constexpr (Backward)
+      elementwise_lowering<Call>::backward(step);
+    else
+      elementwise_lowering<Call>::forward(step);
+  } else if constexpr (is_appended<same>) {
+    append_operations(step, lower_traced_step<same, Backward>().program,
+                      [&](tile_tensor const& given) { return tensor_around<Call>(step, given); });
+  } else if constexpr (has_program<same>) {
+    append_program_of_call<Call, Backward>(step);
+  } else if constexpr (Backward) {
+    append_custom_backward<Call>(step);
+  } else {
+    append_custom_forward<Call>(step);
+  }
+}
+
 }  // namespace detail
 
 template <class L>
   requires detail::HasCall<L>
 struct lowering<L> {
   template <class Call>
-  static constexpr void forward(lowered_step& step) {
-    if constexpr (detail::has_program<typename detail::call_without_variant<Call>::type>)
-      detail::append_program_of_call<Call, false>(step);
+  static constexpr weight_mapping const* planned_weight(int index) {
+    using same = typename detail::call_without_variant<Call>::type;
+    if constexpr (detail::HasSums<L>)
+      return detail::sums_lowering<Call>::planned_weight(index);
+    else if constexpr (detail::elementwise_lowering<Call>::holds)
+      return nullptr;
+    else if constexpr (detail::is_appended<same> || !detail::has_program<same>)
+      return nullptr;
     else
-      append_custom_forward<Call>(step);
+      return detail::traced_mappings<same>[static_cast<std::size_t>(index)];
+  }
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    detail::append_call<Call, false>(step);
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    if constexpr (detail::has_program<typename detail::call_without_variant<Call>::type>)
-      detail::append_program_of_call<Call, true>(step);
-    else
-      append_custom_backward<Call>(step);
+    detail::append_call<Call, true>(step);
   }
 };
 
@@ -34018,31 +34869,6 @@ struct lowering<layers::up_sampling2d> : private detail::nearest_up_sampling_low
 
 }  // namespace stagecraft
 
-// ---- stagecraft/program/lowering/views.hpp
-// Layers without operations: inputs are filled from outside, flatten and reshape are views. Level 4.
-
-namespace stagecraft {
-
-namespace detail {
-
-struct view_lowering {
-  template <class Call>
-  static constexpr void forward(lowered_step&) {}
-  template <class Call>
-  static constexpr void backward(lowered_step&) {}
-};
-
-}  // namespace detail
-
-template <>
-struct lowering<layers::input> : detail::view_lowering {};
-template <>
-struct lowering<layers::flatten> : detail::view_lowering {};
-template <>
-struct lowering<layers::reshape> : detail::view_lowering {};
-
-}  // namespace stagecraft
-
 // ---- stagecraft/program/lowering/lowerings.hpp
 // The lowerings of all layers. Level 4.
 
@@ -34081,192 +34907,36 @@ inline constexpr auto const& planned_weights =
 }  // namespace stagecraft::detail
 
 // ---- stagecraft/program/lowering/weight_plan.hpp
-// A function of a weight, such as its constraint, as operations on the tiles of an IPU: maps where the weight lies, and
-// sums. Level 4.
+// A function of a weight, such as its constraint, as operations on the tiles of an IPU. Level 4.
 
 namespace stagecraft::detail {
 
-/// Three axes that the axes of a tensor become: before, along and behind those that are reduced or have another length.
-struct axes_in_three {
-  std::int64_t outer = 1, middle = 1, inner = 1;
-  bool fits = true;
-
-  /// `is_middle(i)` for the axes of `all`; axes of length 1 do not count.
-  template <class IsMiddle>
-  constexpr axes_in_three(operations::extents const& all, IsMiddle const& is_middle) {
-    int place = 0;
-    for (int i = 0; i < all.rank; ++i) {
-      if (all.lengths[i] == 1) continue;
-      if (is_middle(i)) {
-        fits = fits && place < 2;
-        place = 1;
-        middle *= all.lengths[i];
-      } else if (place == 0) {
-        outer *= all.lengths[i];
-      } else {
-        place = 2;
-        inner *= all.lengths[i];
-      }
-    }
-  }
-};
-
-/// How a map reads an operand of other extents, which are repeated.
-constexpr axes_in_three kept_axes(operations::extents const& operand, operations::extents const& out) {
-  return {out, [&](int i) {
-            int const own = i - (out.rank - operand.rank);
-            return own >= 0 && operand.lengths[own] != 1;
-          }};
-}
-
-/// The operation whose value is read in place of another one's, which only repeats it.
-constexpr int read_of_value(operations::plan_view const& plan, int id) {
-  while (true) {
-    auto const& what = plan.nodes[static_cast<std::size_t>(id)].what;
-    if (!what.is<operations::broadcast>() && !what.is<operations::composite>()) return id;
-    id = operand_of(plan, id, 0);
-  }
-}
-constexpr int read_of_operand(operations::plan_view const& plan, int id, int index) {
-  return read_of_value(plan, operand_of(plan, id, index));
-}
-
-/// Whether tiles carry out an operation for a weight.
-constexpr bool has_weight_lowering(operations::plan_view const& plan, int id) {
-  using namespace operations;
-  auto const& node = plan.nodes[static_cast<std::size_t>(id)];
-  auto const shape_of = [&](int index) -> extents const& {
-    return plan.nodes[static_cast<std::size_t>(read_of_operand(plan, id, index))].shape;
+/// Appends a plan whose input is a weight; `result`, of type `type`, gets what it gives, and may be the weight: then it
+/// is written at once by an operation that has read the same elements, or by a copy at the end.
+template <std::same_as<operations::plan_view> Plan>  // so that few programs compile it
+constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int weight, int result, dtype type) {
+  constexpr ipu_target any;  // nothing of these operations depends on it
+  traced_options const options{.type = type, .variable_type = type, .target = any};
+  traced_steps<> const steps(plan, options, false, {}, {}, 1);
+  auto const role_of = [&](int tensor) {
+    auto const& [of, offset, given, written] = steps.program.tensors[static_cast<std::size_t>(tensor)];
+    return given >= 0 ? of.role : tensor_role::temporary;
   };
-  if (node.what.is<composite>() || node.what.is<operations::broadcast>() || node.what.is<input>() ||
-      node.what.is<constant>())
-    return true;
-  if (node.what.is<reshape>()) return shape_of(0).size() == node.shape.size();
-  if (auto const* by = node.what.if_is<reduce>())
-    return shape_of(0) == plan.nodes[static_cast<std::size_t>(operand_of(plan, id, 0))].shape &&
-           axes_in_three(shape_of(0), [&](int i) { return by->has(i); }).fits;
-  if (!node.what.is<map>()) return false;
-  for (int i = 0; i < node.operand_count; ++i)
-    if (!kept_axes(shape_of(i), node.shape).fits) return false;
-  return true;
+  bool is_written = false, may_write = true;
+  for (tile_operation const& each : steps.program.operations) {
+    bool const writes = role_of(each.outputs[0]) == tensor_role::output;
+    is_written = is_written || writes;
+    for (int i = 0; i < each.input_count; ++i)
+      if (is_written && role_of(each.inputs[i]) == tensor_role::input)
+        may_write = may_write && writes && each.kind == operation_kind::map && each.sizes[2 * i + 1] == 0;
+  }
+  bool const copies = result == weight && !may_write;
+  int const written =
+      copies ? step.temporary(plan.nodes[static_cast<std::size_t>(plan.output)].shape.size(), type) : result;
+  append_operations(step, steps.program,
+                    [&](tile_tensor const& given) { return given.role == tensor_role::input ? weight : written; });
+  if (copies) append_map(step, map_function::copy, result, {{written}});
 }
-
-/// Whether tiles carry out all operations of a plan for a weight.
-constexpr bool has_weight_lowering(operations::plan_view const& plan) {
-  for (int const id : plan.forward)
-    if (!has_weight_lowering(plan, id)) return false;
-  auto const shape_of = [&](int id) { return plan.nodes[static_cast<std::size_t>(id)].shape; };
-  return kept_axes(shape_of(read_of_value(plan, plan.output)), shape_of(plan.output)).fits;
-}
-
-/// One map as a formula of those of its operands that are no constants.
-template <auto const& Plan, int Id>
-struct formula_of_map {
-  constexpr operations::formula operator()() const {
-    using namespace operations;
-    constexpr node const& of = Plan.nodes[static_cast<std::size_t>(Id)];
-    operation_list list;
-    int operands[3]{}, given = 0;
-    for (int i = 0; i < of.operand_count; ++i) {
-      auto const& read = Plan.nodes[static_cast<std::size_t>(read_of_operand(Plan, Id, i))];
-      if (auto const* value = read.what.template if_is<constant>())
-        operands[i] = list.append(*value, {});
-      else
-        operands[i] = list.append(input{given++}, {});
-    }
-    int const result = list.append(of.what.template as<map>(), {},
-                                   std::span<int const>(operands, static_cast<std::size_t>(of.operand_count)));
-    return {list, {result}};
-  }
-};
-template <auto const& Plan, int Id>
-inline constexpr operations::formula_view view_of_map{operations::formula_of<formula_of_map<Plan, Id>>.steps,
-                                                      operations::formula_of<formula_of_map<Plan, Id>>.results};
-
-/// Appends the operations of a plan of one input. `Plan` is a plan_view with a name.
-template <auto const& Plan>
-class weight_lowering {
- public:
-  /// `result` gets what the plan gives; it may be `weight`.
-  static constexpr void append(lowered_step& step, int weight, int result, dtype type) {
-    weight_lowering lowering(step, weight, result, type);
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (lowering.template add<Plan.forward[Index]>(), ...);
-    }(std::make_index_sequence<Plan.forward.size()>{});
-    int const last = read_of_value(Plan, Plan.output), from = lowering.of(last);
-    if (from < 0)
-      append_map(step, map_function::fill, result, {}, {value_of(last)});
-    else if (from != result)
-      append_map(step, map_function::copy, result,
-                 {{from, kept_axes(node_of(last).shape, node_of(Plan.output).shape).inner, repeated(last)}});
-  }
-
- private:
-  constexpr weight_lowering(lowered_step& step, int weight, int result, dtype type)
-      : step_(step), weight_(weight), result_(result), type_(type) {
-    for (int& tensor : tensors_) tensor = -1;
-  }
-
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  static constexpr operations::node const& node_of(int id) { return Plan.nodes[at(id)]; }
-  static constexpr float value_of(int id) {
-    auto const* constant = node_of(id).what.template if_is<operations::constant>();
-    return constant != nullptr ? constant->value : 0.0F;
-  }
-  /// How many elements of a value are repeated to be the output; 0 if it is all of it.
-  static constexpr std::int64_t repeated(int id) {
-    auto const elements = node_of(id).shape.size();
-    return elements == node_of(Plan.output).shape.size() ? 0 : elements;
-  }
-  /// The tensor of a value; -1 of a constant.
-  constexpr int of(int id) const {
-    return node_of(id).what.template is<operations::input>() ? weight_ : tensors_[at(id)];
-  }
-
-  template <int Id>
-  constexpr void add() {
-    constexpr auto const& what = node_of(Id).what;
-    constexpr operations::extents shape = node_of(Id).shape;
-    if constexpr (what.template is<operations::map>()) {
-      // Only its last reader takes the result's place: the weight is still read before.
-      int const out = Id == Plan.output && !is_read_wide<Id>() ? result_ : step_.temporary(shape.size(), type_);
-      auto& operation = append_map(step_, map_function::formula, out, {});
-      for (int i = 0; i < node_of(Id).operand_count; ++i) {
-        int const read = read_of_operand(Plan, Id, i);
-        if (node_of(read).what.template is<operations::constant>()) continue;
-        auto const kept = kept_axes(node_of(read).shape, shape);
-        operation.sizes[2 * operation.input_count] = kept.inner;
-        operation.sizes[2 * operation.input_count + 1] = kept.middle == shape.size() ? 0 : kept.middle;
-        operation.inputs[operation.input_count++] = of(read);
-      }
-      operation.formula = &view_of_map<Plan, Id>;
-      tensors_[at(Id)] = out;
-    } else if constexpr (what.template is<operations::reduce>()) {
-      constexpr auto by = what.template as<operations::reduce>();
-      int const read = read_of_operand(Plan, Id, 0);
-      axes_in_three const axes(node_of(read).shape, [&](int i) { return by.has(i); });
-      tensors_[at(Id)] = step_.temporary(shape.size(), type_);
-      append_reduce(step_, by.by == operations::reduction::sum ? reduce_function::sum : reduce_function::maximum,
-                    {of(read)}, tensors_[at(Id)], axes.outer, axes.middle, axes.inner);
-    } else if constexpr (node_of(Id).operand_count > 0) {
-      tensors_[at(Id)] = of(read_of_operand(Plan, Id, 0));
-    }
-  }
-  /// Whether an operand that is the weight itself is repeated, so that its place must not be written meanwhile.
-  template <int Id>
-  static constexpr bool is_read_wide() {
-    for (int i = 0; i < node_of(Id).operand_count; ++i)
-      if (node_of(operand_of(Plan, Id, i)).what.template is<operations::input>() &&
-          node_of(operand_of(Plan, Id, i)).shape != node_of(Id).shape)
-        return true;
-    return false;
-  }
-
-  lowered_step& step_;
-  int weight_, result_;
-  dtype type_;
-  std::array<int, Plan.nodes.size()> tensors_{};
-};
 
 }  // namespace stagecraft::detail
 
@@ -34357,11 +35027,11 @@ constexpr lowered_step lower_penalty() {
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, info.size());
     int const added = step.temporary(info.size(), dtype::float32);
-    detail::weight_lowering<detail::plan_of_penalty<info.regularizer, info.shape, true>::value>::append(
-        step, weight, added, dtype::float32);
+    detail::append_plan_of_weight(step, detail::plan_of_penalty<info.regularizer, info.shape, true>::value, weight,
+                                  added, dtype::float32);
     append_map(step, map_function::scaled_add, gradient, {{gradient}, {added}}, {times});
-    detail::weight_lowering<detail::plan_of_penalty<info.regularizer, info.shape, false>::value>::append(
-        step, weight, step.temporary(1, dtype::float32), dtype::float32);
+    detail::append_plan_of_weight(step, detail::plan_of_penalty<info.regularizer, info.shape, false>::value, weight,
+                                  step.temporary(1, dtype::float32), dtype::float32);
   }
   return step;
 }
@@ -34375,8 +35045,8 @@ constexpr lowered_step lower_constraint() {
     if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
     constexpr dtype type = Training.dtype_policy.variable_dtype;
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
-    detail::weight_lowering<detail::plan_of_constraint<info.constraint, info.shape>::value>::append(step, weight,
-                                                                                                    weight, type);
+    detail::append_plan_of_weight(step, detail::plan_of_constraint<info.constraint, info.shape>::value, weight, weight,
+                                  type);
   }
   return step;
 }
@@ -35390,9 +36060,14 @@ class tile_machine {
   template <class Work>
   void with_step(lowered_step const& step, std::vector<tile_view>& homes, Work const& work) {
     lowered_step const* const outer = std::exchange(step_, &step);
+    std::vector<weight_places const*> places;
+    for (int tensor = 0; tensor < step.tensor_count; ++tensor)
+      places.push_back(places_by(step.tensors[tensor].planned));
     homes_.swap(homes);
+    places_.swap(places);
     work();
     homes_.swap(homes);
+    places_.swap(places);
     step_ = outer;
   }
   /// A tensor of the step from and to an array, row by row.
@@ -35424,9 +36099,6 @@ class tile_machine {
     return most;
   }
   [[nodiscard]] tile_memory const& memory(int tile) const { return memories_[static_cast<std::size_t>(tile)]; }
-  void reset_high_water_marks() {
-    for (auto& memory : memories_) memory.reset_high_water_mark();
-  }
 
  private:
   [[nodiscard]] std::size_t index(int tensor, int tile) const {
@@ -36157,94 +36829,6 @@ constexpr kernels::random_key random_key_of_call(Call const& call, std::uint64_t
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/kernels/epilogue.hpp
-// What products and convolutions do to their sums before they leave the registers: parts, and how to compose them.
-// Level 4 of the house.
-//
-// An epilogue is called as `epilogue(sum, column, element)`: `sum` holds the sums of `lanes` neighbouring columns
-// (units or channels) of one row of the result y, the first of which is number `column` of its row and is stored at
-// y[element]. It gives what is stored. Behind the last column of a row the lanes hold anything, and are not stored.
-
-namespace stagecraft::kernels {
-
-/// Leaves the sums as they are.
-struct no_epilogue {
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
-                                                            std::int64_t /*element*/) const noexcept {
-    return sum;
-  }
-};
-
-/// Adds bias[column]. The bias is padded to whole registers.
-struct bias_epilogue {
-  float const* bias;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
-                                                            std::int64_t /*element*/) const noexcept {
-    return sum + Batch::load_unaligned(bias + column);
-  }
-};
-
-/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register behind
-/// its end may be read. It may be the result itself, if nothing is stored there before the sums are complete.
-struct residual_epilogue {
-  float const* residual;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
-                                                            std::int64_t element) const noexcept {
-    return sum + Batch::load_unaligned(residual + element);
-  }
-};
-
-/// (sum - mean[column]) * scale[column] + offset[column]: batch normalization with statistics that are known. The
-/// arrays are padded to whole registers.
-struct normalization_epilogue {
-  float const *mean, *scale, *offset;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
-                                                            std::int64_t /*element*/) const {
-    return fused_multiply_add(sum - Batch::load_unaligned(mean + column), Batch::load_unaligned(scale + column),
-                              Batch::load_unaligned(offset + column));
-  }
-};
-
-/// An epilogue and then another one, which has the bits of a step of its own, or a function of the batch alone, such as
-/// an activation. For three parts: `epilogue_then{epilogue_then{first, second}, third}`.
-template <class Epilogue, class Then>
-struct epilogue_then {
-  Epilogue epilogue;
-  Then then;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column, std::int64_t element) const {
-    Batch const value = epilogue(sum, column, element);
-    if constexpr (std::invocable<Then const&, Batch const&, int, std::int64_t>)
-      return then(rounded(value), column, element);
-    else
-      return then(value);
-  }
-};
-
-template <class Epilogue, class Then>
-epilogue_then(Epilogue, Then) -> epilogue_then<Epilogue, Then>;
-
-/// The same, where either may be no epilogue at all.
-template <class Epilogue, class Then>
-[[nodiscard]] auto join_epilogues(Epilogue const& epilogue, Then const& then) {
-  if constexpr (std::same_as<Then, no_epilogue>)
-    return epilogue;
-  else if constexpr (std::same_as<Epilogue, no_epilogue>)
-    return then;
-  else
-    return epilogue_then{epilogue, then};
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/execution/step_epilogue.hpp
 // The forward steps of calls that another call's step does before its results leave the registers, as the plan says
 // (planned_call::epilogue). Level 5.
@@ -36388,7 +36972,8 @@ class formula_row {
  public:
   /// y = it, or y += it if Adds, for n places.
   template <bool Adds>
-  static void write(pointers const& given, float* y, std::int64_t n, drawn_numbers const& drawn = {}) {
+  [[gnu::always_inline]] static inline void write(pointers const& given, float* y, std::int64_t n,
+                                                  drawn_numbers const& drawn = {}) {
     if constexpr (Adds)
       run(
           given, n, drawn,
@@ -36401,8 +36986,9 @@ class formula_row {
   }
   /// y = it through an epilogue, for n places of which the first is number `element` to the epilogue.
   template <class Epilogue>
-  static void write_through(pointers const& given, float* y, std::int64_t n, drawn_numbers const& drawn,
-                            Epilogue const& epilogue, std::int64_t element) {
+  [[gnu::always_inline]] static inline void write_through(pointers const& given, float* y, std::int64_t n,
+                                                          drawn_numbers const& drawn, Epilogue const& epilogue,
+                                                          std::int64_t element) {
     auto const finish = [&](value const& result, std::int64_t i) {
       if constexpr (std::same_as<Epilogue, no_epilogue>)
         return result;
@@ -36412,6 +36998,12 @@ class formula_row {
     run(
         given, n, drawn, [&](value const& result, std::int64_t i) { finish(result, i).store_unaligned(y + i); },
         [&](value const& result, std::int64_t i, int count) { store_first<Arch>(finish(result, i), y + i, count); });
+  }
+  /// Adds it to registers, for n places: the sums of several rows.
+  [[gnu::always_inline]] static inline void collect(pointers const& given, value* sums, std::int64_t n,
+                                                    drawn_numbers const& drawn = {}) {
+    auto const add = [&](value const& result, std::int64_t i) { sums[i / width] = sums[i / width] + result; };
+    run(given, n, drawn, add, [&](value const& result, std::int64_t i, int) { add(result, i); });
   }
   /// Its sum over n places.
   [[nodiscard]] static float sum(pointers const& given, std::int64_t n, drawn_numbers const& drawn = {}) {
@@ -36427,8 +37019,9 @@ class formula_row {
   static constexpr bool is_single(std::size_t place) { return (Single >> place & 1U) != 0; }
 
   template <class Whole, class Rest>
-  static void run(pointers given, std::int64_t n, [[maybe_unused]] drawn_numbers const drawn, Whole const& whole,
-                  Rest const& rest) {
+  [[gnu::always_inline]] static inline void run(pointers given, std::int64_t n,
+                                                [[maybe_unused]] drawn_numbers const drawn, Whole const& whole,
+                                                Rest const& rest) {
     formula_function<Formula, Arch> const f(std::span<double const>{});
     value numbers[Places + 1];
     load<true>(numbers, [&](std::size_t place) { return value(*given[place]); });
@@ -36545,31 +37138,16 @@ inline void softmax_planes_gradient(float const* y, float const* dy, float* dx, 
 
 namespace stagecraft::detail {
 
-/// Of a layer that is no template argument nothing is known.
-template <int Inputs>
-struct unknown_call {
-  static constexpr elementwise_facts<Inputs> facts{};
-};
-template <class Call, std::size_t... Input>
-unknown_call<Call::input_count> elementwise_call_type(std::index_sequence<Input...>);
-template <LayerIsArgument Call, std::size_t... Input>
-elementwise_call<anonymous(Call::layer), Call::batch, Call::plan::trains, Call::input_shape(Input)...>
-    elementwise_call_type(std::index_sequence<Input...>);
-
-/// What elementwise_call says of a host_call, or of what has its interface.
-template <class Call>
-using elementwise_call_of =
-    decltype(elementwise_call_type<Call>(std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{}));
-
-/// Inputs that are repeated are read row by row; the sums of their gradients have one order, whatever the number of
-/// threads.
+/// Inputs and weights that are repeated are read row by row; the sums of their gradients have one order, whatever the
+/// number of threads.
 template <class Call>
 class elementwise_layer {
-  using formulas = elementwise_call_of<Call>;
+  using formulas = elementwise_call_of<Call, Call::plan::trains>;
   using arch = typename Call::architecture;
   static constexpr auto const& facts = formulas::facts;
   static constexpr activation function = facts.function;
   static constexpr auto inputs = static_cast<std::size_t>(Call::input_count);
+  static constexpr std::size_t leaves = inputs + static_cast<std::size_t>(facts.weights);
   static constexpr std::int64_t floats = std::int64_t{Call::batch} * Call::size;
 
  public:
@@ -36588,10 +37166,7 @@ class elementwise_layer {
                                                                    last - first, drawn(call, first), epilogues_of(call),
                                                                    first);
       } else {
-        auto const [first, last] = call.share().of(floats / row);
-        for (auto i = first; i < last; ++i)
-          loop<formula_of_layer<formulas>, inputs, single>::template write<false>(
-              places<inputs>(call, i * row), call.output() + i * row, row, drawn(call, i * row));
+        write_rows<formula_of_layer<formulas>, leaves, false>(call, call.output());
       }
     }
   }
@@ -36610,49 +37185,80 @@ class elementwise_layer {
     if constexpr (Call::planned.activation_in_loss)
       hand_logits_gradient_back(call);
     else
-      [&]<std::size_t... Input>(std::index_sequence<Input...>) {
-        (input_backward<static_cast<int>(Input)>(call), ...);
-      }(std::make_index_sequence<inputs>{});
+      [&]<std::size_t... Leaf>(std::index_sequence<Leaf...>) {
+        (leaf_backward<static_cast<int>(Leaf)>(call), ...);
+      }(std::make_index_sequence<leaves>{});
   }
 
  private:
   template <auto const& Formula, std::size_t Places, unsigned Single>
   using loop = kernels::formula_row<Formula, Places, Single, arch>;
 
-  template <int Input>
-  static constexpr broadcast_axes axes{Call::batch, Call::output_shape(), [] {
+  /// Of a leaf, or of what is drawn.
+  template <std::size_t Leaf>
+  static constexpr broadcast_axes axes{Call::batch, Call::output_shape(),
+                                       [] {
                                          shape of_sample;
-                                         for (int axis = 1; axis < facts.aligned[Input].rank; ++axis)
-                                           of_sample.push_back(facts.aligned[Input][axis]);
+                                         for (int axis = 1; axis < facts.aligned[Leaf].rank; ++axis)
+                                           of_sample.push_back(facts.aligned[Leaf][axis]);
                                          return of_sample;
-                                       }()};
-  template <int Input>
-  static constexpr bool is_shared_in_row = axes<Input>.shared[axes<Input>.count - 1];
-  /// A row: as many elements of the output as each input has either of its own, one after the other, or one for.
-  static constexpr std::int64_t row = []<std::size_t... Input>(std::index_sequence<Input...>) {
+                                       }(),
+                                       facts.aligned[Leaf][0] != Call::batch};
+  static constexpr std::size_t all = leaves + (facts.draws ? 1 : 0);
+  template <class F>
+  static constexpr auto for_all(F const& f) {
+    return [&]<std::size_t... Leaf>(std::index_sequence<Leaf...>) {
+      return f(std::array{axes<Leaf>...});
+    }(std::make_index_sequence<all>{});
+  }
+  static constexpr std::int64_t length_of(broadcast_axes const& of, int from_end) {
+    return of.count >= from_end ? of.length[of.count - from_end] : floats;
+  }
+  /// A row: as many elements of the output as each leaf has either of its own, one after the other, or one for.
+  static constexpr std::int64_t row = for_all([](auto const& each) {
     std::int64_t shortest = floats;
-    for (std::int64_t const length : {axes<static_cast<int>(Input)>.length[axes<static_cast<int>(Input)>.count - 1]...})
-      shortest = length < shortest ? length : shortest;
+    for (auto const& of : each) shortest = std::min(shortest, length_of(of, 1));
     return shortest;
-  }(std::make_index_sequence<inputs>{});
-  /// A bit for each input that has one element for a row.
-  static constexpr unsigned single = []<std::size_t... Input>(std::index_sequence<Input...>) {
-    return ((is_shared_in_row<static_cast<int>(Input)> ? 1U << Input : 0U) | ...);
-  }(std::make_index_sequence<inputs>{});
+  });
+  /// So many rows beside each other begin equally far from each other in each leaf.
+  static constexpr std::int64_t rows_alike = for_all([](auto const& each) {
+    std::int64_t alike = 0;
+    for (auto const& of : each) {
+      if (of.count == 1 && !of.shared[0]) continue;
+      std::int64_t const own = of.length[of.count - 1] == row ? length_of(of, 2) : 1;
+      alike = alike == 0 || alike == own ? own : 1;
+    }
+    return alike == 0 ? 1 : alike;
+  });
+  template <std::size_t Leaf>
+  static constexpr bool is_shared_in_row = axes<Leaf>.shared[axes<Leaf>.count - 1];
+  template <std::size_t Leaf>
+  static constexpr bool is_whole = axes<Leaf>.count == 1 && !axes<Leaf>.shared[0];
+  /// A bit for each leaf that has one element for a row.
+  static constexpr unsigned single = []<std::size_t... Leaf>(std::index_sequence<Leaf...>) {
+    return ((is_shared_in_row<Leaf> ? 1U << Leaf : 0U) | ...);
+  }(std::make_index_sequence<leaves>{});
 
-  /// Where each number of a formula lies for the output's elements from this one on: the inputs, the output and its
+  /// Where each number of a formula lies for the output's elements from this one on: the leaves, the output and its
   /// gradient.
   template <std::size_t Places>
   static std::array<float const*, Places> places(Call const& call, std::int64_t element) {
     std::array<float const*, Places> result{};
-    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
-      ((result[Input] = call.input(Input) + input_element<static_cast<int>(Input)>(element)), ...);
-    }(std::make_index_sequence<inputs>{});
-    if constexpr (Places > inputs) {
-      result[inputs] = call.output() + element;
-      result[inputs + 1] = call.output_gradient() + element;
+    [&]<std::size_t... Leaf>(std::index_sequence<Leaf...>) {
+      ((result[Leaf] = leaf<Leaf>(call) + leaf_element<Leaf>(element)), ...);
+    }(std::make_index_sequence<leaves>{});
+    if constexpr (Places > leaves) {
+      result[leaves] = call.output() + element;
+      result[leaves + 1] = call.output_gradient() + element;
     }
     return result;
+  }
+  template <std::size_t Leaf>
+  static float const* leaf(Call const& call) {
+    if constexpr (Leaf < inputs)
+      return call.input(static_cast<int>(Leaf));
+    else
+      return call.weight(static_cast<int>(Leaf - inputs));
   }
   static kernels::drawn_numbers drawn(Call const& call, std::int64_t element) {
     if constexpr (facts.draws)
@@ -36660,31 +37266,128 @@ class elementwise_layer {
     else
       return {};
   }
-  template <int Input>
-  static std::int64_t input_element(std::int64_t element) {
+  template <std::size_t Leaf>
+  static std::int64_t leaf_element(std::int64_t element) {
     if constexpr (facts.repeats)
-      return axes<Input>.element(element);
+      return axes<Leaf>.element(element);
     else
       return element;
   }
 
-  template <int Input>
-  static void input_backward(Call const& call) {
-    if constexpr (Call::wants_input_gradient(Input)) {
-      constexpr bool adds = Call::adds_input_gradient(Input);
+  static constexpr std::int64_t long_row = 4096;  // is carried out in parts, which threads share
+
+  /// Memory for what is drawn of a row that others have in common, once for all of them.
+  static constexpr bool keeps_drawn = facts.draws && !is_whole<leaves>;
+  struct drawn_row {
+    alignas(
+        64) std::array<float, keeps_drawn ? std::size_t{std::min(row, long_row) + kernels::lanes<arch>} : 0> numbers;
+  };
+  /// Rows, or parts of them, one after the other. Length is a constant, or an integer.
+  template <auto const& Formula, std::size_t Places, class Length>
+  class row_walk {
+    static constexpr bool reads_drawn = keeps_drawn && kernels::detail::reads_place<Formula>(Places);
+    using of_row = loop<Formula, Places + (reads_drawn ? 1 : 0), single>;
+
+   public:
+    row_walk(Call const& call, Length n, drawn_row& kept) : call_(call), n_(n), kept_(kept.numbers.data()) {}
+
+    /// Calls f(index) at each row [first, last), of which `element_of(index)` is the first element.
+    template <class ElementOf, class F>
+    [[gnu::always_inline]] inline void run(std::int64_t first, std::int64_t last, ElementOf const& element_of,
+                                           F const& f) {
+      for (std::int64_t index = first; index < last;) {
+        begin(element_of(index));
+        std::int64_t const end = std::min((index / rows_alike + 1) * rows_alike, last);
+        while (true) {
+          f(index);
+          if (++index == end) break;
+          for (std::size_t i = 0; i < leaves; ++i) from_[i] += step_of[i];
+          for (std::size_t i = leaves; i < Places; ++i) from_[i] += row;
+          element_ += row;
+        }
+      }
+    }
+    template <bool Adds>
+    [[gnu::always_inline]] inline void write(float* y) const {
+      of_row::template write<Adds>(from_, y, n_, drawn(call_, element_));
+    }
+    [[gnu::always_inline]] inline void collect(kernels::batch<arch>* sums) const {
+      of_row::collect(from_, sums, n_, drawn(call_, element_));
+    }
+    [[nodiscard, gnu::always_inline]] inline float sum() const {
+      return of_row::sum(from_, n_, drawn(call_, element_));
+    }
+
+   private:
+    static constexpr auto step_of = []<std::size_t... Leaf>(std::index_sequence<Leaf...>) {
+      return std::array<std::int64_t, leaves>{(is_whole<Leaf> ? row : is_shared_in_row<Leaf> ? 1 : 0)...};
+    }(std::make_index_sequence<leaves>{});
+
+    [[gnu::always_inline]] inline void begin(std::int64_t element) {
+      element_ = element;
+      auto const found = places<Places>(call_, element);
+      for (std::size_t i = 0; i < Places; ++i) from_[i] = found[i];
+      if constexpr (reads_drawn) {
+        auto const numbers = drawn(call_, leaf_element<leaves>(element));
+        for (std::int64_t i = 0; i < n_; i += kernels::lanes<arch>)
+          kernels::random_uniform_batch<arch>(numbers.key, numbers.first + static_cast<std::uint64_t>(i))
+              .store_unaligned(kept_ + i);
+        from_[Places] = kept_;
+      }
+    }
+
+    Call const& call_;
+    Length n_;
+    float* kept_;
+    std::int64_t element_ = 0;
+    std::array<float const*, Places + (reads_drawn ? 1 : 0)> from_;
+  };
+
+  /// y (or y +=, if Adds) = the formula for all places of this share.
+  template <auto const& Formula, std::size_t Places, bool Adds>
+  static void write_rows(Call const& call, float* y) {
+    drawn_row kept;
+    if constexpr (row <= long_row) {
+      auto const [first, last] = call.share().of(floats / row);
+      row_walk<Formula, Places, std::integral_constant<std::int64_t, row>> walk(call, {}, kept);
+      walk.run(
+          first, last, [](std::int64_t i) { return i * row; },
+          [&](std::int64_t i) __attribute__((always_inline)) { walk.template write<Adds>(y + i * row); });
+    } else {
+      auto const [first, last] = call.elements(floats);
+      for (std::int64_t i = first, n = 0; i < last; i += n) {
+        n = std::min({row - i % row, last - i, long_row});
+        row_walk<Formula, Places, std::int64_t> walk(call, n, kept);
+        walk.run(
+            0, 1, [&](std::int64_t) { return i; },
+            [&](std::int64_t) __attribute__((always_inline)) { walk.template write<Adds>(y + i); });
+      }
+    }
+  }
+  template <int Leaf>
+  static void leaf_backward(Call const& call) {
+    if constexpr (Leaf >= static_cast<int>(inputs)) {
+      constexpr int weight = Leaf - static_cast<int>(inputs);
+      if constexpr (Call::wants_parameter_gradient(weight))
+        sum_gradients<Leaf, Call::adds_parameter_gradient>(call, call.parameter_gradient(weight));
+    } else if constexpr (Call::wants_input_gradient(Leaf)) {
+      constexpr bool adds = Call::adds_input_gradient(Leaf);
+      float* const dx = call.input_gradient(Leaf);
       if constexpr (function == softmax) {
         apply_softmax_gradient(call);
       } else if constexpr (function != linear) {
         auto const [first, last] = call.elements(floats);
         kernels::activation_backward<function, adds, arch>(
             (function.gradient_needs_input() ? call.input(0) : call.output()) + first, call.output_gradient() + first,
-            call.input_gradient(0) + first, last - first);
+            dx + first, last - first);
       } else if constexpr (!facts.repeats) {
         auto const [first, last] = call.elements(floats);
-        loop<gradient_of_layer<formulas, Input>, inputs + 2, 0>::template write<adds>(
-            places<inputs + 2>(call, first), call.input_gradient(Input) + first, last - first, drawn(call, first));
+        loop<gradient_of_layer<formulas, Leaf>, inputs + 2, 0>::template write<adds>(
+            places<inputs + 2>(call, first), dx + first, last - first, drawn(call, first));
+      } else if constexpr (is_whole<Leaf>) {
+        write_rows<gradient_of_layer<formulas, Leaf>, leaves + 2, adds>(call, dx);
       } else {
-        sum_gradients<Input>(call);
+        sum_gradients<Leaf, adds>(call, dx);
       }
     }
   }
@@ -36709,29 +37412,55 @@ class elementwise_layer {
                                                                          call.input_gradient(0), call.share());
   }
 
-  template <int Input>
-  static void sum_gradients(Call const& call) {
-    using of_row = loop<gradient_of_layer<formulas, Input>, inputs + 2, single>;
-    constexpr bool adds = Call::adds_input_gradient(Input), is_one = is_shared_in_row<Input>;
-    constexpr std::int64_t elements = axes<Input>.own_size(0, axes<Input>.count),
-                           repeats = axes<Input>.size(0, axes<Input>.count) / elements;
-    constexpr std::int64_t step = is_one ? 1 : row;  // elements of the input in a row
-    constexpr std::int64_t rows_of_one = is_one ? repeats / row : repeats;
-    auto const [first, last] = call.share().of(elements / step);
-    for (auto unit = first; unit < last; ++unit) {
-      float* const dx = call.input_gradient(Input) + unit * step;
-      float sum = 0;
-      for (std::int64_t repeat = 0; repeat < rows_of_one; ++repeat) {
-        auto const element = axes<Input>.reader(unit * step, is_one ? repeat * row : repeat);
-        auto const from = places<inputs + 2>(call, element);
-        if constexpr (is_one)
-          sum += of_row::sum(from, row, drawn(call, element));
-        else if (adds || repeat > 0)
-          of_row::template write<true>(from, dx, row, drawn(call, element));
-        else
-          of_row::template write<false>(from, dx, row, drawn(call, element));
+  template <int Leaf, bool Adds>
+  static void sum_gradients(Call const& call, float* dx) {
+    using row_length = std::integral_constant<std::int64_t, row>;
+    drawn_row kept;
+    constexpr std::int64_t elements = axes<Leaf>.own_size(0, axes<Leaf>.count),
+                           repeats = axes<Leaf>.size(0, axes<Leaf>.count) / elements;
+    if constexpr (is_shared_in_row<Leaf>) {
+      auto const [first, last] = call.share().of(elements);
+      for (auto own = first; own < last; ++own) {
+        float sum = 0;
+        row_walk<gradient_of_layer<formulas, Leaf>, leaves + 2, row_length> rows(call, {}, kept);
+        for (std::int64_t repeat = 0; repeat < repeats; repeat += row)
+          rows.run(
+              0, 1, [&](std::int64_t) { return axes<Leaf>.reader(own, repeat); },
+              [&](std::int64_t) __attribute__((always_inline)) { sum += rows.sum(); });
+        dx[own] = Adds ? dx[own] + sum : sum;
       }
-      if constexpr (is_one) *dx = adds ? *dx + sum : sum;
+    } else {
+      constexpr std::int64_t width = kernels::lanes<arch>, registers = (row + width - 1) / width;
+      auto const sum_rows = [&](std::int64_t own, auto n) __attribute__((always_inline)) {
+        float* const to = dx + own;
+        row_walk<gradient_of_layer<formulas, Leaf>, leaves + 2, decltype(n)> rows(call, n, kept);
+        auto const element_of = [own](std::int64_t repeat) { return axes<Leaf>.reader(own, repeat); };
+        if constexpr (registers <= 4) {
+          kernels::batch<arch> sums[registers];
+          for (auto& each : sums) each = kernels::batch<arch>(0.0F);
+          rows.run(0, repeats, element_of, [&](std::int64_t) __attribute__((always_inline)) { rows.collect(sums); });
+          for (std::int64_t i = 0; i < n; i += width) {
+            int const count = static_cast<int>(std::min<std::int64_t>(n - i, width));
+            auto const& sum = sums[i / width];
+            kernels::store_first<arch>(Adds ? kernels::load_first<arch>(to + i, count) + sum : sum, to + i, count);
+          }
+        } else {
+          rows.run(0, repeats, element_of, [&](std::int64_t repeat) __attribute__((always_inline)) {
+            if (Adds || repeat > 0)
+              rows.template write<true>(to);
+            else
+              rows.template write<false>(to);
+          });
+        }
+      };
+      auto const [first, last] = call.elements(elements);
+      for (std::int64_t own = first, n = 0; own < last; own += n) {
+        n = std::min({row - own % row, last - own, long_row});
+        if (n == row)
+          sum_rows(own, row_length{});
+        else
+          sum_rows(own, n);
+      }
     }
   }
 };
@@ -36832,12 +37561,10 @@ class traced_layer {
     std::span<int const> order;
     std::span<operations::segment const> segments;
     std::span<operations::place const> places;
-    std::int64_t sample_floats;
+    std::span<operations::product_join const> joins;
   };
-  static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places,
-                                     plan.forward_sample_floats};
-  static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places,
-                                      plan.backward_sample_floats};
+  static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
+  static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
 
   // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
   // works on; what an operation needs.
@@ -36871,8 +37598,8 @@ class traced_layer {
  public:
   static constexpr long long workspace() {
     return shared_floats + floats_of_samples +
-           std::max(runner::workspace_of(plan.nodes, plan.operands, plan.forward),
-                    runner::workspace_of(plan.nodes, plan.operands, plan.backward));
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1));
   }
 
   static void forward(Call const& call) {
@@ -36924,31 +37651,37 @@ class traced_layer {
   }
   template <class Run>
   static void on_all(Call const& part, step const& what, Run const& run) {
-    run_with(part, [&](int id) { return shared_address(part, what.places[at(id)]); }, run);
+    with_runner(part, what, [&](auto& memory, runner& all) {
+      for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = shared_address(part, what.places[id]);
+      run(all);
+    });
   }
+  static constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
   static void run_samples(Call const& part, step const& what, std::span<int const> order) {
     float* const samples = part.memory.workspace + shared_floats;
-    constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
     auto const [begin, end] = part.share().of(parts);
-    for (auto i = begin; i < end; ++i) {
-      // As equal as they can be.
-      int const first = static_cast<int>(Call::batch * i / parts),
-                last = static_cast<int>(Call::batch * (i + 1) / parts);
-      auto const address = [&](int id) {
-        auto const& where = what.places[at(id)];
-        return where.in == operations::storage::samples ? samples + where.offset * (last - first)
-                                                        : shared_address(part, where);
-      };
-      run_with(part, address, [&](runner& some) { some.run(order, what.places, {first, last - first, Call::batch}); });
-    }
+    with_runner(part, what, [&](auto& memory, runner& some) {
+      if constexpr (parts > 1) some.keep_packed_weights();
+      for (auto i = begin; i < end; ++i) {
+        // As equal as they can be.
+        int const first = static_cast<int>(Call::batch * i / parts),
+                  last = static_cast<int>(Call::batch * (i + 1) / parts);
+        for (std::size_t id = 0; id < memory.size(); ++id) {
+          auto const& where = what.places[id];
+          memory[id] = where.in == operations::storage::samples ? samples + where.offset * (last - first)
+                                                                : shared_address(part, where);
+        }
+        some.run(order, what.places, {first, last - first, Call::batch});
+      }
+    });
   }
-  template <class Address, class Run>
-  static void run_with(Call const& part, Address const& address, Run const& run) {
+  template <class Use>
+  static void with_runner(Call const& part, step const& what, Use const& use) {
     std::array<float*, plan.nodes.size()> memory;
-    for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = address(static_cast<int>(id));
     runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
-               part.memory.seed, stream_of_call(part));
-    run(one);
+               part.memory.seed, stream_of_call(part), what.joins);
+    one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
+    use(memory, one);
   }
 
   /// Where a value of the whole batch lies. Nothing writes to constants, inputs and weights through it.
@@ -37000,6 +37733,763 @@ class traced_layer {
     for (int i = 0; i < index; ++i)
       if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
     return false;
+  }
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/kernels/channel_block.hpp
+// A few registers of neighbouring channels, for kernels that do the same at each position of a sample. Level 4 of the
+// house.
+
+namespace stagecraft::kernels::detail {
+
+/// Calls `function.operator()<Vectors, Last>(first)` for blocks of channels: Vectors registers, of which the last one
+/// holds Last channels.
+template <int Channels, class Arch, class Function>
+[[gnu::always_inline]] inline void for_channel_blocks(Function const& function) {
+  constexpr int width = lanes<Arch>;
+  constexpr int block = 4 * width;
+  constexpr int blocks = Channels / block;
+  constexpr int rest = Channels - blocks * block;
+  for (int i = 0; i < blocks; ++i) function.template operator()<4, width>(i * block);
+  if constexpr (rest > 0) {
+    constexpr int vectors = (rest + width - 1) / width;
+    function.template operator()<vectors, rest - (vectors - 1) * width>(blocks * block);
+  }
+}
+
+/// Vectors registers of channels at p, the last of which holds Last channels.
+template <int Vectors, int Last, class Arch>
+struct channel_block {
+  batch<Arch> values[Vectors];
+
+  [[nodiscard]] static channel_block load(float const* p) {
+    channel_block block;
+#pragma GCC unroll 4
+    for (int i = 0; i + 1 < Vectors; ++i) block.values[i] = batch<Arch>::load_unaligned(p + i * lanes<Arch>);
+    block.values[Vectors - 1] = load_lanes<Last, Arch>(p + (Vectors - 1) * lanes<Arch>);
+    return block;
+  }
+  [[nodiscard]] static channel_block of(float value) {
+    channel_block block;
+#pragma GCC unroll 4
+    for (auto& each : block.values) each = batch<Arch>(value);
+    return block;
+  }
+  void store(float* p) const {
+#pragma GCC unroll 4
+    for (int i = 0; i + 1 < Vectors; ++i) values[i].store_unaligned(p + i * lanes<Arch>);
+    store_lanes<Last>(values[Vectors - 1], p + (Vectors - 1) * lanes<Arch>);
+  }
+  /// values[i] = function(values[i], other.values[i]...)
+  template <class Function, class... Other>
+  void combine(Function const& function, Other const&... other) {
+#pragma GCC unroll 4
+    for (int i = 0; i < Vectors; ++i) values[i] = function(values[i], other.values[i]...);
+  }
+};
+
+}  // namespace stagecraft::kernels::detail
+
+// ---- stagecraft/operations/transfers.hpp
+// A computation that only moves, repeats, scales and sums elements of its inputs, such as padding, slices or the mean
+// of all places: as a few walks through memory. Level 1.
+
+namespace stagecraft::operations {
+
+/// So many elements, and floats from one to the next where they go to and where they come from: 0 where they are summed
+/// or repeated.
+struct transfer_axis {
+  std::int64_t length = 1, to = 0, from = 0;
+
+  [[nodiscard]] constexpr bool sums() const { return to == 0; }
+  [[nodiscard]] constexpr bool repeats() const { return to != 0 && from == 0; }
+};
+
+/// A walk through an input and the result.
+struct transfer {
+  static constexpr int most_axes = 12;
+
+  int input = 0;
+  float factor = 1;
+  std::int64_t to = 0, from = 0;  ///< where it begins in both
+  int count = 0;
+  transfer_axis axes[most_axes]{};  ///< the outermost first
+
+  constexpr bool add(transfer_axis const& axis) {
+    if (axis.length == 1) return true;
+    if (count == most_axes) return false;
+    axes[count++] = axis;
+    return true;
+  }
+  /// Elements that it writes.
+  [[nodiscard]] constexpr std::int64_t written() const {
+    std::int64_t product = 1;
+    for (int i = 0; i < count; ++i) product *= axes[i].sums() ? 1 : axes[i].length;
+    return product;
+  }
+  /// Splits axes where each `length` elements of the result, from `begin` on, are taken as one; false if one goes
+  /// across.
+  constexpr bool split_at(std::int64_t length) {
+    std::int64_t last = to % length;
+    for (int i = 0; i < count; ++i) {
+      auto const [steps, stride, source] = axes[i];
+      if (stride == 0 || stride >= length) continue;
+      if (stride * steps > length) {
+        std::int64_t const inner = length / stride;
+        if (length % stride != 0 || steps % inner != 0 || count == most_axes) return false;
+        axes[i].length = inner;
+        axes[count++] = {steps / inner, length, source * inner};
+      }
+      last += (axes[i].length - 1) * stride;
+    }
+    return last < length;
+  }
+  /// The other way round: a gradient.
+  [[nodiscard]] constexpr transfer reversed() const {
+    transfer result = *this;
+    std::swap(result.to, result.from);
+    for (auto& axis : result.axes) std::swap(axis.to, axis.from);
+    return result;
+  }
+  /// Axes in the order of where they go to, those that are summed last; neighbours are one where they can be, but for
+  /// axes inside and outside of `unit`.
+  constexpr void arrange(std::int64_t unit) {
+    auto const is_before = [](transfer_axis const& a, transfer_axis const& b) {
+      return a.to != b.to ? a.to > b.to : a.from > b.from;
+    };
+    for (int i = 1; i < count; ++i)
+      for (int k = i; k > 0 && is_before(axes[k], axes[k - 1]); --k) std::swap(axes[k], axes[k - 1]);
+    int kept = 0;
+    for (int i = 0; i < count; ++i) {
+      auto const axis = axes[i];
+      auto* const before = kept > 0 ? &axes[kept - 1] : nullptr;
+      if (axis.length == 1) continue;
+      if (before != nullptr && before->to == axis.to * axis.length && before->from == axis.from * axis.length &&
+          before->sums() == axis.sums() && (axis.to < unit) == (before->to < unit))
+        *before = {before->length * axis.length, axis.to, axis.from};
+      else
+        axes[kept++] = axis;
+    }
+    count = kept;
+  }
+};
+
+/// All walks that write one tensor.
+struct transfer_list {
+  std::vector<transfer> parts;  ///< of a sample
+  std::int64_t sample = 0;      ///< its elements
+  std::int64_t unit = 0;        ///< so many elements are written together: a part of the sample's
+  bool overlaps = false;        ///< whether an element may be written by several walks, which are added
+
+  /// `parts`: of a batch.
+  constexpr transfer_list(std::vector<transfer>&& of_batch, bool overlaps_, std::int64_t sample_, std::int64_t row)
+      : parts(std::move(of_batch)), sample(sample_), unit(sample_), overlaps(overlaps_) {
+    bool splits = row >= cache_line && !(sample <= small_sample && is_simple(row));
+    for (transfer const& part : parts) {
+      auto tried = part;
+      splits = splits && tried.split_at(row);
+      for (int i = 0; i < tried.count; ++i) splits = splits && (tried.axes[i].to < row || tried.axes[i].to % row == 0);
+    }
+    if (splits) unit = row;
+    for (transfer& part : parts) {
+      part.split_at(unit);
+      part.arrange(unit);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t cache_line = 16, tiny_sample = 1 << 10, small_sample = 1 << 14;
+
+  /// Whether nothing is left out inside of what is written, and no row of several runs is repeated.
+  [[nodiscard]] constexpr bool is_simple(std::int64_t row) const {
+    std::int64_t written = 0;
+    for (transfer const& part : parts) {
+      written += part.written();
+      bool repeats_rows = false;
+      int runs = 0;
+      for (transfer_axis const& axis : part.axes) {
+        repeats_rows = repeats_rows || (axis.repeats() && axis.to == row);
+        runs += axis.from > 0 && axis.to > 0 && axis.to < row ? 1 : 0;
+      }
+      if (sample > tiny_sample && repeats_rows && runs > 1) return false;
+    }
+    if (parts.size() != 1) return !overlaps && written == sample;
+    auto one = parts[0];
+    one.arrange(sample);
+    return one.axes[0].to * one.axes[0].length == written || one.axes[0].sums();
+  }
+};
+
+/// Looks whether a trace is such a computation.
+class transfers {
+ public:
+  bool holds = false;
+  std::vector<transfer> parts;  ///< of a sample
+
+  constexpr explicit transfers(trace const& of) : traced_(&of) {
+    if (of.list.problem.failed() || of.outputs.size() != 1) return;
+    holds = true;
+    parts = find(of.outputs[0]);
+    for (transfer& part : parts) leave_batch(part);
+  }
+
+  /// The walks that write the result, whose sample has rows of so many elements.
+  [[nodiscard]] constexpr transfer_list forward(std::int64_t row) const {
+    return {std::vector<transfer>(parts), false, sample_of(traced_->outputs[0]), row};
+  }
+  /// The walks that write the gradient of an input from that of the result.
+  [[nodiscard]] constexpr transfer_list backward(int input, std::int64_t row) const {
+    std::vector<transfer> own;
+    for (transfer const& part : parts)
+      if (part.input == input) own.push_back(part.reversed());
+    bool const overlaps = own.size() > 1;
+    return {std::move(own), overlaps, sample_of(traced_->inputs[static_cast<std::size_t>(input)]), row};
+  }
+
+ private:
+  static constexpr std::size_t most_parts = 16;
+
+  [[nodiscard]] constexpr extents const& shape_of(int id) const { return traced_->list.node_of(id).shape; }
+  [[nodiscard]] constexpr std::int64_t sample_of(int id) const { return shape_of(id).size() / shape_of(id)[0]; }
+  static constexpr std::int64_t stride(extents const& shape, int axis) {
+    std::int64_t product = 1;
+    for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
+    return product;
+  }
+  constexpr std::vector<transfer> fail() {
+    holds = false;
+    return {};
+  }
+
+  constexpr std::vector<transfer> find(int id) {
+    if (!holds) return {};
+    node const& here = traced_->list.node_of(id);
+    auto const& what = here.what;
+    if (auto const* given = what.if_is<input>()) {
+      transfer all;
+      all.input = given->index;
+      all.add({here.shape.size(), 1, 1});
+      return {all};
+    }
+    if (here.operand_count == 0) return fail();
+    int const source = traced_->list.operand(id, 0);
+    extents const& from = shape_of(source);
+    if (what.is<reshape>() || what.is<composite>()) return find(source);
+    if (auto const* part = what.if_is<slice>(); part != nullptr && part->step == 1)
+      return sliced(find(source), from, here.shape, part->axis, part->begin);
+    if (auto const* wider = what.if_is<pad>())
+      return moved(find(source), from, here.shape, wider->axis, wider->begin, wider->step);
+    if (auto const* joint = what.if_is<concatenate>()) {
+      std::vector<transfer> all;
+      for (int i = 0, begin = 0; i < here.operand_count; ++i) {
+        int const operand = traced_->list.operand(id, i);
+        for (auto const& each : moved(find(operand), shape_of(operand), here.shape, joint->axis, begin, 1))
+          all.push_back(each);
+        begin += shape_of(operand)[joint->axis];
+      }
+      if (all.size() > most_parts) return fail();
+      return all;
+    }
+    if (auto const* turn = what.if_is<transpose>()) {
+      std::int64_t strides[extents::max_rank]{};
+      for (int axis = 0; axis < here.shape.rank; ++axis) strides[turn->order[axis]] = stride(here.shape, axis);
+      return restrided(find(source), from, strides, 0);
+    }
+    if (what.is<broadcast>()) return repeated(find(source), from, here.shape);
+    if (auto const* sum = what.if_is<reduce>(); sum != nullptr && sum->by == reduction::sum) {
+      std::int64_t strides[extents::max_rank]{};
+      for (int axis = 0; axis < from.rank; ++axis) strides[axis] = sum->has(axis) ? 0 : stride(here.shape, axis);
+      auto all = restrided(find(source), from, strides, 0);
+      if (all.size() == 1) return all;
+    }
+    if (auto const* by = what.if_is<map>(); by != nullptr && by->apply == function::multiply) {
+      auto const* factor = traced_->list.node_of(traced_->list.operand(id, 1)).what.if_is<constant>();
+      auto all = find(source);
+      for (transfer& each : all) each.factor *= factor != nullptr ? factor->value : 0;
+      if (factor != nullptr) return all;
+    }
+    return fail();
+  }
+
+  /// Walks to a tensor of a shape, in which they now have other strides along each axis.
+  constexpr std::vector<transfer> restrided(std::vector<transfer>&& all, extents const& shape,
+                                            std::int64_t const* strides, std::int64_t offset) {
+    for (transfer& each : all) {
+      std::int64_t to = offset;
+      for (int axis = 0; axis < shape.rank; ++axis) {
+        if (!each.split_at(stride(shape, axis) * shape[axis])) return fail();
+        to += each.to / stride(shape, axis) % shape[axis] * strides[axis];
+      }
+      for (int i = 0; i < each.count; ++i) {
+        if (each.axes[i].to == 0) continue;
+        int const axis = axis_of(each.axes[i].to, shape);
+        if (each.axes[i].to % stride(shape, axis) != 0) return fail();
+        each.axes[i].to = each.axes[i].to / stride(shape, axis) * strides[axis];
+      }
+      each.to = to;
+    }
+    return std::move(all);
+  }
+  static constexpr int axis_of(std::int64_t to, extents const& shape) {
+    int axis = 0;
+    while (shape[axis] == 1 || stride(shape, axis) > to) ++axis;
+    return axis;
+  }
+  /// To places of an axis of a longer tensor.
+  constexpr std::vector<transfer> moved(std::vector<transfer>&& all, extents const& shape, extents const& wide,
+                                        int axis, int begin, int step) {
+    std::int64_t strides[extents::max_rank]{};
+    for (int i = 0; i < shape.rank; ++i) strides[i] = stride(wide, i) * (i == axis ? step : 1);
+    return restrided(std::move(all), shape, strides, begin * stride(wide, axis));
+  }
+  constexpr std::vector<transfer> sliced(std::vector<transfer>&& all, extents const& shape, extents const& narrow,
+                                         int axis, int begin) {
+    std::vector<transfer> kept;
+    std::int64_t const own = stride(shape, axis);
+    for (transfer& each : all) {
+      for (int i = 0; i < shape.rank; ++i)
+        if (!each.split_at(stride(shape, i) * shape[i])) return fail();
+      // From its first place on, as far as it goes along the axis.
+      transfer_axis* along = nullptr;
+      std::int64_t first = each.to / own % shape[axis], last = first;
+      for (int i = 0; i < each.count; ++i) {
+        auto& one = each.axes[i];
+        if (one.to < own || one.to >= own * shape[axis]) continue;
+        if (along != nullptr || one.to % own != 0) return fail();
+        along = &one;
+        last += (one.length - 1) * (one.to / own);
+      }
+      std::int64_t const step = along != nullptr ? along->to / own : 1, end = begin + narrow[axis];
+      std::int64_t const left_out = first < begin ? (begin - first + step - 1) / step : 0;
+      first += left_out * step;
+      if (first >= end || first > last) continue;
+      if (along != nullptr) {
+        each.to += left_out * along->to;
+        each.from += left_out * along->from;
+        along->length = ((last < end ? last : end - 1) - first) / step + 1;
+      }
+      kept.push_back(each);
+    }
+    std::int64_t strides[extents::max_rank]{};
+    for (int i = 0; i < shape.rank; ++i) strides[i] = stride(narrow, i);
+    return restrided(std::move(kept), shape, strides, -begin * stride(narrow, axis));
+  }
+  constexpr std::vector<transfer> repeated(std::vector<transfer>&& all, extents const& shape, extents const& wide) {
+    std::int64_t strides[extents::max_rank]{};
+    for (int i = 0; i < shape.rank; ++i) strides[i] = stride(wide, i + wide.rank - shape.rank);
+    auto result = restrided(std::move(all), shape, strides, 0);
+    for (transfer& each : result)
+      for (int i = 0; i < wide.rank; ++i)
+        if (shape.aligned(i, wide.rank) == 1 && !each.add({wide[i], stride(wide, i), 0})) return fail();
+    return result;
+  }
+
+  /// Of all samples it keeps one; the batch must be the outermost axis of both tensors.
+  constexpr void leave_batch(transfer& part) {
+    int const batch = shape_of(traced_->outputs[0])[0];
+    std::int64_t const sample = sample_of(traced_->outputs[0]),
+                       source = sample_of(traced_->inputs[static_cast<std::size_t>(part.input)]);
+    holds = holds && part.split_at(sample) && part.to < sample && part.from < source;
+    bool found = batch == 1;
+    int kept = 0;
+    std::int64_t last = part.from;
+    for (int i = 0; i < part.count; ++i) {
+      auto const axis = part.axes[i];
+      if (axis.length == 1) continue;
+      if (axis.to >= sample) {
+        holds = holds && !found && axis.length == batch && axis.to == sample && axis.from == source;
+        found = true;
+      } else {
+        last += (axis.length - 1) * axis.from;
+        part.axes[kept++] = axis;
+      }
+    }
+    part.count = kept;
+    holds = holds && found && last < source;
+  }
+
+  trace const* traced_;
+};
+
+/// A transfer_list as a constant.
+template <std::size_t Parts>
+struct frozen_transfers {
+  std::array<transfer, Parts> parts{};
+  std::int64_t sample, unit;
+  bool overlaps;
+
+  constexpr explicit frozen_transfers(transfer_list const& of)
+      : sample(of.sample), unit(of.unit), overlaps(of.overlaps) {
+    for (std::size_t i = 0; i < Parts; ++i) parts[i] = of.parts[i];
+  }
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/kernels/operations/transfers.hpp
+// Moves, repeats, scales and sums elements along walks that are known to the compiler. Level 4.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// As many floats as are better moved in registers than by the C library, for which compilers take slow instructions.
+constexpr bool is_for_registers(std::int64_t floats) { return floats >= 16 && floats <= 1024; }
+
+/// y = x, or y += x, for so many floats.
+template <std::int64_t Floats, bool Adds, class Arch>
+[[gnu::always_inline]] inline void move_run(float const* x, float* y) {
+  if constexpr (!Adds && is_for_registers(Floats))
+    transform<Arch>(Floats, [](batch<Arch> const& a) { return a; }, y, x);
+  else
+    copy_blocks<Adds, Arch>(1, Floats, x, 0, y, 0);
+}
+template <std::int64_t Floats, class Arch>
+[[gnu::always_inline]] inline void clear_run(float* y) {
+  if constexpr (is_for_registers(Floats))
+    transform<Arch>(Floats, [zero = rounded(batch<Arch>(0.0F))]() { return zero; }, y);
+  else if constexpr (Floats > 0)
+    std::memset(y, 0, static_cast<std::size_t>(Floats) * sizeof(float));
+}
+
+enum class axis_kind : unsigned char { own, sum, repeat };
+
+/// One of the walks of a frozen_transfers: what it does to a unit of the result.
+template <auto const& Transfers, std::size_t Part, bool Adds, class Arch>
+class unit_transfer {
+  using value = batch<Arch>;
+  static constexpr operations::transfer part = Transfers.parts[Part];
+  static constexpr std::int64_t unit = Transfers.unit;
+  /// The last axis that is not summed.
+  static constexpr int last_written = [] {
+    int axis = part.count - 1;
+    while (axis >= 0 && part.axes[axis].sums()) --axis;
+    return axis;
+  }();
+  static constexpr operations::transfer_axis innermost() {
+    return last_written < 0 ? operations::transfer_axis{} : part.axes[last_written];
+  }
+
+ public:
+  /// Where its source for unit `index` of a sample begins, if it writes to that.
+  [[nodiscard, gnu::always_inline]] static inline bool find(std::int64_t index, std::int64_t& from) {
+    std::int64_t rest = index - part.to / unit;
+    from = part.from;
+    return rest >= 0 && find<0>(rest, from);
+  }
+  /// `to`: the begin of the unit.
+  [[gnu::always_inline]] static inline void run(float const* from, float* to) { run_own<0>(from, to + part.to % unit); }
+
+  /// The elements that it writes, if they lie beside each other.
+  static constexpr bool is_one_run = [] {
+    int axes = 0;
+    for (int i = 0; i < part.count; ++i) axes += part.axes[i].to > 0 && part.axes[i].to < unit ? 1 : 0;
+    return axes == 0 || (axes == 1 && innermost().to == 1);
+  }();
+  /// How many units beside each other are the same.
+  static constexpr std::int64_t equal_units = [] {
+    for (int i = 0; i < part.count; ++i)
+      if (part.axes[i].to == unit && part.axes[i].from == 0) return part.axes[i].length;
+    return std::int64_t{1};
+  }();
+  static constexpr std::int64_t first = part.to % unit, last = first + [] {
+    std::int64_t product = 1;
+    for (int i = 0; i < part.count; ++i)
+      if (part.axes[i].to > 0 && part.axes[i].to < unit) product *= part.axes[i].length;
+    return product;
+  }();
+
+ private:
+  static constexpr bool has(axis_kind kind) {
+    for (int i = 0; i < part.count; ++i)
+      if (part.axes[i].to < unit && kind_of(i) == kind) return true;
+    return false;
+  }
+  static constexpr axis_kind kind_of(int axis) {
+    return part.axes[axis].sums() ? axis_kind::sum : part.axes[axis].repeats() ? axis_kind::repeat : axis_kind::own;
+  }
+  /// Whether elements beside each other come from elements beside each other, outside of units, too.
+  static constexpr bool has_run = innermost().to == 1 && innermost().from == 1 && unit > 1;
+  static constexpr std::int64_t run_length = has_run ? innermost().length : 1;
+
+  template <int Axis>
+  [[gnu::always_inline]] static inline bool find(std::int64_t rest, std::int64_t& from) {
+    if constexpr (Axis < part.count && part.axes[Axis].to >= unit) {
+      constexpr auto axis = part.axes[Axis];
+      std::int64_t const place = rest / (axis.to / unit);
+      from += place * axis.from;
+      return place < axis.length && find<Axis + 1>(rest - place * (axis.to / unit), from);
+    } else {
+      return rest == 0;
+    }
+  }
+
+  /// Calls f(from, to) for all places along the axes of a kind that lie in a unit.
+  template <axis_kind Kind, int Axis, class F>
+  [[gnu::always_inline]] static inline void walk(float const* from, float* to, F const& f) {
+    if constexpr (Axis == part.count) {
+      f(from, to);
+    } else {
+      constexpr auto axis = part.axes[Axis];
+      if constexpr (axis.to < unit && kind_of(Axis) == Kind && !(has_run && Axis == last_written))
+        for (std::int64_t i = 0; i < axis.length; ++i) walk<Kind, Axis + 1>(from + i * axis.from, to + i * axis.to, f);
+      else
+        walk<Kind, Axis + 1>(from, to, f);
+    }
+  }
+  template <int>
+  [[gnu::always_inline]] static inline void run_own(float const* x, float* y) {
+    walk<axis_kind::own, 0>(x, y, [](float const* from, float* to) __attribute__((always_inline)) {
+      if constexpr (!has_run)
+        run_single(from, to);
+      else if constexpr (!has(axis_kind::sum) && !has(axis_kind::repeat) && part.factor == 1)
+        move_run<run_length, Adds, Arch>(from, to);
+      else
+        for_channel_blocks<static_cast<int>(run_length), Arch>(
+            [&]<int Vectors, int Last>(int first)
+                __attribute__((always_inline)) { run_block<Vectors, Last>(from + first, to + first); });
+    });
+  }
+  static void run_single(float const* from, float* to) {
+    float sum = 0;
+    if constexpr (has(axis_kind::sum))
+      walk<axis_kind::sum, 0>(from, nullptr, [&](float const* each, float*) { sum += *each; });
+    else
+      sum = *from;
+    float const scaled = part.factor == 1 ? sum : rounded(value(sum) * value(part.factor)).get(0);
+    walk<axis_kind::repeat, 0>(from, to, [&](float const*, float* each) { *each = Adds ? *each + scaled : scaled; });
+  }
+  template <int Vectors, int Last>
+  [[gnu::always_inline]] static inline void run_block(float const* from, float* to) {
+    using block = channel_block<Vectors, Last, Arch>;
+    auto result = sum_of<block, Vectors>(from);
+    if constexpr (part.factor != 1) result.combine([](value const& a) { return rounded(a * value(part.factor)); });
+    walk<axis_kind::repeat, 0>(from, to, [&](float const*, float* each) __attribute__((always_inline)) {
+      auto written = result;
+      if constexpr (Adds) written.combine(add, block::load(each));
+      written.store(each);
+    });
+  }
+  static constexpr auto add = [](value const& a, value const& b) { return a + b; };
+
+  /// Along the innermost axis that is summed, sums do not wait for each other.
+  template <class Block, int Vectors>
+  [[gnu::always_inline]] static inline Block sum_of(float const* x) {
+    if constexpr (!has(axis_kind::sum)) {
+      return Block::load(x);
+    } else {
+      constexpr auto axis = part.axes[part.count - 1];
+      constexpr int sums = axis.length < 4 ? 1 : Vectors <= 2 ? 4 : 2;
+      Block sum[sums];
+      for (auto& each : sum) each = Block::of(0.0F);
+      walk_outer_sums<0>(x, [&](float const* from) __attribute__((always_inline)) {
+        std::int64_t i = 0;
+        for (; i + sums <= axis.length; i += sums)
+#pragma GCC unroll 4
+          for (int k = 0; k < sums; ++k) sum[k].combine(add, Block::load(from + (i + k) * axis.from));
+        for (; i < axis.length; ++i) sum[0].combine(add, Block::load(from + i * axis.from));
+      });
+#pragma GCC unroll 4
+      for (int k = 1; k < sums; ++k) sum[0].combine(add, sum[k]);
+      return sum[0];
+    }
+  }
+  template <int Axis, class F>
+  [[gnu::always_inline]] static inline void walk_outer_sums(float const* from, F const& f) {
+    if constexpr (Axis == part.count - 1)
+      f(from);
+    else if constexpr (part.axes[Axis].sums())
+      for (std::int64_t i = 0; i < part.axes[Axis].length; ++i)
+        walk_outer_sums<Axis + 1>(from + i * part.axes[Axis].from, f);
+    else
+      walk_outer_sums<Axis + 1>(from, f);
+  }
+};
+
+}  // namespace detail
+
+/// y (or y +=, if Adds) = what an operations::frozen_transfers says, for a batch; what no walk writes is 0.
+/// `source(part)`: the tensor that a walk reads and the floats of its samples, as a pair. The order of each sum depends
+/// on the walks and the instruction set alone. Items of `part`: units of y.
+template <auto const& Transfers, int Batch, bool Adds, class Arch = default_architecture, class Source>
+inline void transfer_elements(Source const& source, float* y, share part = {}) {
+  constexpr std::size_t parts = Transfers.parts.size();
+  constexpr std::int64_t unit = Transfers.unit, units = Transfers.sample / unit;
+  constexpr bool is_full = [] {
+    std::int64_t written = 0;
+    for (auto const& each : Transfers.parts) written += each.written();
+    return !Transfers.overlaps && written == Transfers.sample;
+  }();
+  constexpr bool adds = Adds || Transfers.overlaps;
+  constexpr bool has_gaps = parts == 1 && !is_full && detail::unit_transfer<Transfers, 0, adds, Arch>::is_one_run;
+  constexpr auto equal =
+      parts == 1 && is_full && !Adds ? detail::unit_transfer<Transfers, 0, adds, Arch>::equal_units : 1;
+  auto const [first, last] = part.of(Batch * units);
+  std::int64_t sample = first / units, index = first % units;
+  float *const begin = y + first * unit, *const end = y + last * unit;
+  // Read once, since compilers take them for something that may be written to.
+  auto const sources = [&]<std::size_t... Part>(std::index_sequence<Part...>) {
+    return std::array<std::pair<float const*, std::int64_t>, parts>{source(Part)...};
+  }(std::make_index_sequence<parts>{});
+  auto const write = [&]<std::size_t Part>(float* to) __attribute__((always_inline)) {
+    using walk = detail::unit_transfer<Transfers, Part, adds, Arch>;
+    auto const [tensor, floats] = sources[Part];
+    std::int64_t from = 0;
+    if (walk::find(index, from)) {
+      if constexpr (has_gaps && !Adds) detail::clear_run<walk::first, Arch>(to);
+      walk::run(tensor + sample * floats + from, to);
+      if constexpr (has_gaps && !Adds) detail::clear_run<unit - walk::last, Arch>(to + walk::last);
+    } else if constexpr (has_gaps && !Adds) {
+      detail::clear_run<unit, Arch>(to);
+    }
+  };
+  for (float* to = begin; to != end; to += unit) {
+    if constexpr (!Adds && !is_full && !has_gaps) detail::clear_run<unit, Arch>(to);
+    if (equal > 1 && index % equal != 0 && to != begin)
+      detail::move_run<unit, false, Arch>(to - unit, to);
+    else
+      [&]<std::size_t... Part>(std::index_sequence<Part...>) __attribute__((always_inline)) {
+        (write.template operator()<Part>(to), ...);
+      }(std::make_index_sequence<parts>{});
+    if (++index == units) {
+      index = 0;
+      ++sample;
+    }
+  }
+}
+
+/// Whether that is fast: long sums are those of elements beside each other.
+[[nodiscard]] constexpr bool can_transfer(operations::transfer_list const& list) {
+  for (auto const& part : list.parts) {
+    std::int64_t terms = 1;
+    int innermost = part.count - 1;
+    for (; innermost >= 0 && part.axes[innermost].sums(); --innermost) terms *= part.axes[innermost].length;
+    bool const is_run = innermost >= 0 && part.axes[innermost].to == 1 && part.axes[innermost].from == 1;
+    if (terms > 32 && !is_run) return false;
+  }
+  return true;
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/execution/traced/transfer_layer.hpp
+// The steps of a layer that only moves, repeats, scales and sums elements of its inputs: one pass over what is written.
+// Level 5.
+
+namespace stagecraft::detail {
+
+/// The walks of a layer's calls that are alike.
+template <class Layer, int Batch, bool TrainsModel, shape... Inputs>
+class transfers_of_layer {
+  static constexpr shape shapes[]{Inputs...};
+  static constexpr operations::trace trace_it() { return trace_layer(Layer::value, shapes, Batch, TrainsModel); }
+  /// Elements of all places along a sample's first axis.
+  static constexpr std::int64_t row_of(operations::extents const& of) {
+    return of.rank > 2 ? of.size() / of[0] / of[1] : 0;
+  }
+
+ public:
+  static constexpr bool holds = [] {
+    auto const traced = trace_it();
+    operations::transfers const found(traced);
+    bool result = found.holds && kernels::can_transfer(found.forward(0));
+    for (int i = 0; result && i < static_cast<int>(sizeof...(Inputs)); ++i)
+      result = kernels::can_transfer(found.backward(i, 0));
+    return result;
+  }();
+  /// What makes the walks of the result, and of the gradient of an input.
+  struct forward {
+    constexpr operations::transfer_list operator()() const {
+      auto const traced = trace_it();
+      operations::transfers const found(traced);
+      return found.forward(row_of(traced.list.node_of(traced.outputs[0]).shape));
+    }
+  };
+  template <int Input>
+  struct backward {
+    constexpr operations::transfer_list operator()() const {
+      auto const traced = trace_it();
+      operations::transfers const found(traced);
+      return found.backward(Input, row_of(traced.list.node_of(traced.inputs[static_cast<std::size_t>(Input)]).shape));
+    }
+  };
+};
+
+template <class Make>
+inline constexpr std::size_t count_transfers = [] {
+  operations::transfer_list const made = Make{}();
+  return made.parts.size();
+}();
+template <class Make>
+inline constexpr operations::frozen_transfers<count_transfers<Make>> frozen_transfers_of = [] {
+  operations::transfer_list const made = Make{}();
+  return operations::frozen_transfers<count_transfers<Make>>(made);
+}();
+
+template <class Call, std::size_t... Input>
+transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch, Call::plan::trains,
+                   Call::input_shape(Input)...>
+    transfers_type(std::index_sequence<Input...>);
+/// The walks of a host_call, or of what has its interface.
+template <class Call>
+using transfers_of_call =
+    decltype(transfers_type<Call>(std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{}));
+
+template <class Call>
+class transfer_layer {
+  using walks = transfers_of_call<Call>;
+  using arch = typename Call::architecture;
+
+ public:
+  static void forward(Call const& call) {
+    call.divide([](Call const& share) {
+      kernels::transfer_elements<frozen_transfers_of<typename walks::forward>, Call::batch, false, arch>(
+          [&](std::size_t part) {
+            int const input = frozen_transfers_of<typename walks::forward>.parts[part].input;
+            return std::pair{share.input(input), std::int64_t{Call::input_shape(input).size()}};
+          },
+          share.output(), share.share());
+    });
+  }
+  static void backward(Call const& call) {
+    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
+      (input_backward<static_cast<int>(Input)>(call), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{});
+  }
+
+ private:
+  template <int Input>
+  static void input_backward(Call const& call) {
+    if constexpr (Call::wants_input_gradient(Input)) {
+      if constexpr (Call::adds_input_gradient(Input))
+        write<Input, true>(call);
+      else if (written_before<Input>(call))
+        write<Input, true>(call);
+      else
+        write<Input, false>(call);
+    }
+  }
+  template <int Input, bool Adds>
+  static void write(Call const& call) {
+    call.divide([](Call const& share) {
+      kernels::transfer_elements<frozen_transfers_of<typename walks::template backward<Input>>, Call::batch, Adds,
+                                 arch>(
+          [&](std::size_t) {
+            return std::pair{static_cast<float const*>(share.output_gradient()), std::int64_t{Call::size}};
+          },
+          share.input_gradient(Input), share.share());
+    });
+  }
+  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
+  template <int Input>
+  static bool written_before(Call const& call) {
+    return [&]<std::size_t... Before>(std::index_sequence<Before...>) {
+      return ((Call::input_call(Before) == Call::input_call(Input) &&
+               call.input_gradient(Before) == call.input_gradient(Input)) ||
+              ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(Input)>{});
   }
 };
 
@@ -37132,43 +38622,56 @@ struct operation {
   }
 };
 
+namespace detail {
+
 /// The steps of a layer that is written as a `call`.
-template <class L>
-  requires detail::HasCall<L>
-struct operation<L> {
+struct call_operation {
   static constexpr bool has_phases = true;
 
   template <class Call>
   static constexpr long long workspace() {
     if constexpr (is_elementwise<Call>)
       return 0;
+    else if constexpr (transfers_of_call<Call>::holds)
+      return 0;
     else
-      return detail::traced_layer<Call>::workspace();
+      return traced_layer<Call>::workspace();
   }
   template <class Call>
   static void forward(Call const& call) {
     if constexpr (is_elementwise<Call>)
-      call.divide([](Call const& part) { detail::elementwise_layer<Call>::forward(part); });
+      call.divide([](Call const& part) { elementwise_layer<Call>::forward(part); });
+    else if constexpr (transfers_of_call<Call>::holds)
+      transfer_layer<Call>::forward(call);
     else
-      detail::traced_layer<Call>::forward(call);
+      traced_layer<Call>::forward(call);
   }
   template <class Call>
   static void backward(Call const& call) {
     if constexpr (is_elementwise<Call>)
-      call.divide([](Call const& part) { detail::elementwise_layer<Call>::backward(part); });
+      call.divide([](Call const& part) { elementwise_layer<Call>::backward(part); });
+    else if constexpr (transfers_of_call<Call>::holds)
+      transfer_layer<Call>::backward(call);
     else
-      detail::traced_layer<Call>::backward(call);
+      traced_layer<Call>::backward(call);
   }
   template <int Input, class Call>
   [[nodiscard]] static auto epilogue(Call const& call, float* /*workspace*/) {
-    return detail::elementwise_layer<Call>::template epilogue<Input>(call);
+    return elementwise_layer<Call>::template epilogue<Input>(call);
   }
 
  private:
   template <class Call>
   static constexpr bool is_elementwise =
-      detail::elementwise_call_of<Call>::facts.holds || detail::elementwise_call_of<Call>::facts.function != linear;
+      elementwise_call_of<Call, Call::plan::trains>::facts.holds ||
+      elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
+
+}  // namespace detail
+
+template <class L>
+  requires detail::HasCall<L>
+struct operation<L> : detail::call_operation {};
 
 namespace detail {
 
@@ -37666,106 +39169,6 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
 
 }  // namespace stagecraft
 
-// ---- stagecraft/execution/tiles/codelets/activation_value.hpp
-// Elementwise activations and their gradients, one number at a time, as the host's kernels define them. Level 5.
-
-namespace stagecraft::detail {
-
-[[nodiscard]] inline double sigmoid_value(double x) noexcept { return 1 / (1 + std::exp(-x)); }
-/// The part of x that gelu lets through, by tanh: a sigmoid.
-[[nodiscard]] inline double gelu_tanh_gate(double x) noexcept {
-  return sigmoid_value(2 * 0.7978845608028654 * (x + 0.044715 * x * x * x));
-}
-[[nodiscard]] inline double normal_distribution_value(double x) noexcept {
-  return 0.5 * std::erfc(-0.7071067811865476 * x);
-}
-
-/// Min(x, 0) and the like let a NaN through.
-[[nodiscard]] inline float relu_value(activation const& function, float x) noexcept {
-  if (std::isnan(x)) return x;
-  if (function.threshold == 0 && function.max_value < 0)
-    return x > 0 ? x : function.alpha == 0 ? 0 : function.alpha * x;
-  float y = x <= function.threshold ? 0 : x;
-  if (function.max_value >= 0) y = y < 0 ? 0 : y > function.max_value ? function.max_value : y;
-  if (function.alpha != 0 && x < function.threshold) y = y + function.alpha * (x - function.threshold);
-  return y;
-}
-
-/// Where the limit counts as inside is TensorFlow's choice (activation::gradient_needs_input).
-[[nodiscard]] inline float relu_gradient_value(activation const& function, float saved, float dy) noexcept {
-  if (function.threshold == 0 && function.max_value < 0) return saved > 0 ? dy : function.alpha * dy;
-  bool passes = saved > function.threshold;
-  if (function.max_value == 6 && function.threshold == 0)
-    passes = passes && saved < 6;
-  else if (function.max_value >= 0)
-    passes = passes && saved >= 0 && saved <= function.max_value;
-  float const dx = passes ? dy : 0;
-  return function.alpha != 0 && saved < function.threshold ? dx + function.alpha * dy : dx;
-}
-
-inline constexpr double selu_scale = 1.0507009873554805, selu_alpha = 1.6732632423543772;
-
-/// f(x); every function but relu and hard_sigmoid in double, rounded at the end.
-[[nodiscard]] inline float activation_value(activation const& function, float x) noexcept {
-  double const wide = x;
-  double y = wide;
-  switch (function.kind) {
-    case activation_kind::relu: return relu_value(function, x);
-    case activation_kind::sigmoid: y = sigmoid_value(wide); break;
-    case activation_kind::tanh: y = std::tanh(wide); break;
-    case activation_kind::gelu: y = wide * normal_distribution_value(wide); break;
-    case activation_kind::gelu_tanh: y = wide * gelu_tanh_gate(wide); break;
-    case activation_kind::swish: y = wide * sigmoid_value(wide); break;
-    case activation_kind::selu: y = selu_scale * (wide < 0 ? selu_alpha * std::expm1(wide) : wide); break;
-    case activation_kind::elu: y = wide < 0 ? function.alpha * std::expm1(wide) : wide; break;
-    case activation_kind::exponential: y = std::exp(wide); break;
-    case activation_kind::softplus: y = (wide < 0 ? 0 : wide) + std::log1p(std::exp(-std::fabs(wide))); break;
-    case activation_kind::softsign: y = wide / (1 + std::fabs(wide)); break;
-    case activation_kind::hard_sigmoid: {
-      float const line = x / 5.0F + 0.5F;
-      return line < 0 ? 0.0F : line > 1 ? 1.0F : line;
-    }
-    default: break;
-  }
-  return static_cast<float>(y);
-}
-
-/// f' dy, where `saved` is x if function.gradient_needs_input(), else f(x).
-[[nodiscard]] inline float activation_gradient_value(activation const& function, float saved, float dy) noexcept {
-  double const s = saved;
-  double slope = 1;
-  switch (function.kind) {
-    case activation_kind::relu: return relu_gradient_value(function, saved, dy);
-    case activation_kind::sigmoid: slope = s * (1 - s); break;
-    case activation_kind::tanh: slope = 1 - s * s; break;
-    case activation_kind::gelu:
-      slope = normal_distribution_value(s) + s * 0.3989422804014327 * std::exp(-0.5 * s * s);
-      break;
-    case activation_kind::gelu_tanh: {
-      double const gate = gelu_tanh_gate(s);
-      slope = gate + s * gate * (1 - gate) * 2 * 0.7978845608028654 * (1 + 3 * 0.044715 * s * s);
-      break;
-    }
-    case activation_kind::swish: {
-      double const gate = sigmoid_value(s);
-      slope = gate + s * gate * (1 - gate);
-      break;
-    }
-    case activation_kind::selu: slope = s < 0 ? s + selu_scale * selu_alpha : selu_scale; break;
-    case activation_kind::elu:
-      slope = s > 0 ? 1 : function.gradient_needs_input() ? function.alpha * std::exp(s) : s + function.alpha;
-      break;
-    case activation_kind::exponential: slope = s; break;
-    case activation_kind::softplus: slope = -std::expm1(-s); break;
-    case activation_kind::softsign: slope = (1 - std::fabs(s)) * (1 - std::fabs(s)); break;
-    case activation_kind::hard_sigmoid: return std::fabs(saved) <= 2.5F ? 0.2F * dy : 0.0F;
-    default: break;
-  }
-  return static_cast<float>(dy * slope);
-}
-
-}  // namespace stagecraft::detail
-
 // ---- stagecraft/execution/tiles/codelets/formula.hpp
 // A formula at the elements of a tile: the host's, batch by batch. Level 5.
 
@@ -37823,50 +39226,29 @@ class map_values {
   map_values(tile_operation const& operation, step_values const& values)
       : operation_(operation),
         function_(static_cast<map_function>(operation.function)),
-        activation_(activation_of(operation)),
         key_(key_of(operation, values)),
         first_micro_batch_(values.accumulated == 0),
         kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
 
+  /// What a formula draws for an element.
+  [[nodiscard]] float drawn(std::int64_t element) const { return kernels::random_uniform(key_, counter(element)); }
+
   /// `in` has an element of each operand; `element` is the number of the result's.
   [[nodiscard]] float operator()(float const* in, std::int64_t element) const {
     float const s = operation_.scalars[0];
-    int const count = operation_.input_count;
     if (is_operation(function_)) return value_of_operation(in);
     switch (function_) {
       case map_function::fill: return s;
-      case map_function::add: return merged(in, [](float a, float b) { return a + b; });
-      case map_function::average:
-        return merged(in, [](float a, float b) { return a + b; }) * (1.0F / static_cast<float>(count));
-      case map_function::multiply: return merged(in, [](float a, float b) { return a * b; });
-      case map_function::maximum: return merged(in, [](float a, float b) { return std::isnan(b) || b > a ? b : a; });
-      case map_function::minimum: return merged(in, [](float a, float b) { return std::isnan(b) || b < a ? b : a; });
-      case map_function::subtract: return in[0] - in[1];
-      case map_function::divide: return in[0] / in[1];
       case map_function::scaled_add: return in[0] + s * in[1];
-      case map_function::scale: return s * in[0];
-      case map_function::offset: return in[0] + s;
       case map_function::multiply_add: return in[0] * in[1] + in[2];
-      case map_function::square: return in[0] * in[0];
-      case map_function::square_difference: return (in[0] - in[1]) * (in[0] - in[1]);
-      case map_function::sqrt: return std::sqrt(in[0]);
       case map_function::rsqrt: return 1.0F / std::sqrt(in[0] + s);
-      case map_function::exponent: return std::exp(in[0]);
-      case map_function::logarithm: return std::log(in[0]);
       case map_function::accumulate: return accumulated(in[0], in[1]);
-      case map_function::activation: return activation_value(activation_, in[0]);
-      case map_function::activation_gradient: return activation_gradient_value(activation_, in[1], in[0]);
       case map_function::dropout:
-      case map_function::dropout_gradient:
-        return kernels::random_uniform(key_, counter(element)) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
-      case map_function::maximum_gradient: return wins(in + 1, count - 1, static_cast<int>(s)) ? in[0] : 0.0F;
-      case map_function::prelu: return in[0] > 0 ? in[0] : in[1] * in[0];
-      case map_function::prelu_gradient: return in[0] > 0 ? in[2] : in[0] < 0 ? in[1] * in[2] : 0.0F;
+      case map_function::dropout_gradient: return drawn(element) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
       case map_function::iota:
         return static_cast<float>(element / operation_.sizes[map_iota_inner] % operation_.sizes[map_iota_count]);
       case map_function::random_uniform: return kernels::random_uniform(key_, random_number(element));
       case map_function::random_normal: return kernels::box_muller(key_, random_number(2 * element));
-      case map_function::prelu_slope_gradient: return in[0] < 0 ? in[0] * in[1] : 0.0F;
       default: return in[0];
     }
   }
@@ -37895,12 +39277,6 @@ class map_values {
       operands[i] = (operation_.sizes[map_numbers] >> i & 1) != 0 ? operation_.scalars[i] : in[next++];
     return static_cast<float>(kernels::function_value(apply, operands[0], operands[1], operands[2]));
   }
-  template <class Combine>
-  [[nodiscard]] float merged(float const* in, Combine const& combine) const {
-    float result = in[0];
-    for (int i = 1; i < operation_.input_count; ++i) result = combine(result, in[i]);
-    return result;
-  }
   /// The product is rounded before it is added to.
   [[nodiscard]] float accumulated(float sum, float gradient) const {
     if (first_micro_batch_) return 0.0F + gradient;
@@ -37908,22 +39284,28 @@ class map_values {
     // Rounded as the host rounds it, which scales and adds in two steps: no compiler makes one of them of this.
     return std::fma(sum, kept_, 0.0F) + gradient;
   }
-  [[nodiscard]] static bool wins(float const* in, int count, int which) {
-    bool result = true;
-    for (int i = 0; i < count; ++i) {
-      if (i < which) result = result && !(in[i] >= in[which]);
-      if (i > which) result = result && in[which] >= in[i];
-    }
-    return result;
-  }
-
   tile_operation const& operation_;
   map_function function_;
-  stagecraft::activation activation_;
   kernels::random_key key_;
   bool first_micro_batch_;
   float kept_;  ///< of an accumulator, in a running mean
 };
+
+}  // namespace detail
+
+namespace detail {
+
+/// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.
+inline operations::formula activation_formula_of(tile_operation const& operation) {
+  operations::operation_list list;
+  std::vector<parameter> no_weights;
+  operations::tracer ops(list, no_weights);
+  activation const function = activation_of(operation);
+  auto const first = ops.append(operations::input{0}, {});
+  if (operation.function == static_cast<int>(map_function::activation))
+    return {list, {activation_value(function, first).id}};
+  return {list, {activation_gradient(function, ops.append(operations::input{1}, {}), first).id}};
+}
 
 }  // namespace detail
 
@@ -37964,19 +39346,29 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
   machine.end_exchange();
 
   detail::map_values const function(operation, machine.values());
+  auto const kind = static_cast<map_function>(operation.function);
+  auto const* formula = operation.formula;
+  std::optional<operations::formula> traced;
+  std::optional<operations::formula_view> of_activation;
+  if (formula == nullptr && (kind == map_function::activation || kind == map_function::activation_gradient)) {
+    traced = detail::activation_formula_of(operation);
+    formula = &of_activation.emplace(traced->steps, traced->results);
+  }
   for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
     auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
     machine.count_flops(work.flops);
     machine.vertex("map", tile, work.cycles, [&] {
       auto const result = machine.home(operation.outputs[0], tile);
       operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
+      bool const draws = operation.sizes[detail::map_draws] != 0;
       auto const read = [&](std::size_t i, std::int64_t e) {
+        if (i == inputs) return function.drawn(mapping.first(tile) + e);
         auto const& from = own[i].read;
         std::int64_t const element = mapping.first(tile) + e;
         return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
       };
-      if (operation.formula != nullptr)
-        return detail::formula_codelet(*operation.formula, {}).run(inputs, read, {&result, 1});
+      if (formula != nullptr)
+        return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
       for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
         float in[most]{};
         for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
@@ -38092,14 +39484,13 @@ class pool_vertex {
   pool_vertex(tile_machine& machine, tile_operation const& operation, pool_work const& work, int tile)
       : work_(work), result_(work.result_of(tile)), needed_(work.needed(result_)) {
     for (int i = 0; i < operation.input_count; ++i)
-      inputs_.emplace_back(machine, operation.inputs[i], box_of_input(i),
-                           pool_input_room(machine.step(), operation, work, i),
+      inputs_.emplace_back(machine, operation.inputs[i], needed_, pool_input_room(machine.step(), operation, work, i),
                            pool_elements_each(machine.step().input_of(operation, i), work), tile);
     for (int i = 0; i < operation.output_count; ++i)
       outputs_.emplace_back(machine, operation.outputs[i], result_,
                             pool_output_room(machine.step(), operation, work, i),
                             pool_elements_each(machine.step().output_of(operation, i), work), tile);
-    for (auto const& input : inputs_) input.receive(machine, field_of_input(input));
+    for (auto const& input : inputs_) input.receive(machine, field_of_inputs());
   }
 
   [[nodiscard]] pool_box const& result() const { return result_; }
@@ -38109,7 +39500,6 @@ class pool_vertex {
   }
 
   void run() const {
-    if (work_.function == pool_function::max_share_gradient) return share_gradient();
     for (std::int64_t sample = result_.axes[0].first; sample < result_.axes[0].last; ++sample)
       for (std::int64_t row = result_.axes[1].first; row < result_.axes[1].last; ++row)
         for (std::int64_t column = result_.axes[2].first; column < result_.axes[2].last; ++column)
@@ -38118,17 +39508,11 @@ class pool_vertex {
   }
 
  private:
-  [[nodiscard]] pool_box box_of_input(int input) const {
-    pool_box box = needed_;
-    if (work_.function == pool_function::max_share_gradient && input > 0) box.axes[1] = box.axes[2] = {0, 1};
-    return box;
-  }
-  [[nodiscard]] pool_field field_of_input(pool_copy const& input) const {
+  [[nodiscard]] pool_field field_of_inputs() const {
     auto const& rows = work_.shape.rows;
     auto const& columns = work_.shape.columns;
-    bool const is_output =
-        work_.is_gradient() && (work_.function != pool_function::max_share_gradient || &input != inputs_.data());
-    return {is_output ? rows.output : rows.input, is_output ? columns.output : columns.input, work_.shape.channels};
+    return {work_.is_gradient() ? rows.output : rows.input, work_.is_gradient() ? columns.output : columns.input,
+            work_.shape.channels};
   }
 
   void element(pool_place const& at) const {
@@ -38241,23 +39625,6 @@ class pool_vertex {
       }
     }
     return result;
-  }
-
-  // Without a winner, since all are NaN, 0 / 0 is what each gets.
-  void share_gradient() const {
-    for (std::int64_t sample = result_.axes[0].first; sample < result_.axes[0].last; ++sample)
-      for (std::int64_t channel = result_.axes[3].first; channel < result_.axes[3].last; ++channel) {
-        float const most = inputs_[1][{sample, 0, 0, channel}], gradient = inputs_[2][{sample, 0, 0, channel}];
-        float count = 0;
-        auto const for_each = [&](auto const& visit) {
-          for (std::int64_t row = 0; row < work_.shape.rows.input; ++row)
-            for (std::int64_t column = 0; column < work_.shape.columns.input; ++column)
-              visit(pool_place{sample, row, column, channel});
-        };
-        for_each([&](pool_place const& at) { count += inputs_[0][at] == most ? 1.0F : 0.0F; });
-        float const hit = 1.0F / count * gradient, miss = 0.0F / count * gradient;
-        for_each([&](pool_place const& at) { outputs_[0].set(at, inputs_[0][at] == most ? hit : miss); });
-      }
   }
 
   pool_work work_;
@@ -38614,8 +39981,7 @@ inline void run_reduce(tile_machine& machine, tile_operation const& operation) {
 }  // namespace stagecraft
 
 // ---- stagecraft/execution/tiles/codelets/row_losses.hpp
-// The losses of one row and their gradients, as a vertex of a tile computes them: the definitions of kernels/loss.hpp,
-// element by element. Level 5.
+// The losses of one row and their gradients, as a vertex of a tile computes them. Level 5.
 
 namespace stagecraft::detail {
 
@@ -38632,104 +39998,22 @@ struct loss_row_view {
   void set_gradient(std::int64_t column, float value) const { prediction.set(row * columns + column, value); }
 };
 
-inline constexpr float clip_low = 1e-7F, clip_high = 1.0F - 1e-7F;
-
-[[nodiscard]] inline float clipped(float p) { return p < clip_low ? clip_low : p > clip_high ? clip_high : p; }
-[[nodiscard]] inline bool is_clipped(float p) { return p < clip_low || p > clip_high; }
-
-struct row_softmax {
-  float largest = -std::numeric_limits<float>::infinity();
-  float sum = 0;
-
-  explicit row_softmax(loss_row_view const& row) {
-    for (std::int64_t c = 0; c < row.columns; ++c)
-      if (row.p(c) > largest) largest = row.p(c);
-    double total = 0;
-    for (std::int64_t c = 0; c < row.columns; ++c) total += std::exp(row.p(c) - largest);
-    sum = static_cast<float>(total);
-  }
-};
-
-/// The loss of a row with class numbers.
-inline float sparse_loss(loss_rule const& rule, loss_row_view const& row, float scale, bool with_gradient) {
-  float const number = row.t(0);
-  if (!(number >= 0 && number < static_cast<float>(row.columns))) {
-    float const nan = std::numeric_limits<float>::quiet_NaN();
-    for (std::int64_t c = 0; with_gradient && c < row.columns; ++c) row.set_gradient(c, nan);
-    return nan;
-  }
-  auto const label = static_cast<std::int64_t>(number);
-  float const at_label = row.p(label);
-  if (rule.from_logits) {
-    row_softmax const all(row);
-    for (std::int64_t c = 0; with_gradient && c < row.columns; ++c)
-      row.set_gradient(c, std::exp(row.p(c) - all.largest) * (scale / all.sum) - (c == label ? scale : 0.0F));
-    return std::log(all.sum) + (all.largest - at_label);
-  }
-  double total = 0;
-  for (std::int64_t c = 0; c < row.columns; ++c) total += clipped(row.p(c));
-  auto const sum = static_cast<float>(total);
-  for (std::int64_t c = 0; with_gradient && c < row.columns; ++c) {
-    float const p = row.p(c);
-    float const slope = is_clipped(p) ? 0.0F : scale / sum;
-    row.set_gradient(c, c == label && !is_clipped(p) ? slope - scale / p : slope);
-  }
-  return std::log(sum / clipped(at_label));
-}
-
-inline float categorical_loss(loss_rule const& rule, loss_row_view const& row, float scale, bool with_gradient) {
-  auto const target = [&](std::int64_t c) {
-    return rule.option == 0 ? row.t(c)
-                            : row.t(c) * (1.0F - rule.option) + rule.option / static_cast<float>(row.columns);
-  };
-  double loss = 0;
-  if (rule.from_logits) {
-    row_softmax const all(row);
-    float const log_sum = std::log(all.sum);
-    for (std::int64_t c = 0; c < row.columns; ++c) {
-      float const t = target(c), shifted = row.p(c) - all.largest;
-      if (t != 0) loss += t * (log_sum - shifted);
-      if (with_gradient) row.set_gradient(c, (std::exp(shifted) / all.sum - t) * scale);
-    }
-    return static_cast<float>(loss);
-  }
-  double total = 0, dots = 0;
-  for (std::int64_t c = 0; c < row.columns; ++c) total += row.p(c);
-  auto const sum = static_cast<float>(total);
-  for (std::int64_t c = 0; c < row.columns; ++c) {
-    float const normalized = row.p(c) / sum;
-    loss -= target(c) * std::log(clipped(normalized));
-    if (!is_clipped(normalized)) dots -= target(c);
-  }
-  for (std::int64_t c = 0; with_gradient && c < row.columns; ++c) {
-    float const normalized = row.p(c) / sum;
-    float const slope = is_clipped(normalized) ? 0.0F : target(c) / normalized;
-    row.set_gradient(c, (-slope - static_cast<float>(dots)) * (scale / sum));
-  }
-  return static_cast<float>(loss);
-}
-
-/// The losses of rows, one after the other: the library's own of whole rows, and the host's steps for the others.
+/// The losses of rows, one after the other, by the host's steps.
 class row_losses {
  public:
   row_losses(loss_rule const& rule, std::int64_t columns, bool with_gradient)
       : rule_(rule),
         with_gradient_(with_gradient),
         memory_(rule.plan == nullptr ? 0 : traced_loss_row<>::floats(*rule.plan)) {
-    if (rule.formula == nullptr && rule.plan == nullptr) return;
     numbers_.resize(static_cast<std::size_t>(3 * columns));
     if (rule.plan != nullptr) addresses_.resize(rule.plan->nodes.size());
   }
 
   /// The loss of a row without its scale; the gradient is scaled.
   float evaluate(loss_row_view const& row, float scale) {
-    if (rule_.kind == loss_kind::sparse_categorical_crossentropy) return sparse_loss(rule_, row, scale, with_gradient_);
-    if (rule_.kind == loss_kind::categorical_crossentropy) return categorical_loss(rule_, row, scale, with_gradient_);
     float *const target = numbers_.data(), *const prediction = target + row.columns;
-    for (std::int64_t c = 0; c < row.columns; ++c) {
-      target[c] = row.t(c);
-      prediction[c] = row.p(c);
-    }
+    for (std::int64_t c = 0; c < row.target_columns; ++c) target[c] = row.t(c);
+    for (std::int64_t c = 0; c < row.columns; ++c) prediction[c] = row.p(c);
     float const loss = rule_.formula != nullptr
                            ? mean_of_places(target, prediction, row.columns, scale)
                            : traced_loss_row<>(*rule_.plan, memory_.data(), addresses_)
@@ -39033,7 +40317,7 @@ class program_on_tiles {
     named_tensors const given(machine.step(), operation);
     auto const tiles = static_cast<std::size_t>(machine.tiles());
     for (auto const& [tensor, offset, number, written] : program_.tensors) {
-      tile_mapping const mapping(tensor.elements, tensor.type, machine.target());
+      tile_mapping const mapping(tensor, machine.target());
       for (std::size_t tile = 0; tile < tiles; ++tile)
         homes_.push_back(number >= 0 ? machine.home(given.inputs[number], static_cast<int>(tile))
                                      : machine.place(static_cast<int>(tile), base_ + offset,
@@ -42474,34 +43758,6 @@ inline labelled_split mnist(std::string const& folder) {
 
 namespace stagecraft {
 
-namespace detail {
-
-template <class C>
-concept HasConstraintCall = requires(C const& own, operations::tracer& ops, operations::tensor weight) {
-  { own.call(ops, weight) } -> std::convertible_to<operations::tensor>;
-};
-
-template <class C>
-struct rules_of_constraint {
-  static constexpr operations::tensor call(own_options const& options, operations::tracer& ops,
-                                           operations::tensor weight) {
-    return own_from<C>(options).call(ops, weight);
-  }
-  static constexpr constraint_rules value{C::name, &call};
-};
-
-/// A struct with a `name` and a `call` as a value.
-template <HasConstraintCall C>
-constexpr constraint constraint_of(C const& own) {
-  return {&rules_of_constraint<C>::value, words_of(own)};
-}
-
-template <class C>
-inline constexpr diagnostic own_constraint_problem =
-    check_own<C>("constraint", HasConstraintCall<C>, "constexpr auto call(auto& ops, auto weight) const");
-
-}  // namespace detail
-
 /// Base of a constraint of your own: what a weight becomes after each update, in the words of a layer's `call`:
 ///
 ///     struct at_most_one : sc::own_constraint<at_most_one> {
@@ -42515,23 +43771,7 @@ inline constexpr diagnostic own_constraint_problem =
 /// for tensors that do not fit; E1081 other members; E1082 no `call`; E2064 operations that emulated IPUs do not have
 /// for weights.
 template <class Derived>
-struct own_constraint {
-  static constexpr std::string_view name = "constraint";  ///< in errors
-
-#ifndef __clang__
-  /// GCC names the line of the user's that makes one, not that of the conversion.
-  constexpr own_constraint() { static_assert(detail::report<detail::own_constraint_problem<Derived>>()); }
-#endif
-  constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    static_assert(detail::report<detail::own_constraint_problem<Derived>>());
-    if constexpr (detail::own_constraint_problem<Derived>.failed())
-      return {};
-    else
-      return detail::constraint_of(static_cast<Derived const&>(*this));
-  }
-
-  friend constexpr bool operator==(own_constraint const&, own_constraint const&) = default;
-};
+using own_constraint = detail::own_option<Derived, constraint>;
 
 }  // namespace stagecraft
 
@@ -42592,7 +43832,7 @@ struct max_norm {
   axis_list axis = 0;
 
   constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::constraint_of(detail::max_norm{max_value, axis});
+    return stagecraft::detail::option_of_own<constraint>(detail::max_norm{max_value, axis});
   }
 };
 
@@ -42633,7 +43873,7 @@ struct min_max_norm {
   axis_list axis = 0;
 
   constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::constraint_of(detail::min_max_norm{min_value, max_value, rate, axis});
+    return stagecraft::detail::option_of_own<constraint>(detail::min_max_norm{min_value, max_value, rate, axis});
   }
 };
 
@@ -42651,7 +43891,7 @@ struct non_neg {
 
   constexpr auto call(auto& /*ops*/, auto weight) const { return weight * (weight >= 0.0F); }
   constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::constraint_of(*this);
+    return stagecraft::detail::option_of_own<constraint>(*this);
   }
 };
 
@@ -42680,7 +43920,7 @@ struct unit_norm {
   axis_list axis = 0;
 
   constexpr operator constraint() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return stagecraft::detail::constraint_of(detail::unit_norm{axis});
+    return stagecraft::detail::option_of_own<constraint>(detail::unit_norm{axis});
   }
 };
 
@@ -42695,28 +43935,6 @@ struct unit_norm {
 
 namespace stagecraft {
 
-namespace detail {
-
-template <class A>
-concept HasActivationCall = requires(A const& own, operations::tensor x) {
-  { own.call(x) } -> std::convertible_to<operations::tensor>;
-};
-
-/// What is known of a type of activation.
-template <class A>
-struct rules_of_activation {
-  static constexpr operations::tensor call(own_options const& options, operations::tensor x) {
-    return own_from<A>(options).call(x);
-  }
-  static constexpr own_activation_rules value{A::name, &call};
-};
-
-template <class A>
-inline constexpr diagnostic own_activation_problem =
-    [] { return check_own<A>("activation", HasActivationCall<A>, "constexpr auto call(auto x) const"); }();
-
-}  // namespace detail
-
 /// Base of an activation of your own, a function of one number in the words of a layer's `call`; its gradient follows:
 ///
 ///     struct mish : sc::own_activation<mish> {
@@ -42728,25 +43946,7 @@ inline constexpr diagnostic own_activation_problem =
 /// Members are its options: at most eight floats and ints. Errors: E1081 other members; E1082 no `call`; E1083 too many
 /// operations.
 template <class Derived>
-struct own_activation {
-  static constexpr std::string_view name = "activation";  ///< in reports
-
-#ifndef __clang__
-  /// GCC names the line of the user's that makes one, not that of the conversion.
-  constexpr own_activation() { static_assert(detail::report<detail::own_activation_problem<Derived>>()); }
-#endif
-  constexpr operator activation() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    static_assert(detail::report<detail::own_activation_problem<Derived>>());
-    if constexpr (detail::own_activation_problem<Derived>.failed())
-      return linear;
-    else
-      return {.kind = activation_kind::own,
-              .own = &detail::rules_of_activation<Derived>::value,
-              .options = detail::words_of(static_cast<Derived const&>(*this))};
-  }
-
-  friend constexpr bool operator==(own_activation const&, own_activation const&) = default;
-};
+using own_activation = detail::own_option<Derived, activation>;
 
 }  // namespace stagecraft
 
@@ -42900,28 +44100,6 @@ struct lecun_uniform {
 
 namespace stagecraft {
 
-namespace detail {
-
-// Tensors are known where one is used: they are of a higher level.
-template <class I, class Ops = operations::tracer, class Shape = operations::extents, class Tensor = operations::tensor>
-concept HasInitializerCall = requires(I const& own, Ops& ops, Shape const& shape) {
-  { own.call(ops, shape) } -> std::convertible_to<Tensor>;
-};
-
-template <class I, class Ops = operations::tracer, class Shape = operations::extents, class Tensor = operations::tensor>
-struct rules_of_initializer {
-  static constexpr Tensor call(own_options const& options, Ops& ops, Shape const& shape) {
-    return own_from<I>(options).call(ops, shape);
-  }
-  static constexpr initializer_rules value{I::name, &call};
-};
-
-template <class I>
-inline constexpr diagnostic own_initializer_problem =
-    check_own<I>("initializer", HasInitializerCall<I>, "constexpr auto call(auto& ops, auto const& shape) const");
-
-}  // namespace detail
-
 /// Base of an initializer of your own: the values that a weight of a shape begins with, in the words of a layer's
 /// `call`:
 ///
@@ -42935,28 +44113,7 @@ inline constexpr diagnostic own_initializer_problem =
 /// options: at most eight floats and ints. Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no
 /// `call`.
 template <class Derived>
-struct own_initializer {
-  static constexpr std::string_view name = "initializer";  ///< in errors
-
-#ifndef __clang__
-  /// GCC names the line of the user's that makes one, not that of the conversion.
-  constexpr own_initializer() { static_assert(detail::report<detail::own_initializer_problem<Derived>>()); }
-#endif
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    static_assert(detail::report<detail::own_initializer_problem<Derived>>());
-    initializer result;
-    if constexpr (!detail::own_initializer_problem<Derived>.failed()) {
-      auto const& own = static_cast<Derived const&>(*this);
-      result.kind = initializer_kind::own;
-      result.rules = &detail::rules_of_initializer<Derived>::value;
-      result.options = detail::words_of(own);
-      if constexpr (requires { own.seed; }) result.seed = static_cast<std::uint64_t>(own.seed);
-    }
-    return result;
-  }
-
-  friend constexpr bool operator==(own_initializer const&, own_initializer const&) = default;
-};
+using own_initializer = detail::own_option<Derived, initializer>;
 
 }  // namespace stagecraft
 
@@ -45422,28 +46579,6 @@ struct l2 {
 
 namespace stagecraft {
 
-namespace detail {
-
-// Tensors are known where one is used: they are of a higher level.
-template <class R, class Ops = operations::tracer, class Tensor = operations::tensor>
-concept HasRegularizerCall = requires(R const& own, Ops& ops, Tensor weight) {
-  { own.call(ops, weight) } -> std::convertible_to<Tensor>;
-};
-
-template <class R, class Ops = operations::tracer, class Tensor = operations::tensor>
-struct rules_of_regularizer {
-  static constexpr Tensor call(own_options const& options, Ops& ops, Tensor weight) {
-    return own_from<R>(options).call(ops, weight);
-  }
-  static constexpr regularizer_rules value{R::name, &call};
-};
-
-template <class R>
-inline constexpr diagnostic own_regularizer_problem =
-    check_own<R>("regularizer", HasRegularizerCall<R>, "constexpr auto call(auto& ops, auto weight) const");
-
-}  // namespace detail
-
 /// Base of a regularizer of your own: the penalty of a weight, in the words of a layer's `call`; its gradient follows:
 ///
 ///     struct hoyer : sc::own_regularizer<hoyer> {
@@ -45458,24 +46593,7 @@ inline constexpr diagnostic own_regularizer_problem =
 /// number. Members are options: at most eight floats and ints. Errors: E1070 for tensors that do not fit; E1081 other
 /// members; E1082 no `call`; E2064 operations that emulated IPUs do not have for weights.
 template <class Derived>
-struct own_regularizer {
-  static constexpr std::string_view name = "regularizer";  ///< in errors
-
-#ifndef __clang__
-  /// GCC names the line of the user's that makes one, not that of the conversion.
-  constexpr own_regularizer() { static_assert(detail::report<detail::own_regularizer_problem<Derived>>()); }
-#endif
-  constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    static_assert(detail::report<detail::own_regularizer_problem<Derived>>());
-    if constexpr (detail::own_regularizer_problem<Derived>.failed())
-      return {};
-    else
-      return {.rules = &detail::rules_of_regularizer<Derived>::value,
-              .options = detail::words_of(static_cast<Derived const&>(*this))};
-  }
-
-  friend constexpr bool operator==(own_regularizer const&, own_regularizer const&) = default;
-};
+using own_regularizer = detail::own_option<Derived, regularizer>;
 
 }  // namespace stagecraft
 
@@ -46153,7 +47271,7 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
   }(std::make_index_sequence<output_names<M>.size()>{});
   for (auto const& each : reported_metrics<M, Training>) {
     if (problem.failed()) return;
-    if (each.metric.rules == nullptr || each.metric.rules->is_elementwise) continue;
+    if (each.metric.rules == nullptr || !each.metric.rules->takes_ops) continue;
     auto const call = [&](auto& ops, auto target, auto output) {
       return each.metric.rules->call(each.metric.options, ops, target, output);
     };
@@ -46273,7 +47391,7 @@ constexpr void check_dtype_policy(dtype_policy const& policy, bool has_float16, 
 /// E2062: what has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
-  if (!(LossOnTiles<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
+  if (!(HasLossCall<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
     problem.report(2062,
                    "the training has a loss of its own, which emulated IPUs cannot compute; write it as a `call`, "
                    "choose one of this library, or the host as the machine");
@@ -46301,7 +47419,8 @@ constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnos
             weight.regularizer.rules->name, weight);
     }
   };
-  (check_weight.template operator()<Parameter>(), ...);
+  // A list: Clang folds no more than 256 operands.
+  [[maybe_unused]] int const done[] { 0, (check_weight.template operator()<Parameter>(), 0)... };
 }
 
 /// The first rule that a training description breaks with a machine.
@@ -48757,150 +49876,6 @@ struct operation<layers::batch_normalization> {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/kernels/borders.hpp
-// Copies an image into a larger one with zeros around it, and the middle of an image into a smaller one: each is the
-// gradient of the other. Keras counterpart: tf.keras.layers.ZeroPadding2D, Cropping2D and those of one axis. Level 4 of
-// the house.
-
-namespace stagecraft::kernels {
-
-/// An image (height, width, channels) and the cells around it. A sequence is an image of height 1.
-struct border_shape {
-  int height = 1, width = 1, channels = 1;
-  int top = 0, left = 0, bottom = 0, right = 0;
-
-  [[nodiscard]] constexpr int outer_height() const noexcept { return top + height + bottom; }
-  [[nodiscard]] constexpr int outer_width() const noexcept { return left + width + right; }
-  /// Elements of the image, and of the image with its border.
-  [[nodiscard]] constexpr int size() const noexcept { return height * width * channels; }
-  [[nodiscard]] constexpr int outer_size() const noexcept { return outer_height() * outer_width() * channels; }
-
-  friend constexpr bool operator==(border_shape const&, border_shape const&) = default;
-};
-
-/// y = the images x with zeros around them; if Accumulate, the images are added to what is in y.
-/// Items of `part`: rows of y, of all samples.
-template <int Batch, border_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-inline void add_border(float const* x, float* y, share part = {}) {
-  constexpr std::int64_t row_size = static_cast<std::int64_t>(Shape.width) * Shape.channels;
-  constexpr std::int64_t outer_row_size = static_cast<std::int64_t>(Shape.outer_width()) * Shape.channels;
-  constexpr std::int64_t left = static_cast<std::int64_t>(Shape.left) * Shape.channels;
-  auto const clear = [](float* from, std::int64_t floats) {
-    if (!Accumulate && floats > 0) std::memset(from, 0, static_cast<std::size_t>(floats) * sizeof(float));
-  };
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.outer_height());
-  for (std::int64_t item = first; item < last; ++item) {
-    float* const to = y + item * outer_row_size;
-    std::int64_t const row = item % Shape.outer_height() - Shape.top;
-    if (row < 0 || row >= Shape.height) {
-      clear(to, outer_row_size);
-    } else {
-      float const* const from = x + (item / Shape.outer_height() * Shape.height + row) * row_size;
-      clear(to, left);
-      copy_blocks<Accumulate, Arch>(1, row_size, from, 0, to + left, 0);
-      clear(to + left + row_size, outer_row_size - left - row_size);
-    }
-  }
-}
-
-/// x = the images in the middle of y, or x += them, if Accumulate.
-/// Items of `part`: rows of x, of all samples.
-template <int Batch, border_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-inline void remove_border(float const* y, float* x, share part = {}) {
-  constexpr std::int64_t row_size = static_cast<std::int64_t>(Shape.width) * Shape.channels;
-  constexpr std::int64_t outer_row_size = static_cast<std::int64_t>(Shape.outer_width()) * Shape.channels;
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
-  for (std::int64_t item = first; item < last; ++item) {
-    std::int64_t const row = item / Shape.height * Shape.outer_height() + Shape.top + item % Shape.height;
-    copy_blocks<Accumulate, Arch>(1, row_size, y + row * outer_row_size + Shape.left * Shape.channels, 0,
-                                  x + item * row_size, 0);
-  }
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/execution/operations/borders.hpp
-// The steps of zero padding and cropping on the host: each is the other's backward step. Level 5.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// `inner` is the smaller image. A sequence is an image of one column, so that threads share its steps.
-constexpr kernels::border_shape border_shape_of(shape const& inner, border const& steps) {
-  return {.height = inner[0], .channels = inner[1], .top = steps.before, .bottom = steps.after};
-}
-constexpr kernels::border_shape border_shape_of(shape const& inner, border_2d const& border) {
-  return {.height = inner[0],
-          .width = inner[1],
-          .channels = inner[2],
-          .top = border.rows.before,
-          .left = border.columns.before,
-          .bottom = border.rows.after,
-          .right = border.columns.after};
-}
-
-struct padding_operation {
-  static constexpr bool divides = true;
-  template <class Call>
-  static constexpr kernels::border_shape shape = border_shape_of(Call::input_shape(0), Call::layer.padding);
-
-  template <class Call>
-  static constexpr long long workspace() {
-    return 0;
-  }
-
-  template <class Call>
-  static void forward(Call const& call) {
-    kernels::add_border<Call::batch, shape<Call>, false, typename Call::architecture>(call.input(0), call.output(),
-                                                                                      call.share());
-  }
-
-  template <class Call>
-  static void backward(Call const& call) {
-    if constexpr (Call::wants_input_gradient(0))
-      kernels::remove_border<Call::batch, shape<Call>, Call::adds_input_gradient(0), typename Call::architecture>(
-          call.output_gradient(), call.input_gradient(0), call.share());
-  }
-};
-
-struct cropping_operation {
-  static constexpr bool divides = true;
-  template <class Call>
-  static constexpr kernels::border_shape shape = border_shape_of(Call::output_shape(), Call::layer.cropping);
-
-  template <class Call>
-  static constexpr long long workspace() {
-    return 0;
-  }
-
-  template <class Call>
-  static void forward(Call const& call) {
-    kernels::remove_border<Call::batch, shape<Call>, false, typename Call::architecture>(call.input(0), call.output(),
-                                                                                         call.share());
-  }
-
-  template <class Call>
-  static void backward(Call const& call) {
-    if constexpr (Call::wants_input_gradient(0))
-      kernels::add_border<Call::batch, shape<Call>, Call::adds_input_gradient(0), typename Call::architecture>(
-          call.output_gradient(), call.input_gradient(0), call.share());
-  }
-};
-
-}  // namespace detail
-
-template <>
-struct operation<layers::zero_padding2d> : detail::padding_operation {};
-template <>
-struct operation<layers::zero_padding1d> : detail::padding_operation {};
-template <>
-struct operation<layers::cropping2d> : detail::cropping_operation {};
-template <>
-struct operation<layers::cropping1d> : detail::cropping_operation {};
-
-}  // namespace stagecraft
-
 // ---- stagecraft/execution/operations/activation_epilogue.hpp
 // What follows the sums of a layer with a kernel, such as dense or conv2d: bias and activation, forward and backward.
 // Level 5.
@@ -50518,19 +51493,34 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
   });
 }
 
+/// Floats of workspace for a weight gradient of M rows that is given to `finish`: those of the sums over some of them.
+template <int M, int K, int N, class Arch = default_architecture>
+inline constexpr int weight_gradient_workspace = M > detail::most_copied_rows ? packed_matrix<K, N, Arch>::size : 0;
+
+/// The same of any number of rows, some after the others: what they give stays near the processor. `sums`:
+/// `weight_gradient_workspace` floats, or the gradient to which it is added if Accumulate.
+template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
+inline void matmul_weight_gradient_of_rows(float const* x, float const* dy, float* sums, Finish const& finish,
+                                           share part = {}) {
+  constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
+  if constexpr (M == rows) {
+    matmul_weight_gradient<M, K, N, Accumulate, Arch>(x, dy, sums, finish, part);
+  } else {
+    matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, sums, store_gradient{sums}, part);
+    std::int64_t from = rows;
+    if constexpr (M > 2 * rows)
+      for (; from + rows < M; from += rows)
+        matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, sums, store_gradient{sums}, part);
+    matmul_weight_gradient<(M - 1) % rows + 1, K, N, true, Arch>(x + from * K, dy + from * N, sums, finish, part);
+  }
+}
+
 /// dw (+)= transposed(x) * dy. x: M x K and dy: M x N, row by row; dw: packed_matrix<K, N, Arch>. With Accumulate the
 /// padding of dw must be 0 before; it is 0 afterwards, except for registers that are padding altogether, which are not
 /// touched.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void matmul_weight_gradient(float const* x, float const* dy, float* dw, share part = {}) {
-  constexpr int rows = M < detail::most_copied_rows ? M : detail::most_copied_rows;
-  matmul_weight_gradient<rows, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw}, part);
-  std::int64_t from = rows;
-  if constexpr (M >= 2 * rows)
-    for (; from + rows <= M; from += rows)
-      matmul_weight_gradient<rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
-  if constexpr (M % rows != 0)
-    matmul_weight_gradient<M % rows, K, N, true, Arch>(x + from * K, dy + from * N, dw, store_gradient{dw}, part);
+  matmul_weight_gradient_of_rows<M, K, N, Accumulate, Arch>(x, dy, dw, store_gradient{dw}, part);
 }
 
 /// db (+)= the sums of dy's columns. dy: M x N, row by row; db: N floats, padded to whole registers. A thread's share
@@ -50768,7 +51758,9 @@ struct operation<layers::dense> {
   template <class Call>
   static constexpr long long workspace() {
     using s = shapes<Call>;
-    return kernels::input_gradient_workspace<s::inputs, s::units, typename Call::architecture>;
+    using arch = typename Call::architecture;
+    return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
+                    kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
   }
 
   template <class Call>
@@ -50794,8 +51786,8 @@ struct operation<layers::dense> {
       if constexpr (Call::plan::fuses_update(Call::call, 0)) {
         constexpr auto optimizer = Call::plan::training.optimizer;
         auto const& memory = part.memory;
-        kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, false, arch>(
-            part.input(0), dy, nullptr,
+        kernels::matmul_weight_gradient_of_rows<s::rows, s::inputs, s::units, false, arch>(
+            part.input(0), dy, memory.workspace,
             detail::update_in_registers<optimizer, arch>{
                 kernels::update_function<optimizer, arch>(memory.learning_rate, memory.update),
                 memory.weights + Call::weight_offset(0), memory.slots + Call::weight_offset(0),
@@ -51616,141 +52608,36 @@ struct operation<layers::depthwise_conv2d> {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/kernels/channel_block.hpp
-// A few registers of neighbouring channels, for kernels that do the same at each position of a sample. Level 4 of the
-// house.
-
-namespace stagecraft::kernels::detail {
-
-/// Calls `function.operator()<Vectors, Last>(first)` for blocks of channels: Vectors registers, of which the last one
-/// holds Last channels.
-template <int Channels, class Arch, class Function>
-inline void for_channel_blocks(Function const& function) {
-  constexpr int width = lanes<Arch>;
-  constexpr int block = 4 * width;
-  constexpr int blocks = Channels / block;
-  constexpr int rest = Channels - blocks * block;
-  for (int i = 0; i < blocks; ++i) function.template operator()<4, width>(i * block);
-  if constexpr (rest > 0) {
-    constexpr int vectors = (rest + width - 1) / width;
-    function.template operator()<vectors, rest - (vectors - 1) * width>(blocks * block);
-  }
-}
-
-/// Vectors registers of channels at p, the last of which holds Last channels.
-template <int Vectors, int Last, class Arch>
-struct channel_block {
-  batch<Arch> values[Vectors];
-
-  [[nodiscard]] static channel_block load(float const* p) {
-    channel_block block;
-#pragma GCC unroll 4
-    for (int i = 0; i + 1 < Vectors; ++i) block.values[i] = batch<Arch>::load_unaligned(p + i * lanes<Arch>);
-    block.values[Vectors - 1] = load_lanes<Last, Arch>(p + (Vectors - 1) * lanes<Arch>);
-    return block;
-  }
-  [[nodiscard]] static channel_block of(float value) {
-    channel_block block;
-#pragma GCC unroll 4
-    for (auto& each : block.values) each = batch<Arch>(value);
-    return block;
-  }
-  void store(float* p) const {
-#pragma GCC unroll 4
-    for (int i = 0; i + 1 < Vectors; ++i) values[i].store_unaligned(p + i * lanes<Arch>);
-    store_lanes<Last>(values[Vectors - 1], p + (Vectors - 1) * lanes<Arch>);
-  }
-  /// values[i] = function(values[i], other.values[i]...)
-  template <class Function, class... Other>
-  void combine(Function const& function, Other const&... other) {
-#pragma GCC unroll 4
-    for (int i = 0; i < Vectors; ++i) values[i] = function(values[i], other.values[i]...);
-  }
-};
-
-}  // namespace stagecraft::kernels::detail
-
 // ---- stagecraft/kernels/global_pooling.hpp
-// The mean or the largest value of each channel of a sample, and the gradients. Keras counterpart:
-// tf.keras.layers.GlobalAveragePooling2D, GlobalMaxPooling2D and those of one axis. Level 4 of the house.
+// The largest value of each channel of a sample, and the gradient. Keras counterpart:
+// tf.keras.layers.GlobalMaxPooling2D and GlobalMaxPooling1D. Level 4 of the house.
 
 namespace stagecraft::kernels {
-
-namespace detail {
-
-/// y = combine over all positions of a sample, beginning with `start`, in four partial results that are combined at the
-/// end; `finish` is applied to what is stored.
-template <int Positions, int Channels, class Arch, class Combine, class Finish>
-inline void reduce_positions(float const* x, float* y, float start, Combine const& combine, Finish const& finish) {
-  for_channel_blocks<Channels, Arch>([&]<int Vectors, int Last>(int channel) {
-    using block = channel_block<Vectors, Last, Arch>;
-    constexpr int parts = Vectors <= 2 ? 4 : 2;
-    block part[parts];
-    for (auto& each : part) each = block::of(start);
-    float const* cell = x + channel;
-    int position = 0;
-    for (; position + parts <= Positions; position += parts) {
-#pragma GCC unroll 4
-      for (int i = 0; i < parts; ++i, cell += Channels) part[i].combine(combine, block::load(cell));
-    }
-    for (; position < Positions; ++position, cell += Channels) part[0].combine(combine, block::load(cell));
-#pragma GCC unroll 4
-    for (int i = 1; i < parts; ++i) part[0].combine(combine, part[i]);
-    part[0].combine(finish);
-    part[0].store(y + channel);
-  });
-}
-
-}  // namespace detail
-
-/// y = the mean of each channel over a sample's positions.
-/// Items of `part`: samples.
-template <int Batch, int Positions, int Channels, class Arch = default_architecture>
-inline void global_average_pooling(float const* x, float* y, share part = {}) {
-  using value = batch<Arch>;
-  auto const [first, last] = part.of(Batch);
-  for (std::int64_t sample = first; sample < last; ++sample)
-    detail::reduce_positions<Positions, Channels, Arch>(
-        x + sample * Positions * Channels, y + sample * Channels, 0.0F,
-        [](value const& a, value const& b) { return a + b; },
-        [](value const& sum) { return sum * value(1.0F / static_cast<float>(Positions)); });
-}
-
-/// dx (or dx +=, if Accumulate): each channel's dy, divided equally among the positions.
-/// Items of `part`: samples.
-template <int Batch, int Positions, int Channels, bool Accumulate = false, class Arch = default_architecture>
-inline void global_average_pooling_gradient(float const* dy, float* dx, share part = {}) {
-  using value = batch<Arch>;
-  auto const [first, last] = part.of(Batch);
-  for (std::int64_t sample = first; sample < last; ++sample)
-    detail::for_channel_blocks<Channels, Arch>([&]<int Vectors, int Last>(int channel) {
-      using block = detail::channel_block<Vectors, Last, Arch>;
-      auto const gradient = block::load(dy + sample * Channels + channel);
-      value const factor(1.0F / static_cast<float>(Positions));
-      float* cell = dx + sample * Positions * Channels + channel;
-      for (int position = 0; position < Positions; ++position, cell += Channels) {
-        auto result = gradient;
-        if constexpr (Accumulate)
-          result.combine([&](value const& g, value const& old) { return fused_multiply_add(factor, g, old); },
-                         block::load(cell));
-        else
-          result.combine([&](value const& g) { return factor * g; });
-        result.store(cell);
-      }
-    });
-}
 
 /// y = the largest value of each channel over a sample's positions; NaN if there is one.
 /// Items of `part`: samples.
 template <int Batch, int Positions, int Channels, class Arch = default_architecture>
 inline void global_max_pooling(float const* x, float* y, share part = {}) {
   using value = batch<Arch>;
+  auto const larger = [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(a), a, at_least(b, a)); };
   auto const [first, last] = part.of(Batch);
   for (std::int64_t sample = first; sample < last; ++sample)
-    detail::reduce_positions<Positions, Channels, Arch>(
-        x + sample * Positions * Channels, y + sample * Channels, -std::numeric_limits<float>::infinity(),
-        [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(a), a, at_least(b, a)); },
-        [](value const& largest) { return largest; });
+    detail::for_channel_blocks<Channels, Arch>([&]<int Vectors, int Last>(int channel) {
+      using block = detail::channel_block<Vectors, Last, Arch>;
+      constexpr int parts = Vectors <= 2 ? 4 : 2;  // which do not wait for each other
+      block part_of[parts];
+      for (auto& each : part_of) each = block::of(-std::numeric_limits<float>::infinity());
+      float const* cell = x + sample * Positions * Channels + channel;
+      int position = 0;
+      for (; position + parts <= Positions; position += parts) {
+#pragma GCC unroll 4
+        for (int i = 0; i < parts; ++i, cell += Channels) part_of[i].combine(larger, block::load(cell));
+      }
+      for (; position < Positions; ++position, cell += Channels) part_of[0].combine(larger, block::load(cell));
+#pragma GCC unroll 4
+      for (int i = 1; i < parts; ++i) part_of[0].combine(larger, part_of[i]);
+      part_of[0].store(y + sample * Channels + channel);
+    });
 }
 
 /// dx (or dx +=, if Accumulate): each channel's dy, divided equally among the positions that hold its largest value, as
@@ -51796,39 +52683,11 @@ inline void global_max_pooling_gradient(float const* x, float const* y, float co
 }  // namespace stagecraft::kernels
 
 // ---- stagecraft/execution/operations/global_pooling.hpp
-// The steps of the layers on the host that reduce all positions of a sample. Level 5.
+// The steps of the layers on the host that take the largest value of all positions of a sample. Level 5.
 
 namespace stagecraft {
 
 namespace detail {
-
-template <class Call>
-inline constexpr int channels_of = Call::input_shape(0).back();
-template <class Call>
-inline constexpr int positions_of = Call::input_shape(0).size() / channels_of<Call>;
-
-struct global_average_pooling_operation {
-  static constexpr bool divides = true;
-
-  template <class Call>
-  static constexpr long long workspace() {
-    return 0;
-  }
-
-  template <class Call>
-  static void forward(Call const& call) {
-    kernels::global_average_pooling<Call::batch, positions_of<Call>, channels_of<Call>, typename Call::architecture>(
-        call.input(0), call.output(), call.share());
-  }
-
-  template <class Call>
-  static void backward(Call const& call) {
-    if constexpr (Call::wants_input_gradient(0))
-      kernels::global_average_pooling_gradient<Call::batch, positions_of<Call>, channels_of<Call>,
-                                               Call::adds_input_gradient(0), typename Call::architecture>(
-          call.output_gradient(), call.input_gradient(0), call.share());
-  }
-};
 
 struct global_max_pooling_operation {
   static constexpr bool divides = true;
@@ -51840,25 +52699,27 @@ struct global_max_pooling_operation {
 
   template <class Call>
   static void forward(Call const& call) {
-    kernels::global_max_pooling<Call::batch, positions_of<Call>, channels_of<Call>, typename Call::architecture>(
+    kernels::global_max_pooling<Call::batch, positions<Call>, channels<Call>, typename Call::architecture>(
         call.input(0), call.output(), call.share());
   }
 
   template <class Call>
   static void backward(Call const& call) {
     if constexpr (Call::wants_input_gradient(0))
-      kernels::global_max_pooling_gradient<Call::batch, positions_of<Call>, channels_of<Call>,
-                                           Call::adds_input_gradient(0), typename Call::architecture>(
+      kernels::global_max_pooling_gradient<Call::batch, positions<Call>, channels<Call>, Call::adds_input_gradient(0),
+                                           typename Call::architecture>(
           call.input(0), call.output(), call.output_gradient(), call.input_gradient(0), call.share());
   }
+
+ private:
+  template <class Call>
+  static constexpr int channels = Call::input_shape(0).back();
+  template <class Call>
+  static constexpr int positions = Call::input_shape(0).size() / channels<Call>;
 };
 
 }  // namespace detail
 
-template <>
-struct operation<layers::global_average_pooling2d> : detail::global_average_pooling_operation {};
-template <>
-struct operation<layers::global_average_pooling1d> : detail::global_average_pooling_operation {};
 template <>
 struct operation<layers::global_max_pooling2d> : detail::global_max_pooling_operation {};
 template <>
@@ -52304,470 +53165,6 @@ struct operation<layers::layer_normalization> {
 
 }  // namespace stagecraft
 
-// ---- stagecraft/kernels/pooling_shape.hpp
-// Everything about a pooling layer but the batch size, as one compile-time value. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-/// Windows over one sample, channels last: input (height, width, channels), output (output_height(), output_width(),
-/// channels). A sequence is an image of height 1. `top` to `right` are cells around the input that never count.
-struct pooling_shape {
-  int height = 1, width = 1, channels = 1;
-  int pool_height = 1, pool_width = 1;
-  int stride_height = 1, stride_width = 1;
-  int top = 0, left = 0, bottom = 0, right = 0;
-
-  [[nodiscard]] constexpr int output_height() const noexcept {
-    return (top + height + bottom - pool_height) / stride_height + 1;
-  }
-  [[nodiscard]] constexpr int output_width() const noexcept {
-    return (left + width + right - pool_width) / stride_width + 1;
-  }
-  [[nodiscard]] constexpr bool has_padding() const noexcept { return top > 0 || left > 0 || bottom > 0 || right > 0; }
-  [[nodiscard]] constexpr bool overlaps() const noexcept {
-    return stride_height < pool_height || stride_width < pool_width;
-  }
-  /// Whether each column of the input is in a window.
-  [[nodiscard]] constexpr bool covers_width() const noexcept {
-    return stride_width <= pool_width && (output_width() - 1) * stride_width + pool_width >= left + width;
-  }
-  /// Cells of a window.
-  [[nodiscard]] constexpr int pool_area() const noexcept { return pool_height * pool_width; }
-  [[nodiscard]] constexpr int input_size() const noexcept { return height * width * channels; }
-  [[nodiscard]] constexpr int output_size() const noexcept { return output_height() * output_width() * channels; }
-  /// Bytes that hold a cell's number within its window, counted row by row.
-  [[nodiscard]] constexpr int position_bytes() const noexcept {
-    return pool_area() <= 1 << 8 ? 1 : pool_area() <= 1 << 16 ? 2 : 4;
-  }
-
-  friend constexpr bool operator==(pooling_shape const&, pooling_shape const&) = default;
-};
-
-namespace detail {
-
-template <int Bytes>
-struct unsigned_of_size {
-  using type = std::uint8_t;
-};
-template <>
-struct unsigned_of_size<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct unsigned_of_size<4> {
-  using type = std::uint32_t;
-};
-
-}  // namespace detail
-
-/// A cell's number within its window.
-template <pooling_shape Shape>
-using pooling_position = typename detail::unsigned_of_size<Shape.position_bytes()>::type;
-
-/// Memory of floats as memory of such numbers.
-template <pooling_shape Shape>
-[[nodiscard]] inline pooling_position<Shape>* positions_in(float* memory) {
-  return reinterpret_cast<pooling_position<Shape>*>(memory);
-}
-
-namespace detail {
-
-/// Numbers from first to below last.
-struct index_range {
-  int first;
-  int last;
-
-  [[nodiscard]] constexpr int size() const { return last - first; }
-};
-
-/// Of the window that begins at input cell `begin` (less than 0 in the padding): which of its cells are in the input.
-constexpr index_range cells_of_window(int begin, int pool, int length) {
-  return {begin < 0 ? -begin : 0, begin + pool > length ? length - begin : pool};
-}
-
-/// Which windows hold an input cell. `before` are the cells of padding before the input.
-constexpr index_range windows_of_cell(int cell, int before, int pool, int stride, int windows) {
-  int const end = cell + before;
-  int const first = end < pool ? 0 : (end - pool) / stride + 1;
-  int const last = end / stride + 1;
-  return {first, last < windows ? last : windows};
-}
-
-}  // namespace detail
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/average_pooling.hpp
-// The mean of each window, and its gradient, vectorised over channels. Keras counterpart:
-// tf.keras.layers.AveragePooling2D and AveragePooling1D. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-/// The mean of the window's cells in `rows` and `columns`, or of all its cells if it is Inside the input, for Count
-/// channels. `x` is the sample, `begin` where the window begins in it, which may lie in the padding.
-template <pooling_shape Shape, int Count, bool Inside, class Arch>
-inline void mean_of_window(float const* x, std::int64_t begin, index_range rows, index_range columns, float* y) {
-  if constexpr (Inside) {
-    rows = {0, Shape.pool_height};
-    columns = {0, Shape.pool_width};
-  }
-  batch<Arch> sum(0.0F);
-#pragma GCC unroll 4
-  for (int row = rows.first; row < rows.last; ++row) {
-#pragma GCC unroll 4
-    for (int column = columns.first; column < columns.last; ++column)
-      sum = sum + load_lanes<Count, Arch>(x + begin + (row * Shape.width + column) * Shape.channels);
-  }
-  store_lanes<Count>(sum * batch<Arch>(1.0F / static_cast<float>(rows.size() * columns.size())), y);
-}
-
-/// One pixel of one sample's output: all channels.
-template <pooling_shape Shape, bool Inside, class Arch>
-inline void average_pooling_pixel(float const* x, std::int64_t begin, index_range const& rows,
-                                  index_range const& columns, float* y) {
-  constexpr int whole = Shape.channels / lanes<Arch> * lanes<Arch>;
-  for (int channel = 0; channel < whole; channel += lanes<Arch>)
-    mean_of_window<Shape, lanes<Arch>, Inside, Arch>(x, begin + channel, rows, columns, y + channel);
-  if constexpr (whole < Shape.channels)
-    mean_of_window<Shape, Shape.channels - whole, Inside, Arch>(x, begin + whole, rows, columns, y + whole);
-}
-
-}  // namespace detail
-
-/// y = the mean of each window, channel by channel; cells in the padding do not count.
-/// Items of `part`: rows of the output, of all samples.
-template <int Batch, pooling_shape Shape, class Arch = default_architecture>
-inline void average_pooling(float const* x, float* y, share part = {}) {
-  constexpr int output_rows = Shape.output_height();
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * output_rows);
-  y += first * Shape.output_width() * Shape.channels;
-  for (std::int64_t item = first; item < last; ++item) {
-    float const* const sample = x + item / output_rows * Shape.input_size();
-    int const top = static_cast<int>(item % output_rows) * Shape.stride_height - Shape.top;
-    auto const rows = detail::cells_of_window(top, Shape.pool_height, Shape.height);
-    for (int output_column = 0; output_column < Shape.output_width(); ++output_column, y += Shape.channels) {
-      int const left = output_column * Shape.stride_width - Shape.left;
-      auto const columns = detail::cells_of_window(left, Shape.pool_width, Shape.width);
-      std::int64_t const begin = (static_cast<std::int64_t>(top) * Shape.width + left) * Shape.channels;
-      if (!Shape.has_padding() || (rows.size() == Shape.pool_height && columns.size() == Shape.pool_width))
-        detail::average_pooling_pixel<Shape, true, Arch>(sample, begin, rows, columns, y);
-      else
-        detail::average_pooling_pixel<Shape, false, Arch>(sample, begin, rows, columns, y);
-    }
-  }
-}
-
-namespace detail {
-
-/// dx = factor * dy in the window's cells in `columns` of one row of the input, for Count channels. Writes if this is
-/// the only window that sends there, else adds.
-template <pooling_shape Shape, int Count, bool Adds, class Arch>
-inline void average_pooling_gradient_of_window(float const* dy, batch<Arch> const& factor, index_range columns,
-                                               float* dx) {
-  using value = batch<Arch>;
-  value const gradient = load_lanes<Count, Arch>(dy);
-#pragma GCC unroll 4
-  for (int column = columns.first; column < columns.last; ++column) {
-    float* const cell = dx + column * Shape.channels;
-    if constexpr (Adds)
-      store_lanes<Count>(fused_multiply_add(factor, gradient, load_lanes<Count, Arch>(cell)), cell);
-    else
-      store_lanes<Count>(factor * gradient, cell);
-  }
-}
-
-/// What the windows of one row of the output, which have `window_rows` rows in the input, send to one row of it.
-template <pooling_shape Shape, bool Adds, class Arch>
-inline void average_pooling_gradient_row(float const* dy, int window_rows, float* dx) {
-  constexpr int whole = Shape.channels / lanes<Arch> * lanes<Arch>;
-  for (int window = 0; window < Shape.output_width(); ++window, dy += Shape.channels) {
-    int const left = window * Shape.stride_width - Shape.left;
-    index_range const columns = Shape.left > 0 || Shape.right > 0 ? cells_of_window(left, Shape.pool_width, Shape.width)
-                                                                  : index_range{0, Shape.pool_width};
-    batch<Arch> const factor(1.0F / static_cast<float>(window_rows * columns.size()));
-    float* const cells = dx + left * Shape.channels;
-    for (int channel = 0; channel < whole; channel += lanes<Arch>)
-      average_pooling_gradient_of_window<Shape, lanes<Arch>, Adds, Arch>(dy + channel, factor, columns,
-                                                                         cells + channel);
-    if constexpr (whole < Shape.channels)
-      average_pooling_gradient_of_window<Shape, Shape.channels - whole, Adds, Arch>(dy + whole, factor, columns,
-                                                                                    cells + whole);
-  }
-}
-
-}  // namespace detail
-
-/// dx (or dx +=, if Accumulate): each window's dy, divided equally among its cells.
-/// Items of `part`: rows of the input, of all samples.
-template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-inline void average_pooling_gradient(float const* dy, float* dx, share part = {}) {
-  constexpr int row_size = Shape.width * Shape.channels;
-  constexpr int output_row_size = Shape.output_width() * Shape.channels;
-  // Whether a row of windows reaches each cell of a row once: then what was there need not be read.
-  constexpr bool writes_once = !Accumulate && !Shape.overlaps() && Shape.covers_width();
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
-  for (std::int64_t item = first; item < last; ++item) {
-    float const* const sample = dy + item / Shape.height * Shape.output_size();
-    int const row = static_cast<int>(item % Shape.height);
-    auto const windows =
-        detail::windows_of_cell(row, Shape.top, Shape.pool_height, Shape.stride_height, Shape.output_height());
-    float* const cells = dx + item * row_size;
-    if (!Accumulate && !(writes_once && windows.size() > 0))
-      std::memset(cells, 0, static_cast<std::size_t>(row_size) * sizeof(float));
-    for (int window = windows.first; window < windows.last; ++window) {
-      auto const rows =
-          detail::cells_of_window(window * Shape.stride_height - Shape.top, Shape.pool_height, Shape.height);
-      detail::average_pooling_gradient_row<Shape, !writes_once, Arch>(
-          sample + static_cast<std::int64_t>(window) * output_row_size, rows.size(), cells);
-    }
-  }
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/small_integers.hpp
-// Batches of whole numbers that lie in memory as unsigned integers of 8, 16 or 32 bits. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-/// The integers at p as floats; `lanes` of them are read. They are below 2^24.
-template <class Arch = default_architecture, class Integer>
-[[nodiscard]] inline batch<Arch> load_integers(Integer const* p) {
-  static_assert(std::is_unsigned_v<Integer> && sizeof(Integer) <= 4);
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch> && sizeof(Integer) == 1)
-    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p))));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (has_avx2<Arch> && sizeof(Integer) == 1)
-    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<__m128i const*>(p))));
-  else
-#endif
-  {
-    alignas(64) float values[lanes<Arch>];
-    for (int lane = 0; lane < lanes<Arch>; ++lane) values[lane] = static_cast<float>(p[lane]);
-    return batch<Arch>::load_aligned(values);
-  }
-}
-
-/// Writes the first Count lanes, whole numbers that an Integer can hold, and nothing behind them.
-template <int Count, class Integer, class Arch>
-inline void store_integers(xsimd::batch<float, Arch> const& x, Integer* p) {
-  static_assert(Count > 0 && Count <= lanes<Arch> && std::is_unsigned_v<Integer> && sizeof(Integer) <= 4);
-#if defined(__AVX2__)
-  if constexpr ((has_avx512<Arch> || has_avx2<Arch>) && sizeof(Integer) == 1) {
-    __m128i integers;
-#if defined(__AVX512F__)
-    if constexpr (has_avx512<Arch>) {
-      integers = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x));
-    } else
-#endif
-    {
-      __m256i const wide = _mm256_cvtps_epi32(x);
-      __m128i const words = _mm_packus_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
-      integers = _mm_packus_epi16(words, words);
-    }
-    if constexpr (Count == 16) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(p), integers);
-    } else if constexpr (Count == 8) {
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(p), integers);
-    } else {
-      alignas(16) unsigned char buffer[16];
-      _mm_store_si128(reinterpret_cast<__m128i*>(buffer), integers);
-      std::memcpy(p, buffer, Count);
-    }
-  } else
-#endif
-  {
-    alignas(64) float values[lanes<Arch>];
-    x.store_aligned(values);
-    for (int lane = 0; lane < Count; ++lane) p[lane] = static_cast<Integer>(static_cast<std::uint32_t>(values[lane]));
-  }
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/kernels/max_pooling.hpp
-// The largest value of each window, and its gradient, vectorised over channels. Keras counterpart:
-// tf.keras.layers.MaxPooling2D and MaxPooling1D. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-namespace detail {
-
-/// The largest of the window's cells in `rows` and `columns`, or of all its cells if it is Inside the input, for Count
-/// channels. `x` is the sample, `begin` where the window begins in it, which may lie in the padding.
-template <pooling_shape Shape, int Count, bool KeepsPositions, bool Inside, class Arch>
-inline void max_of_window(float const* x, std::int64_t begin, index_range rows, index_range columns, float* y,
-                          [[maybe_unused]] pooling_position<Shape>* positions) {
-  using value = batch<Arch>;
-  if constexpr (Inside) {
-    rows = {0, Shape.pool_height};
-    columns = {0, Shape.pool_width};
-  }
-  value largest(-std::numeric_limits<float>::max());
-  value winner = load_lanes<Count, Arch>(x + begin + (rows.first * Shape.width + columns.first) * Shape.channels);
-  value position(static_cast<float>(rows.first * Shape.pool_width + columns.first));
-#pragma GCC unroll 4
-  for (int row = rows.first; row < rows.last; ++row) {
-#pragma GCC unroll 4
-    for (int column = columns.first; column < columns.last; ++column) {
-      value const cell = load_lanes<Count, Arch>(x + begin + (row * Shape.width + column) * Shape.channels);
-      largest = at_least(largest, cell);
-      if constexpr (KeepsPositions) {
-        auto const wins = winner < cell;
-        winner = xsimd::select(wins, cell, winner);
-        position = xsimd::select(wins, value(static_cast<float>(row * Shape.pool_width + column)), position);
-      }
-    }
-  }
-  store_lanes<Count>(largest, y);
-  if constexpr (KeepsPositions) store_integers<Count>(position, positions);
-}
-
-/// One pixel of one sample's output: all channels.
-template <pooling_shape Shape, bool KeepsPositions, bool Inside, class Arch>
-inline void max_pooling_pixel(float const* x, std::int64_t begin, index_range const& rows, index_range const& columns,
-                              float* y, [[maybe_unused]] pooling_position<Shape>* positions) {
-  constexpr int whole = Shape.channels / lanes<Arch> * lanes<Arch>;
-  constexpr int rest = Shape.channels - whole;
-  for (int channel = 0; channel < whole; channel += lanes<Arch>)
-    max_of_window<Shape, lanes<Arch>, KeepsPositions, Inside, Arch>(x, begin + channel, rows, columns, y + channel,
-                                                                    positions + (KeepsPositions ? channel : 0));
-  if constexpr (rest > 0)
-    max_of_window<Shape, rest, KeepsPositions, Inside, Arch>(x, begin + whole, rows, columns, y + whole,
-                                                             positions + (KeepsPositions ? whole : 0));
-}
-
-/// One row of one sample's output.
-template <pooling_shape Shape, bool KeepsPositions, class Arch>
-inline void max_pooling_row(float const* x, int output_row, float* y,
-                            [[maybe_unused]] pooling_position<Shape>* positions) {
-  int const top = output_row * Shape.stride_height - Shape.top;
-  auto const rows = cells_of_window(top, Shape.pool_height, Shape.height);
-  for (int output_column = 0; output_column < Shape.output_width(); ++output_column) {
-    int const left = output_column * Shape.stride_width - Shape.left;
-    auto const columns = cells_of_window(left, Shape.pool_width, Shape.width);
-    std::int64_t const begin = (static_cast<std::int64_t>(top) * Shape.width + left) * Shape.channels;
-    if (!Shape.has_padding() || (rows.size() == Shape.pool_height && columns.size() == Shape.pool_width))
-      max_pooling_pixel<Shape, KeepsPositions, true, Arch>(x, begin, rows, columns, y, positions);
-    else
-      max_pooling_pixel<Shape, KeepsPositions, false, Arch>(x, begin, rows, columns, y, positions);
-    y += Shape.channels;
-    if constexpr (KeepsPositions) positions += Shape.channels;
-  }
-}
-
-}  // namespace detail
-
-/// y = the largest value of each window, channel by channel. If `positions` is not null, the number of the winning cell
-/// in its window is written there, for `max_pooling_gradient`.
-///
-/// As TensorFlow's CPU kernels have it: NaN is no candidate, and the least value is -FLT_MAX, but a NaN in the first
-/// cell of a window gets its gradient; of equal values the first gets it.
-/// Items of `part`: rows of the output, of all samples.
-template <int Batch, pooling_shape Shape, class Arch = default_architecture>
-inline void max_pooling(float const* x, float* y, pooling_position<Shape>* positions = nullptr, share part = {}) {
-  constexpr int rows = Shape.output_height();
-  constexpr int row_size = Shape.output_width() * Shape.channels;
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * rows);
-  for (std::int64_t item = first; item < last; ++item) {
-    float const* const sample = x + item / rows * Shape.input_size();
-    int const row = static_cast<int>(item % rows);
-    if (positions != nullptr)
-      detail::max_pooling_row<Shape, true, Arch>(sample, row, y + item * row_size, positions + item * row_size);
-    else
-      detail::max_pooling_row<Shape, false, Arch>(sample, row, y + item * row_size, nullptr);
-  }
-}
-
-namespace detail {
-
-/// What one window sends to its cells in `columns` of one row of the input, for Count channels: `first_position` is the
-/// number of the window's first cell in that row. Writes to dx if it is the only one that sends there, else adds.
-template <pooling_shape Shape, int Count, bool Adds, class Arch>
-inline void max_pooling_gradient_of_window(pooling_position<Shape> const* positions, batch<Arch> const& gradient,
-                                           int first_position, index_range columns, float* dx) {
-  using value = batch<Arch>;
-  value const winner = load_integers<Arch>(positions);
-#pragma GCC unroll 4
-  for (int column = columns.first; column < columns.last; ++column) {
-    float* const cell = dx + column * Shape.channels;
-    auto const wins = winner == value(static_cast<float>(first_position + column));
-    if constexpr (Adds) {
-      value const before = load_lanes<Count, Arch>(cell);
-      store_lanes<Count>(xsimd::select(wins, before + gradient, before), cell);
-    } else {
-      store_lanes<Count>(xsimd::select(wins, gradient, value(0.0F)), cell);
-    }
-  }
-}
-
-/// What the windows of one row of the output, which begins at `outputs`, send to one row of the input.
-template <pooling_shape Shape, bool Adds, class Arch, class Epilogue>
-inline void max_pooling_gradient_row(pooling_position<Shape> const* positions, float const* dy, std::int64_t outputs,
-                                     int first_position, float* dx, Epilogue const& epilogue) {
-  constexpr int whole = Shape.channels / lanes<Arch> * lanes<Arch>;
-  constexpr int rest = Shape.channels - whole;
-  for (int window = 0; window < Shape.output_width(); ++window, outputs += Shape.channels) {
-    int const left = window * Shape.stride_width - Shape.left;
-    index_range const columns = Shape.left > 0 || Shape.right > 0 ? cells_of_window(left, Shape.pool_width, Shape.width)
-                                                                  : index_range{0, Shape.pool_width};
-    float* const cells = dx + left * Shape.channels;
-    for (int channel = 0; channel < whole; channel += lanes<Arch>)
-      max_pooling_gradient_of_window<Shape, lanes<Arch>, Adds, Arch>(
-          positions + outputs + channel,
-          epilogue(batch<Arch>::load_unaligned(dy + outputs + channel), channel, outputs + channel), first_position,
-          columns, cells + channel);
-    if constexpr (rest > 0)
-      max_pooling_gradient_of_window<Shape, rest, Adds, Arch>(
-          positions + outputs + whole, epilogue(load_lanes<rest, Arch>(dy + outputs + whole), whole, outputs + whole),
-          first_position, columns, cells + whole);
-  }
-}
-
-}  // namespace detail
-
-/// dx (or dx +=, if Accumulate): each window's dy, through the epilogue, goes to the cell that won it, according to
-/// `positions`, behind which one register of them is readable. Since a winner's value is that of its window's output,
-/// the gradient of an activation before the pooling can be applied here, to fewer numbers.
-/// Items of `part`: rows of the input, of all samples.
-template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = default_architecture,
-          class Epilogue = no_epilogue>
-  requires(!std::same_as<Epilogue, share>)
-inline void max_pooling_gradient(pooling_position<Shape> const* positions, float const* dy, float* dx,
-                                 Epilogue const& epilogue = {}, share part = {}) {
-  constexpr int row_size = Shape.width * Shape.channels;
-  constexpr int output_row_size = Shape.output_width() * Shape.channels;
-  // Whether a row of windows reaches each cell of a row once: then what was there need not be read.
-  constexpr bool writes_once = !Accumulate && !Shape.overlaps() && Shape.covers_width();
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
-  for (std::int64_t item = first; item < last; ++item) {
-    std::int64_t const sample = item / Shape.height * Shape.output_size();
-    int const row = static_cast<int>(item % Shape.height);
-    auto const windows =
-        detail::windows_of_cell(row, Shape.top, Shape.pool_height, Shape.stride_height, Shape.output_height());
-    float* const cells = dx + item * row_size;
-    if (!Accumulate && !(writes_once && windows.size() > 0))
-      std::memset(cells, 0, static_cast<std::size_t>(row_size) * sizeof(float));
-    for (int window = windows.first; window < windows.last; ++window)
-      detail::max_pooling_gradient_row<Shape, !writes_once, Arch>(
-          positions, dy, sample + static_cast<std::int64_t>(window) * output_row_size,
-          (row + Shape.top - window * Shape.stride_height) * Shape.pool_width, cells, epilogue);
-  }
-}
-
-/// The same without an epilogue.
-template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-inline void max_pooling_gradient(pooling_position<Shape> const* positions, float const* dy, float* dx, share part) {
-  max_pooling_gradient<Batch, Shape, Accumulate, Arch>(positions, dy, dx, no_epilogue{}, part);
-}
-
-}  // namespace stagecraft::kernels
-
 // ---- stagecraft/execution/operations/pooling.hpp
 // The steps of the pooling layers with windows on the host: max_pooling1d, max_pooling2d, average_pooling1d and
 // average_pooling2d. Level 5.
@@ -52863,219 +53260,6 @@ template <>
 struct operation<layers::average_pooling2d> : detail::average_pooling_operation {};
 template <>
 struct operation<layers::average_pooling1d> : detail::average_pooling_operation {};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/kernels/prelu.hpp
-// A rectifier with a slope of its own for each element, or for elements that share one, and its gradients. Keras
-// counterpart: tf.keras.layers.PReLU. Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-/// Which slope belongs to which element of a batch: axes, outermost first, along which the slope either changes or
-/// stays. Neighbouring axes of one kind are one axis. The batch is the first axis, along which slopes stay.
-struct slope_layout {
-  static constexpr int most_axes = 8;
-
-  int axes = 1;
-  std::int64_t length[most_axes] = {1};
-  bool is_shared[most_axes] = {true};
-
-  /// For a batch of tensors with `rank` axes; the slopes' shape has 1 where they are shared.
-  template <class Shape>
-  static constexpr slope_layout of(int batch, int rank, Shape const& shape, Shape const& slopes) {
-    slope_layout result;
-    result.length[0] = batch;
-    for (int axis = 0; axis < rank; ++axis) {
-      if (shape[axis] == 1) continue;
-      bool const shared = slopes[axis] == 1;
-      if (shared != result.is_shared[result.axes - 1]) {
-        result.length[result.axes] = 1;
-        result.is_shared[result.axes++] = shared;
-      }
-      result.length[result.axes - 1] *= shape[axis];
-    }
-    return result;
-  }
-
-  /// Elements of the last axis: a row. Its slopes are neighbours, or there is one.
-  [[nodiscard]] constexpr std::int64_t row_size() const { return length[axes - 1]; }
-  [[nodiscard]] constexpr bool row_shares() const { return is_shared[axes - 1]; }
-  [[nodiscard]] constexpr std::int64_t rows() const {
-    std::int64_t product = 1;
-    for (int axis = 0; axis + 1 < axes; ++axis) product *= length[axis];
-    return product;
-  }
-  /// Rows that share their slopes, and rows that do not.
-  [[nodiscard]] constexpr std::int64_t rows_of_kind(bool shared) const {
-    std::int64_t product = 1;
-    for (int axis = 0; axis + 1 < axes; ++axis)
-      if (is_shared[axis] == shared) product *= length[axis];
-    return product;
-  }
-  /// The row with number `shared` among those that share their slopes, and with number `own` otherwise.
-  [[nodiscard]] constexpr std::int64_t row(std::int64_t shared, std::int64_t own) const {
-    std::int64_t result = 0, stride = 1;
-    for (int axis = axes - 2; axis >= 0; --axis) {
-      auto& number = is_shared[axis] ? shared : own;
-      result += number % length[axis] * stride;
-      number /= length[axis];
-      stride *= length[axis];
-    }
-    return result;
-  }
-  /// Where the slopes of a row begin.
-  [[nodiscard]] constexpr std::int64_t slope_of_row(std::int64_t row) const {
-    std::int64_t result = 0, stride = row_shares() ? 1 : row_size();
-    for (int axis = axes - 2; axis >= 0; --axis) {
-      if (!is_shared[axis]) {
-        result += row % length[axis] * stride;
-        stride *= length[axis];
-      }
-      row /= length[axis];
-    }
-    return result;
-  }
-
-  friend constexpr bool operator==(slope_layout const&, slope_layout const&) = default;
-};
-
-namespace detail {
-
-/// Long rows are cut into pieces of this many elements.
-inline constexpr std::int64_t prelu_piece = 4096;
-
-/// Calls piece(begin, count, slopes) for each of this thread's pieces of rows.
-template <slope_layout Layout, class Piece>
-inline void for_prelu_pieces(float const* alpha, share part, Piece const& piece) {
-  constexpr std::int64_t size = Layout.row_size();
-  constexpr std::int64_t pieces = (size + prelu_piece - 1) / prelu_piece;
-  auto const [first, last] = part.of(Layout.rows() * pieces);
-  for (std::int64_t item = first; item < last; ++item) {
-    std::int64_t const row = item / pieces, from = item % pieces * prelu_piece;
-    std::int64_t const count = size - from < prelu_piece ? size - from : prelu_piece;
-    piece(row * size + from, count, alpha + Layout.slope_of_row(row) + (Layout.row_shares() ? 0 : from));
-  }
-}
-
-}  // namespace detail
-
-/// y = x where x > 0, alpha * x elsewhere. Items of `part`: pieces of rows.
-template <slope_layout Layout, class Arch = default_architecture>
-inline void prelu(float const* x, float const* alpha, float* y, share part = {}) {
-  using value = batch<Arch>;
-  auto const rectify = [](value const& v, value const& slope) { return xsimd::select(v > value(0.0F), v, slope * v); };
-  detail::for_prelu_pieces<Layout>(alpha, part, [&](std::int64_t begin, std::int64_t count, float const* slopes) {
-    if constexpr (Layout.row_shares())
-      transform<Arch>(count, [&](value const& v) { return rectify(v, value(*slopes)); }, y + begin, x + begin);
-    else
-      transform<Arch>(count, rectify, y + begin, x + begin, slopes);
-  });
-}
-
-/// dx (or dx +=, if Accumulate) the gradient of `prelu` for its input; 0 where x is 0, as in TensorFlow.
-/// Items of `part`: pieces of rows.
-template <slope_layout Layout, bool Accumulate = false, class Arch = default_architecture>
-inline void prelu_input_gradient(float const* x, float const* alpha, float const* dy, float* dx, share part = {}) {
-  using value = batch<Arch>;
-  auto const gradient = [](value const& v, value const& g, value const& slope, value const& old) {
-    value const zero(0.0F);
-    return xsimd::select(v > zero, old + g, xsimd::select(v < zero, fused_multiply_add(slope, g, old), old));
-  };
-  detail::for_prelu_pieces<Layout>(alpha, part, [&](std::int64_t begin, std::int64_t count, float const* slopes) {
-    auto const run = [&](auto const& function, auto... more) {
-      if constexpr (Accumulate)
-        transform<Arch>(count, function, dx + begin, x + begin, dy + begin, more...,
-                        static_cast<float const*>(dx + begin));
-      else
-        transform<Arch>(
-            count, [&](auto const&... values) { return function(values..., value(0.0F)); }, dx + begin, x + begin,
-            dy + begin, more...);
-    };
-    if constexpr (Layout.row_shares())
-      run([&](value const& v, value const& g, value const& old) { return gradient(v, g, value(*slopes), old); });
-    else
-      run(gradient, slopes);
-  });
-}
-
-/// dalpha (or dalpha +=, if Accumulate) the gradient of `prelu` for its slopes: the sum of x * dy where x < 0.
-/// Items of `part`: registers of slopes, or single ones.
-template <slope_layout Layout, bool Accumulate = false, class Arch = default_architecture>
-inline void prelu_slope_gradient(float const* x, float const* dy, float* dalpha, share part = {}) {
-  using value = batch<Arch>;
-  constexpr std::int64_t size = Layout.row_size();
-  constexpr std::int64_t shared_rows = Layout.rows_of_kind(true);
-  constexpr std::int64_t own_rows = Layout.rows_of_kind(false);
-  auto const add = [](value const& v, value const& g, value const& sum) {
-    return xsimd::select(v < value(0.0F), fused_multiply_add(v, g, sum), sum);
-  };
-  if constexpr (Layout.row_shares()) {
-    auto const [first, last] = part.of(own_rows);
-    for (std::int64_t own = first; own < last; ++own) {
-      value sum(0.0F);
-      for (std::int64_t shared = 0; shared < shared_rows; ++shared) {
-        std::int64_t const begin = Layout.row(shared, own) * size;
-        std::int64_t i = 0;
-        for (; i + lanes<Arch> <= size; i += lanes<Arch>)
-          sum = add(value::load_unaligned(x + begin + i), value::load_unaligned(dy + begin + i), sum);
-        if (int const rest = static_cast<int>(size - i); rest > 0)
-          sum = add(load_first<Arch>(x + begin + i, rest), load_first<Arch>(dy + begin + i, rest), sum);
-      }
-      dalpha[own] = (Accumulate ? dalpha[own] : 0.0F) + horizontal_sum(sum);
-    }
-  } else {
-    constexpr std::int64_t registers = (size + lanes<Arch> - 1) / lanes<Arch>;
-    auto const [first, last] = part.of(own_rows * registers);
-    for (std::int64_t item = first; item < last; ++item) {
-      std::int64_t const own = item / registers, from = item % registers * lanes<Arch>;
-      int const count = size - from < lanes<Arch> ? static_cast<int>(size - from) : lanes<Arch>;
-      value sum = Accumulate ? load_first<Arch>(dalpha + own * size + from, count) : value(0.0F);
-      for (std::int64_t shared = 0; shared < shared_rows; ++shared) {
-        std::int64_t const begin = Layout.row(shared, own) * size + from;
-        sum = add(load_first<Arch>(x + begin, count), load_first<Arch>(dy + begin, count), sum);
-      }
-      store_first<Arch>(sum, dalpha + own * size + from, count);
-    }
-  }
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/execution/operations/prelu.hpp
-// The steps of prelu on the host. Level 5.
-
-namespace stagecraft {
-
-template <>
-struct operation<layers::prelu> {
-  static constexpr bool divides = true;
-  template <class Call>
-  static constexpr kernels::slope_layout layout = kernels::slope_layout::of(
-      Call::batch, Call::output_shape().rank(), Call::output_shape(), Call::layer.alpha_shape(Call::output_shape()));
-
-  template <class Call>
-  static constexpr long long workspace() {
-    return 0;
-  }
-
-  template <class Call>
-  static void forward(Call const& call) {
-    kernels::prelu<layout<Call>, typename Call::architecture>(call.input(0), call.weight(0), call.output(),
-                                                              call.share());
-  }
-
-  template <class Call>
-  static void backward(Call const& call) {
-    using arch = typename Call::architecture;
-    if constexpr (Call::wants_input_gradient(0))
-      kernels::prelu_input_gradient<layout<Call>, Call::adds_input_gradient(0), arch>(
-          call.input(0), call.weight(0), call.output_gradient(), call.input_gradient(0), call.share());
-    if constexpr (Call::layer.trainable)
-      kernels::prelu_slope_gradient<layout<Call>, Call::adds_parameter_gradient, arch>(
-          call.input(0), call.output_gradient(), call.parameter_gradient(0), call.share());
-  }
-};
 
 }  // namespace stagecraft
 
@@ -53175,169 +53359,6 @@ struct operation<layers::separable_conv2d> : detail::separable_convolution_opera
 
 }  // namespace stagecraft
 
-// ---- stagecraft/execution/operations/slicing_op_lambda.hpp
-// The steps of a slice on the host: samples are divided among threads. Level 5.
-
-namespace stagecraft {
-
-template <>
-struct operation<layers::slicing_op_lambda> {
-  static constexpr bool divides = true;
-
-  template <class Call>
-  static constexpr long long workspace() {
-    return 0;
-  }
-
-  template <class Call>
-  static void forward(Call const& call) {
-    using r = rows<Call>;
-    auto const [first, last] = call.share().of(Call::batch);
-    for (auto sample = first; sample < last; ++sample)
-      for (std::int64_t row = 0; row < r::count; ++row)
-        kernels::copy_blocks<false, typename Call::architecture>(
-            1, r::length, call.input(0) + sample * r::in.size() + r::source(row), 0,
-            call.output() + sample * Call::size + row * r::length, 0);
-  }
-
-  template <class Call>
-  static void backward(Call const& call) {
-    if constexpr (Call::wants_input_gradient(0)) {
-      using r = rows<Call>;
-      using arch = typename Call::architecture;
-      constexpr bool adds = Call::adds_input_gradient(0);
-      auto const [first, last] = call.share().of(Call::batch);
-      for (auto sample = first; sample < last; ++sample) {
-        float* const dx = call.input_gradient(0) + sample * r::in.size();
-        if constexpr (!adds) kernels::fill<arch>(dx, 0.0F, r::in.size());
-        for (std::int64_t row = 0; row < r::count; ++row)
-          kernels::copy_blocks<adds, arch>(1, r::length, call.output_gradient() + sample * Call::size + row * r::length,
-                                           0, dx + r::source(row), 0);
-      }
-    }
-  }
-
- private:
-  /// A sample's elements that lie beside each other in the input and in the output.
-  template <class Call>
-  struct rows {
-    static constexpr auto const& in = Call::input_shape(0);
-    static constexpr auto part = Call::layer.part_of(Call::input_shape(0));
-    /// Axes from here on are taken as a whole, or are the innermost one of which a part is taken.
-    static constexpr int axis = [] {
-      int result = in.rank() - 1;
-      while (result > 0 && part.axis[result].count == in[result]) --result;
-      return result;
-    }();
-    static constexpr std::int64_t inner = in.size(axis + 1, in.rank());
-    static constexpr std::int64_t length = part.axis[axis].count * inner;
-    static constexpr std::int64_t count = Call::size / length;
-
-    static constexpr std::int64_t source(std::int64_t row) {
-      std::int64_t result = part.axis[axis].first * inner;
-      std::int64_t stride = in[axis] * inner;
-      for (int i = axis; i-- > 0;) {
-        result += (part.axis[i].first + row % part.axis[i].count) * stride;
-        row /= part.axis[i].count;
-        stride *= in[i];
-      }
-      return result;
-    }
-  };
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/kernels/spatial_dropout.hpp
-// Dropout of whole channels: one random number for each channel of a sample. The mask is never stored. Keras
-// counterpart: tf.keras.layers.SpatialDropout2D and SpatialDropout1D (training=True). Level 4 of the house.
-
-namespace stagecraft::kernels {
-
-/// y = x / (1 - rate) (or y +=, if Accumulate) in the channels of a sample whose uniform number is at least `rate`,
-/// else 0. The counter of sample s and channel c is s * Channels + c. This is its own gradient: x is dy then, and y is
-/// dx. 0 <= rate < 1. Items of `part`: samples.
-template <int Batch, int Positions, int Channels, bool Accumulate = false, class Arch = default_architecture>
-inline void spatial_dropout(float const* x, float* y, float rate, random_key const& key, share part = {}) {
-  using value = batch<Arch>;
-  value const limit(rate);
-  value const scale(1.0F / (1.0F - rate));
-  auto const [first, last] = part.of(Batch);
-  for (std::int64_t sample = first; sample < last; ++sample)
-    detail::for_channel_blocks<Channels, Arch>([&]<int Vectors, int Last>(int channel) {
-      using block = detail::channel_block<Vectors, Last, Arch>;
-      block factor;
-      for (int i = 0; i < Vectors; ++i) {
-        auto const counter = static_cast<std::uint64_t>(sample * Channels + channel + i * lanes<Arch>);
-        factor.values[i] = xsimd::select(random_uniform_batch<Arch>(key, counter) >= limit, scale, value(0.0F));
-      }
-      std::int64_t const begin = sample * Positions * Channels + channel;
-      float const* from = x + begin;
-      float* to = y + begin;
-      for (int position = 0; position < Positions; ++position, from += Channels, to += Channels) {
-        auto result = block::load(from);
-        if constexpr (Accumulate)
-          result.combine(
-              [](value const& v, value const& f, value const& old) {
-                return xsimd::select(f > value(0.0F), fused_multiply_add(v, f, old), old);
-              },
-              factor, block::load(to));
-        else
-          result.combine(
-              [](value const& v, value const& f) { return xsimd::select(f > value(0.0F), v * f, value(0.0F)); },
-              factor);
-        result.store(to);
-      }
-    });
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/execution/operations/spatial_dropout.hpp
-// The steps of spatial dropout on the host: no mask is stored, the backward step draws the same numbers again. Level 5.
-
-namespace stagecraft {
-
-namespace detail {
-
-struct spatial_dropout_operation {
-  static constexpr bool divides = true;
-
-  template <class Call>
-  static constexpr long long workspace() {
-    return 0;
-  }
-
-  template <class Call>
-  static void forward(Call const& call) {
-    run<false>(call, call.input(0), call.output());
-  }
-
-  template <class Call>
-  static void backward(Call const& call) {
-    if constexpr (Call::wants_input_gradient(0))
-      run<Call::adds_input_gradient(0)>(call, call.output_gradient(), call.input_gradient(0));
-  }
-
- private:
-  template <bool Accumulate, class Call>
-  static void run(Call const& call, float const* x, float* y) {
-    constexpr int channels = Call::input_shape(0).back();
-    constexpr int positions = Call::input_shape(0).size() / channels;
-    kernels::spatial_dropout<Call::batch, positions, channels, Accumulate, typename Call::architecture>(
-        x, y, Call::layer.rate, random_key_of_call(call, Call::layer.seed), call.share());
-  }
-};
-
-}  // namespace detail
-
-template <>
-struct operation<layers::spatial_dropout2d> : detail::spatial_dropout_operation {};
-template <>
-struct operation<layers::spatial_dropout1d> : detail::spatial_dropout_operation {};
-
-}  // namespace stagecraft
-
 // ---- stagecraft/execution/operations/time_distributed.hpp
 // The steps of time_distributed on the host: those of its layer, to which all steps of the batch are samples. Level 5.
 
@@ -53412,12 +53433,12 @@ struct operation<layers::time_distributed<Each>> {
 }  // namespace stagecraft
 
 // ---- stagecraft/kernels/up_sampling.hpp
-// Makes images larger by whole factors, by repetition or bilinear interpolation, and the gradients. Keras counterpart:
-// tf.keras.layers.UpSampling2D and UpSampling1D. Level 4 of the house.
+// Makes images larger by whole factors, by bilinear interpolation, and the gradient. Keras counterpart:
+// tf.keras.layers.UpSampling2D. Level 4 of the house.
 
 namespace stagecraft::kernels {
 
-/// An image (height, width, channels) and its two factors. A sequence is an image of height 1.
+/// An image (height, width, channels) and its two factors.
 struct up_sampling_shape {
   int height = 1, width = 1, channels = 1;
   int factor_height = 1, factor_width = 1;
@@ -53429,50 +53450,6 @@ struct up_sampling_shape {
 
   friend constexpr bool operator==(up_sampling_shape const&, up_sampling_shape const&) = default;
 };
-
-/// y = x with each pixel repeated. Items of `part`: rows of x, of all samples.
-template <int Batch, up_sampling_shape Shape, class Arch = default_architecture>
-inline void up_sampling_nearest(float const* x, float* y, share part = {}) {
-  constexpr std::int64_t row_size = static_cast<std::int64_t>(Shape.output_width()) * Shape.channels;
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
-  for (std::int64_t item = first; item < last; ++item) {
-    float const* pixel = x + item * Shape.width * Shape.channels;
-    float* const rows = y + item * Shape.factor_height * row_size;
-    for (int column = 0; column < Shape.width; ++column, pixel += Shape.channels)
-      detail::for_channel_blocks<Shape.channels, Arch>([&]<int Vectors, int Last>(int channel) {
-        auto const block = detail::channel_block<Vectors, Last, Arch>::load(pixel + channel);
-        float* to = rows + column * Shape.factor_width * Shape.channels + channel;
-        for (int i = 0; i < Shape.factor_width; ++i, to += Shape.channels) block.store(to);
-      });
-    for (int i = 1; i < Shape.factor_height; ++i)
-      std::memcpy(rows + i * row_size, rows, static_cast<std::size_t>(row_size) * sizeof(float));
-  }
-}
-
-/// dx (or dx +=, if Accumulate) the gradient of `up_sampling_nearest`: sums over the repetitions.
-/// Items of `part`: rows of dx, of all samples.
-template <int Batch, up_sampling_shape Shape, bool Accumulate = false, class Arch = default_architecture>
-inline void up_sampling_nearest_gradient(float const* dy, float* dx, share part = {}) {
-  using value = batch<Arch>;
-  constexpr std::int64_t row_size = static_cast<std::int64_t>(Shape.output_width()) * Shape.channels;
-  auto const add = [](value const& a, value const& b) { return a + b; };
-  auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
-  for (std::int64_t item = first; item < last; ++item) {
-    float* pixel = dx + item * Shape.width * Shape.channels;
-    float const* const rows = dy + item * Shape.factor_height * row_size;
-    for (int column = 0; column < Shape.width; ++column, pixel += Shape.channels)
-      detail::for_channel_blocks<Shape.channels, Arch>([&]<int Vectors, int Last>(int channel) {
-        using block = detail::channel_block<Vectors, Last, Arch>;
-        auto sum = block::of(0.0F);
-        for (int row = 0; row < Shape.factor_height; ++row)
-          for (int i = 0; i < Shape.factor_width; ++i)
-            sum.combine(
-                add, block::load(rows + row * row_size + (column * Shape.factor_width + i) * Shape.channels + channel));
-        if constexpr (Accumulate) sum.combine(add, block::load(pixel + channel));
-        sum.store(pixel + channel);
-      });
-  }
-}
 
 namespace detail {
 
@@ -53579,68 +53556,48 @@ inline void up_sampling_bilinear_gradient(float const* dy, float* dx, share part
 }  // namespace stagecraft::kernels
 
 // ---- stagecraft/execution/operations/up_sampling.hpp
-// The steps of up-sampling on the host. Level 5.
+// The steps of bilinear up-sampling on the host; repetition is what the layer's call says. Level 5.
 
 namespace stagecraft {
 
-namespace detail {
-
-/// A sequence is an image of one column, so that threads share its steps.
-constexpr kernels::up_sampling_shape up_sampling_shape_of(layers::up_sampling1d const& layer, shape const& in) {
-  return {.height = in[0], .channels = in[1], .factor_height = layer.size};
-}
-constexpr kernels::up_sampling_shape up_sampling_shape_of(layers::up_sampling2d const& layer, shape const& in) {
-  return {.height = in[0],
-          .width = in[1],
-          .channels = in[2],
-          .factor_height = layer.size.height,
-          .factor_width = layer.size.width};
-}
-constexpr interpolation interpolation_of_layer(layers::up_sampling1d const&) { return interpolation::nearest; }
-constexpr interpolation interpolation_of_layer(layers::up_sampling2d const& layer) { return layer.interpolation; }
-
-struct up_sampling_operation {
-  static constexpr bool divides = true;
-  template <class Call>
-  static constexpr kernels::up_sampling_shape shape = up_sampling_shape_of(Call::layer, Call::input_shape(0));
-  template <class Call>
-  static constexpr bool repeats = interpolation_of_layer(Call::layer) == interpolation::nearest;
-
+template <>
+struct operation<layers::up_sampling2d> : detail::call_operation {
   template <class Call>
   static constexpr long long workspace() {
     return 0;
   }
-
   template <class Call>
   static void forward(Call const& call) {
-    using arch = typename Call::architecture;
-    if constexpr (repeats<Call>)
-      kernels::up_sampling_nearest<Call::batch, shape<Call>, arch>(call.input(0), call.output(), call.share());
+    if constexpr (interpolates<Call>)
+      call.divide([](Call const& part) {
+        kernels::up_sampling_bilinear<Call::batch, shape<Call>, typename Call::architecture>(
+            part.input(0), part.output(), part.share());
+      });
     else
-      kernels::up_sampling_bilinear<Call::batch, shape<Call>, arch>(call.input(0), call.output(), call.share());
+      call_operation::forward(call);
   }
-
   template <class Call>
   static void backward(Call const& call) {
-    using arch = typename Call::architecture;
-    if constexpr (Call::wants_input_gradient(0)) {
-      constexpr bool adds = Call::adds_input_gradient(0);
-      if constexpr (repeats<Call>)
-        kernels::up_sampling_nearest_gradient<Call::batch, shape<Call>, adds, arch>(
-            call.output_gradient(), call.input_gradient(0), call.share());
-      else
-        kernels::up_sampling_bilinear_gradient<Call::batch, shape<Call>, adds, arch>(
-            call.output_gradient(), call.input_gradient(0), call.share());
-    }
+    if constexpr (!interpolates<Call>)
+      call_operation::backward(call);
+    else if constexpr (Call::wants_input_gradient(0))
+      call.divide([](Call const& part) {
+        kernels::up_sampling_bilinear_gradient<Call::batch, shape<Call>, Call::adds_input_gradient(0),
+                                               typename Call::architecture>(part.output_gradient(),
+                                                                            part.input_gradient(0), part.share());
+      });
   }
+
+ private:
+  template <class Call>
+  static constexpr bool interpolates = Call::layer.interpolation == interpolation::bilinear;
+  template <class Call>
+  static constexpr kernels::up_sampling_shape shape{.height = Call::input_shape(0)[0],
+                                                    .width = Call::input_shape(0)[1],
+                                                    .channels = Call::input_shape(0)[2],
+                                                    .factor_height = Call::layer.size.height,
+                                                    .factor_width = Call::layer.size.width};
 };
-
-}  // namespace detail
-
-template <>
-struct operation<layers::up_sampling2d> : detail::up_sampling_operation {};
-template <>
-struct operation<layers::up_sampling1d> : detail::up_sampling_operation {};
 
 }  // namespace stagecraft
 
@@ -56880,14 +56837,14 @@ struct metric_call {
   static constexpr metric of = Metric;  // a copy, since Clang 19 finds members of template arguments at wrong places
 
   constexpr operations::tensor call(operations::tensor target, operations::tensor output) const
-    requires(Metric.rules -> is_elementwise)
+    requires(!Metric.rules -> takes_ops)
   {
     std::vector<parameter> no_weights;
     operations::tracer ops(*output.list, no_weights);
     return of.rules->call(of.options, ops, target, output);
   }
   constexpr operations::tensor call(operations::tracer& ops, operations::tensor target, operations::tensor output) const
-    requires(!Metric.rules -> is_elementwise)
+    requires(Metric.rules -> takes_ops)
   {
     return of.rules->call(of.options, ops, target, output);
   }
