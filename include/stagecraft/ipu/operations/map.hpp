@@ -85,9 +85,13 @@ constexpr tile_operation& append_formula(lowered_step& step, operations::formula
   return operation;
 }
 
-/// The numbers that a `call` draws: `first` is the number of the first of them in the sequence of the call.
-constexpr void append_random(lowered_step& step, map_function function, int result, std::uint64_t first) {
-  append_map(step, function, result, {}).sizes[detail::map_random_first] = static_cast<std::int64_t>(first);
+/// The numbers that a `call` draws: `first` is the number of the first of them in the sequence of the call. A seed of 0
+/// is the trainer's.
+constexpr void append_random(lowered_step& step, map_function function, int result, std::uint64_t first,
+                             std::uint64_t seed = 0) {
+  auto& operation = append_map(step, function, result, {});
+  operation.sizes[detail::map_random_first] = static_cast<std::int64_t>(first);
+  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
 }
 /// Element e is (e / inner) % count.
 constexpr void append_iota(lowered_step& step, int result, std::int64_t inner, std::int64_t count) {

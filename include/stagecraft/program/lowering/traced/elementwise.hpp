@@ -192,14 +192,14 @@ constexpr void lower_traced(Program& program, operations::iota const& what, int 
   });
 }
 
-/// As the host counts them: execution/traced/list_runner.hpp.
+/// As the host counts them: execution/traced/list_runner.hpp, or elementwise_layer.hpp.
 template <class Program>
 constexpr void lower_traced(Program& program, operations::random const& what, int id) {
   int const result = program.result(id);
   bool const is_uniform = what.distribution == operations::random_distribution::uniform;
   program.add([&](lowered_step& step) {
     append_random(step, is_uniform ? map_function::random_uniform : map_function::random_normal, result,
-                  static_cast<std::uint64_t>(id + 1) << 36U);
+                  program.options.draws_in_loop ? 0 : static_cast<std::uint64_t>(id + 1) << 36U, what.seed);
   });
 }
 

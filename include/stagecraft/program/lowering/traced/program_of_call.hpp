@@ -54,7 +54,7 @@ inline constexpr traced_options options_of_call{
     .variable_type = Call::variable_type,
     .loads_128_bits_for_matmuls = Call::config.matmuls.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
-    .draws_of_channels = elementwise_call_of<Call, Call::trains>::facts.is_dropout,
+    .draws_in_loop = elementwise_call_of<Call, Call::trains>::facts.draws,
     .target = Call::target};
 
 template <class Call, bool Backward>

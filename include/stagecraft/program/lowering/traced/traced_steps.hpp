@@ -221,7 +221,7 @@ class traced_steps {
     if (what.name != "dropout") return id - what.first > 1 && activation_of(what) != linear;  // else an operation is it
     // One number for each channel of a sample, drawn as the host's loop draws them.
     auto const& drawn = program.node_of(program.operand(id, 1)).shape;
-    return program.options.draws_of_channels && drawn.size() == drawn[0] * drawn[-1];
+    return program.options.draws_in_loop && drawn.size() == drawn[0] * drawn[-1];
   }
   /// A composite of whose inside nothing else is read, and nothing but its result kept, is done as a whole.
   constexpr void find_whole_composites() {

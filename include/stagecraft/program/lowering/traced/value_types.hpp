@@ -16,7 +16,7 @@ struct traced_options {
   dtype variable_type = dtype::float32;          ///< of weights, as they are stored
   bool loads_128_bits_for_matmuls = false;       ///< poplar_options of products
   bool loads_128_bits_for_convolutions = false;  ///< and of convolutions
-  bool draws_of_channels = false;                ///< whether the host's loop draws once for a whole channel
+  bool draws_in_loop = false;                    ///< whether the host draws in the loop of a formula
   ipu_target const& target;                      ///< an IPU with the tiles that compute
 };
 
