@@ -27815,9 +27815,13 @@ constexpr tile_operation& append_formula(lowered_step& step, operations::formula
   return operation;
 }
 
-/// The numbers that a `call` draws: `first` is the number of the first of them in the sequence of the call.
-constexpr void append_random(lowered_step& step, map_function function, int result, std::uint64_t first) {
-  append_map(step, function, result, {}).sizes[detail::map_random_first] = static_cast<std::int64_t>(first);
+/// The numbers that a `call` draws: `first` is the number of the first of them in the sequence of the call. A seed of 0
+/// is the trainer's.
+constexpr void append_random(lowered_step& step, map_function function, int result, std::uint64_t first,
+                             std::uint64_t seed = 0) {
+  auto& operation = append_map(step, function, result, {});
+  operation.sizes[detail::map_random_first] = static_cast<std::int64_t>(first);
+  operation.sizes[detail::map_dropout_seed] = static_cast<std::int64_t>(seed);
 }
 /// Element e is (e / inner) % count.
 constexpr void append_iota(lowered_step& step, int result, std::int64_t inner, std::int64_t count) {
@@ -32901,7 +32905,7 @@ struct traced_options {
   dtype variable_type = dtype::float32;          ///< of weights, as they are stored
   bool loads_128_bits_for_matmuls = false;       ///< poplar_options of products
   bool loads_128_bits_for_convolutions = false;  ///< and of convolutions
-  bool draws_of_channels = false;                ///< whether the host's loop draws once for a whole channel
+  bool draws_in_loop = false;                    ///< whether the host draws in the loop of a formula
   ipu_target const& target;                      ///< an IPU with the tiles that compute
 };
 
@@ -33612,14 +33616,14 @@ constexpr void lower_traced(Program& program, operations::iota const& what, int 
   });
 }
 
-/// As the host counts them: execution/traced/list_runner.hpp.
+/// As the host counts them: execution/traced/list_runner.hpp, or elementwise_layer.hpp.
 template <class Program>
 constexpr void lower_traced(Program& program, operations::random const& what, int id) {
   int const result = program.result(id);
   bool const is_uniform = what.distribution == operations::random_distribution::uniform;
   program.add([&](lowered_step& step) {
     append_random(step, is_uniform ? map_function::random_uniform : map_function::random_normal, result,
-                  static_cast<std::uint64_t>(id + 1) << 36U);
+                  program.options.draws_in_loop ? 0 : static_cast<std::uint64_t>(id + 1) << 36U, what.seed);
   });
 }
 
@@ -34246,7 +34250,7 @@ class traced_steps {
     if (what.name != "dropout") return id - what.first > 1 && activation_of(what) != linear;  // else an operation is it
     // One number for each channel of a sample, drawn as the host's loop draws them.
     auto const& drawn = program.node_of(program.operand(id, 1)).shape;
-    return program.options.draws_of_channels && drawn.size() == drawn[0] * drawn[-1];
+    return program.options.draws_in_loop && drawn.size() == drawn[0] * drawn[-1];
   }
   /// A composite of whose inside nothing else is read, and nothing but its result kept, is done as a whole.
   constexpr void find_whole_composites() {
@@ -34427,7 +34431,7 @@ inline constexpr traced_options options_of_call{
     .variable_type = Call::variable_type,
     .loads_128_bits_for_matmuls = Call::config.matmuls.use_128bit_conv_unit_load,
     .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
-    .draws_of_channels = elementwise_call_of<Call, Call::trains>::facts.is_dropout,
+    .draws_in_loop = elementwise_call_of<Call, Call::trains>::facts.draws,
     .target = Call::target};
 
 template <class Call, bool Backward>
