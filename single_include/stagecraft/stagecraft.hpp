@@ -6786,16 +6786,17 @@ struct update {};
 // One step of a traced computation: any of the operations, and what it reads and writes. Level 1.
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                           \
-  EACH(input)                                                                                                 \
-  EACH(weight)                                                                                                \
-  EACH(constant)                                                                                              \
-  EACH(iota)                                                                                                  \
-  EACH(random)                                                                                                \
-  EACH(map) EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient)                     \
-      EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast)    \
-          EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
-              EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                \
+  EACH(input)                                                                                                      \
+  EACH(weight)                                                                                                     \
+  EACH(constant)                                                                                                   \
+  EACH(iota)                                                                                                       \
+  EACH(random)                                                                                                     \
+  EACH(map)                                                                                                        \
+  EACH(reduce) EACH(product) EACH(convolution) EACH(convolution_input_gradient) EACH(convolution_filter_gradient)  \
+      EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad)     \
+          EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) \
+              EACH(stack) EACH(last) EACH(loop_end) EACH(composite)
 
 namespace stagecraft::operations {
 
@@ -38666,9 +38667,8 @@ struct call_operation {
 
  private:
   template <class Call>
-  static constexpr bool is_elementwise =
-      elementwise_call_of<Call, Call::plan::trains>::facts.holds ||
-      elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
+  static constexpr bool is_elementwise = elementwise_call_of<Call, Call::plan::trains>::facts.holds ||
+                                         elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
 }  // namespace detail

@@ -178,9 +178,8 @@ struct call_operation {
 
  private:
   template <class Call>
-  static constexpr bool is_elementwise =
-      elementwise_call_of<Call, Call::plan::trains>::facts.holds ||
-      elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
+  static constexpr bool is_elementwise = elementwise_call_of<Call, Call::plan::trains>::facts.holds ||
+                                         elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
 }  // namespace detail

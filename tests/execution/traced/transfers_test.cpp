@@ -3,8 +3,8 @@
 // on doubles, for any number of threads.
 #include <stagecraft/execution/traced/transfer_layer.hpp>
 #include <stagecraft/layers/layers.hpp>
-#include <doctest/doctest.h>
 #include <deque>
+#include <doctest/doctest.h>
 #include <tuple>
 #include <utility>
 #include <vector>
