@@ -34517,7 +34517,7 @@ struct frozen_program {
         is_matmul(operations::detail::array_of<sizes.shapes>(from.program.is_matmul)) {}
 };
 
-/// Before weights lie as products want them.
+/// The program before its weights lie as products want them.
 template <class Call, bool Backward>
 inline constexpr frozen_program<Call, Backward> program_constant{lower_traced_step<Call, Backward>()};
 
@@ -37199,7 +37199,7 @@ class elementwise_layer {
   template <auto const& Formula, std::size_t Places, unsigned Single>
   using loop = kernels::formula_row<Formula, Places, Single, arch>;
 
-  /// Of a leaf, or of what is drawn.
+  /// The axes of a leaf, or of what is drawn.
   template <std::size_t Leaf>
   static constexpr broadcast_axes axes{Call::batch, Call::output_shape(),
                                        [] {

@@ -75,7 +75,7 @@ class elementwise_layer {
   template <auto const& Formula, std::size_t Places, unsigned Single>
   using loop = kernels::formula_row<Formula, Places, Single, arch>;
 
-  /// Of a leaf, or of what is drawn.
+  /// The axes of a leaf, or of what is drawn.
   template <std::size_t Leaf>
   static constexpr broadcast_axes axes{Call::batch, Call::output_shape(),
                                        [] {

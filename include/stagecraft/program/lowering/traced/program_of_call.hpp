@@ -139,7 +139,7 @@ struct frozen_program {
         is_matmul(operations::detail::array_of<sizes.shapes>(from.program.is_matmul)) {}
 };
 
-/// Before weights lie as products want them.
+/// The program before its weights lie as products want them.
 template <class Call, bool Backward>
 inline constexpr frozen_program<Call, Backward> program_constant{lower_traced_step<Call, Backward>()};
 
