@@ -46,14 +46,16 @@ class mlp_kernels {
   }
 
  private:
+  static constexpr int slot_count = stagecraft::detail::slots_of<Optimizer>;
+
   template <int Inputs, int Units>
   struct layer {
     using layout = kernels::packed_matrix<Inputs, Units>;
     static constexpr int padded_units = (Units + 63) / 64 * 64;
 
     aligned_floats w{layout::size, 0.0F}, b{padded_units, 0.0F}, db{padded_units, 0.0F};
-    aligned_floats slots{static_cast<std::size_t>(layout::size * Optimizer.slots()), 0.0F};
-    aligned_floats bias_slots{static_cast<std::size_t>(padded_units * Optimizer.slots()), 0.0F};
+    aligned_floats slots{static_cast<std::size_t>(layout::size * slot_count), 0.0F};
+    aligned_floats bias_slots{static_cast<std::size_t>(padded_units * slot_count), 0.0F};
     aligned_floats y{Batch * Units, 0.0F}, dy{Batch * Units, 0.0F};
 
     void initialize(first_weights const& weights) {
@@ -82,13 +84,13 @@ class mlp_kernels {
       float* const state = slots.data();
       kernels::matmul_weight_gradient<Batch, Inputs, Units, false>(
           x, dy.data(), nullptr, [=](kernels::batch<> const& gradient, int offset) {
-            kernels::batch<> values[Optimizer.slots() + 1];
+            kernels::batch<> values[slot_count + 1];
             kernels::batch<> weight = kernels::batch<>::load_aligned(weights + offset);
-            for (int slot = 0; slot < Optimizer.slots(); ++slot)
+            for (int slot = 0; slot < slot_count; ++slot)
               values[slot] = kernels::batch<>::load_aligned(state + slot * layout::size + offset);
             function(weight, gradient, values);
             weight.store_aligned(weights + offset);
-            for (int slot = 0; slot < Optimizer.slots(); ++slot)
+            for (int slot = 0; slot < slot_count; ++slot)
               values[slot].store_aligned(state + slot * layout::size + offset);
           });
       kernels::bias_gradient<Batch, Units>(dy.data(), db.data());
