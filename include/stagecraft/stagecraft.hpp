@@ -13,8 +13,10 @@
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/program/auto_pipeline.hpp>
 #include <stagecraft/program/device_memory.hpp>
+#include <stagecraft/program/inference.hpp>
 #include <stagecraft/program/profile.hpp>
 #include <stagecraft/program/timetable_of.hpp>
 #include <stagecraft/program/training.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
+#include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>

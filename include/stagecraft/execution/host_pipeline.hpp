@@ -48,13 +48,12 @@ class host_pipeline : public session_shape<M, Training> {
   explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : team_(threads > 1 ? std::make_unique<thread_team>(threads) : nullptr),
         seed_(seed),
-        learning_rate_(first_plan::training.optimizer.learning_rate) {
+        learning_rate_(first_learning_rate()) {
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
-      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), slot_count, workspace_floats());
+      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats());
       pointers_[i] = replicas_[i].get();
     }
-    // Gradients are not in use yet: their memory takes the values before they are packed.
-    layout::initialize(seed, replicas_[0]->weights.data(), replicas_[0]->gradients.data());
+    initialize_weights(seed);
     begin_run();
   }
 
@@ -83,6 +82,20 @@ class host_pipeline : public session_shape<M, Training> {
   template <class Feed, class Results>
   void predict(int steps, Feed const& feed, Results const& results) {
     run<execution_mode::inference>(execution(feed, results, false), steps);
+  }
+
+  /// One micro-batch of the first replica, forward, on the caller's thread: a stage after the other, without queues,
+  /// locks or other threads.
+  template <class Feed, class Results>
+  void call(Feed const& feed, Results const& results) {
+    kernels::flush_denormals const flush;
+    auto all = execution(feed, results, false);
+    all.team = nullptr;
+    auto& own = *pointers_[0];
+    for (auto& count : own.done) count.reset();
+    [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
+      (pipeline_pass<host_pipeline, execution_mode::inference, static_cast<int>(Stage)>::run(all, own, 0, 0), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(sizes::stages)>{});
   }
 
   /// All replicas get the weights of the first one. Called before the first execution of a run.
@@ -143,15 +156,14 @@ class host_pipeline : public session_shape<M, Training> {
   using layout = weight_layout<M, architecture>;
   using memory_type = pipeline_memory<sizes>;
   using execution_type = pipeline_execution<host_pipeline>;
-  using update = pipeline_update<sizes, first_plan>;
+  using update = pipeline_update<sizes, first_plan>;  // of a training
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
-  static constexpr int slot_count = sizes::trains ? detail::slots_of<Training.optimizer> : 0;
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
   /// Devices of one thread.
   static constexpr std::size_t most_units = threads <= replicas
                                                 ? (replica_count + threads - 1) / threads * devices
                                                 : (devices + threads / replicas - 1) / (threads / replicas);
-  static constexpr bool has_penalties = [] {
+  static constexpr bool has_penalties = shape_type::has_losses && [] {
     for (auto const& parameter : graph.parameters)
       if (!parameter.regularizer.empty()) return true;
     return false;
@@ -166,6 +178,22 @@ class host_pipeline : public session_shape<M, Training> {
     bool (*is_ready)(memory_type const&, std::int64_t micro_batch);
     bool (*run)(execution_type const&, memory_type&, std::int64_t micro_batch, int worker);
   };
+
+  static constexpr float first_learning_rate() {
+    if constexpr (shape_type::has_losses)
+      return first_plan::training.optimizer.learning_rate;
+    else
+      return 0;
+  }
+  void initialize_weights(std::uint64_t seed) {
+    if constexpr (sizes::trains) {
+      // Gradients are not in use yet: their memory takes the values before they are packed.
+      layout::initialize(seed, replicas_[0]->weights.data(), replicas_[0]->gradients.data());
+    } else {
+      aligned_block const unpacked(layout::storage.floats);
+      layout::initialize(seed, replicas_[0]->weights.data(), unpacked.data());
+    }
+  }
 
   template <class Feed, class Results>
   execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
@@ -215,7 +243,8 @@ class host_pipeline : public session_shape<M, Training> {
   template <execution_mode Mode>
   void work_of(execution_type const& all, int steps, int worker) {
     constexpr bool trains = Mode == execution_mode::training;
-    if (has_penalties && all.has_targets && !find_penalties(worker)) return;
+    if constexpr (has_penalties)
+      if (all.has_targets && !find_penalties(worker)) return;
     int const round = trains ? accumulation_steps : steps;
     timetable const table = trains ? sizes::template table<Mode>()
                                    : timetable(sizes::options.schedule, detail::devices_of_stages<M>, steps, false);
@@ -341,7 +370,10 @@ class host_pipeline : public session_shape<M, Training> {
     using machine = host_machine<1, architecture>;
     auto const of_layers = detail::largest_workspace<host_plan<M, Training, sizes::main_mode, machine>,
                                                      host_plan<M, Training, execution_mode::inference, machine>>();
-    return std::max(of_layers, update::functions::workspace_floats());
+    if constexpr (!shape_type::has_losses)
+      return of_layers;
+    else
+      return std::max(of_layers, update::functions::workspace_floats());
   }
 
   std::unique_ptr<thread_team> team_;

@@ -32,16 +32,28 @@ struct pipeline_sizes : session_shape<M, Training> {
   }
   static constexpr pipelining_options options = options_of<M, Training>;
   static constexpr auto const& weights = weight_storage_of<M, architecture>;
-  static constexpr auto const& gradients = pipeline_gradients<M, Training, architecture>;
   static constexpr int replicas = Replicas;
-  static constexpr long long all_targets = shape::target_offset(shape::output_count);
-  static constexpr long long all_scales = shape::scale_offset(shape::output_count);
+  static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::output_count) : 0;
+  static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::output_count) : 0;
   /// What most memory is planned for: training, if it is said how weights are updated.
   static constexpr execution_mode main_mode = detail::main_mode<M, Training>;
   static constexpr bool trains = main_mode == execution_mode::training;
   static constexpr int stages = table<main_mode>().stages();
   static constexpr int passes = table<main_mode>().passes();
   static constexpr int devices = table<main_mode>().devices();
+  /// Floats of gradients, and of the optimizer's numbers of each weight: none without training.
+  static constexpr long long gradient_floats = [] {
+    if constexpr (trains)
+      return pipeline_gradients<M, Training, architecture>.floats;
+    else
+      return 0LL;
+  }();
+  static constexpr int slots = [] {
+    if constexpr (trains)
+      return detail::slots_of<Training.optimizer>;
+    else
+      return 0;
+  }();
   static constexpr bool halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   static constexpr bool shards_state = Replicas > 1 && options.replicated_optimizer_state_sharding;
@@ -114,17 +126,16 @@ template <class Sizes>
 struct pipeline_memory {
   static constexpr bool has_halves = Sizes::halves;
 
-  template <class Slots>
-  explicit pipeline_memory(int number, Slots slots, long long workspace_floats)
+  explicit pipeline_memory(int number, long long workspace_floats)
       : replica(number),
         weights(Sizes::weights.floats),
-        gradients(Sizes::gradients.floats),
-        halves(Sizes::halves ? (Sizes::gradients.floats + 1) / 2 : 0),
-        state(Sizes::all_state_floats * slots),
+        gradients(Sizes::gradient_floats),
+        halves(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
+        state(Sizes::all_state_floats * Sizes::slots),
         local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
-        local_gradients(Sizes::fetches_gradients ? Sizes::gradients.floats : 0),
-        local_halves(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradients.floats + 1) / 2 : 0),
-        local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * slots : 0),
+        local_gradients(Sizes::fetches_gradients ? Sizes::gradient_floats : 0),
+        local_halves(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
+        local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
         samples(static_cast<std::size_t>(Sizes::most_samples)) {

@@ -17,6 +17,8 @@ template <Model M, auto Training>
 struct session_shape {
   using shaped_model = M;
   static constexpr int batch = Training.batch_size;
+  /// Whether there are targets and losses: not in an inference.
+  static constexpr bool has_losses = !detail::only_infers<Training>;
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& outputs = outputs_of<M>;
   static constexpr std::size_t output_count = outputs.size();
@@ -36,14 +38,22 @@ struct session_shape {
   }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
-    return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-      bool const sparse[]{losses::loss_of_output<Output>(Training.loss).sparse_targets...};
-      return sparse[output];
-    }(std::make_index_sequence<output_count>{});
+    if constexpr (!has_losses)
+      return false;
+    else
+      return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
+        bool const sparse[]{losses::loss_of_output<Output>(Training.loss).sparse_targets...};
+        return sparse[output];
+      }(std::make_index_sequence<output_count>{});
   }
   /// Targets of an output: class numbers (batch, rows per sample) if its loss is sparse, else floats.
   template <std::size_t Output>
-  using target_type = kernels::target_type<losses::loss_of_output<Output>(Training.loss)>;
+  using target_type = decltype([] {
+    if constexpr (!has_losses)
+      return float{};
+    else
+      return kernels::target_type<losses::loss_of_output<Output>(Training.loss)>{};
+  }());
 
   /// The call of the graph that stands for an input.
   [[nodiscard]] static constexpr std::size_t input_call(int index) {

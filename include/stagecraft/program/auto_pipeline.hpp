@@ -85,7 +85,7 @@ struct partition_stages {
 /// Whether a partition fits with all that its program takes, code and exchanges included.
 template <class M, auto Training, class Machine, partition const& Partition>
 constexpr bool partition_fits() {
-  constexpr auto mode = execution_mode::training;
+  constexpr auto mode = mode_of<Training>;
   if constexpr (!Partition.found())
     return false;
   else if constexpr (Partition.stages == 1)
@@ -185,10 +185,10 @@ struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
 
 }  // namespace detail
 
-/// A model divided into stages for the IPUs of a machine, by what its layers cost there while it is trained: contiguous
-/// in Keras's order, so that the slowest stage and the slowest transfer between two stages together take as few cycles
-/// as they can, among the divisions for which each IPU's memory suffices. Found exactly (`find_partition`), by the
-/// compiler.
+/// A model divided into stages for the IPUs of a machine, by what its layers cost there while it is trained (or while
+/// it predicts, with a description of an inference): contiguous in Keras's order, so that the slowest stage and the
+/// slowest transfer between two stages together take as few cycles as they can, among the divisions for which each
+/// IPU's memory suffices. Found exactly (`find_partition`), by the compiler.
 ///
 ///     using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 4}>;
 ///     using staged = sc::auto_pipeline<resnet50, training, machine>;

@@ -17,7 +17,7 @@ namespace stagecraft::detail {
 
 /// What one call adds to its stage.
 struct call_cost {
-  long long cycles = 0;           ///< forward and backward step of a micro-batch
+  long long cycles = 0;           ///< forward step of a micro-batch and, in training, its backward step
   long long variable_bytes = 0;   ///< of a tile: weights, optimizer state, accumulators
   long long kept_bytes = 0;       ///< of a tile and a micro-batch: its value and what it saves
   long long temporary_bytes = 0;  ///< of a tile, while one of its steps is carried out
@@ -26,7 +26,7 @@ struct call_cost {
 template <class M, auto Training, class Machine, int Call>
 constexpr call_cost find_call_cost() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto mode = execution_mode::training;
+  constexpr auto mode = mode_of<Training>;
   constexpr auto const& planned = program_for<M, Training, mode>.calls[Call];
   constexpr auto const& options = options_of<M, Training>;
   call_cost result;
@@ -54,13 +54,16 @@ constexpr call_cost find_call_cost() {
         auto const* const planned_weight = planned_weights<M, Training, mode, Machine>[static_cast<std::size_t>(i)];
         long long const bytes = on_tile(weight.size(), policy.variable_dtype, planned_weight);
         result.variable_bytes += bytes;
-        if (!weight.trainable) continue;
-        result.variable_bytes +=
-            on_tile(weight.size(),
-                    options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32,
-                    planned_weight) *
-            layer.call_count;
-        if (!options.offloads_optimizer_state()) result.variable_bytes += bytes * detail::slots_of<Training.optimizer>;
+        if constexpr (mode == execution_mode::training) {
+          if (!weight.trainable) continue;
+          result.variable_bytes +=
+              on_tile(weight.size(),
+                      options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32,
+                      planned_weight) *
+              layer.call_count;
+          if (!options.offloads_optimizer_state())
+            result.variable_bytes += bytes * detail::slots_of<Training.optimizer>;
+        }
       }
   }
   return result;
@@ -82,6 +85,7 @@ inline constexpr auto call_costs_of =
 template <class M, auto Training, class Machine, int Stages>
 struct auto_pipeline_costs {
   static constexpr std::size_t count = graph_of<M>.order.size();
+  static constexpr bool trains = mode_of<Training> == execution_mode::training;
   std::array<long long, count> cycles{}, transfer{}, exclusive{}, temporary{};
 
   constexpr auto_pipeline_costs() {
@@ -96,14 +100,15 @@ struct auto_pipeline_costs {
       temporary[i] = of_calls[i].temporary_bytes;
       long long const bytes = order.bytes_across[i] / static_cast<long long>(sizeof(float)) *
                               size_of(Training.dtype_policy.compute_dtype) * Training.batch_size;
-      // Values go on while gradients come back, on links of both directions.
+      // In training, values go on while gradients come back, on links of both directions.
       if (i > 0 && bytes > 0)
         transfer[i] = inter_ipu_cycles(target, {.from = route.from, .to = route.to, .bytes = bytes}) +
                       sync_cycles(target, Stages);
     }
     constexpr auto const& graph = graph_of<M>;
-    for (std::size_t output = 0; output < graph.outputs_of(0).size(); ++output)
-      cycles[count - 1] += loss_cycles(output);
+    if constexpr (trains)
+      for (std::size_t output = 0; output < graph.outputs_of(0).size(); ++output)
+        cycles[count - 1] += loss_cycles(output);
   }
 
   [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
@@ -116,12 +121,13 @@ struct auto_pipeline_costs {
   }
 
  private:
-  /// Micro-batches that are alive in the first stage between its forward and backward pass.
+  /// Micro-batches that are alive in the first stage between its forward and its backward pass, or until the next stage
+  /// has them.
   static constexpr int alive() {
     int devices[Stages]{};
     for (int i = 0; i < Stages; ++i) devices[i] = i;
-    timetable const table(options_of<M, Training>.schedule, devices, 4 * Stages * Stages, true);
-    return table.alive(table.forward_pass(0), table.backward_pass(0));
+    timetable const table(options_of<M, Training>.schedule, devices, 4 * Stages * Stages, trains);
+    return table.alive(table.forward_pass(0), trains ? table.backward_pass(0) : Stages > 1 ? 1 : 0);
   }
   static constexpr long long loss_cycles(std::size_t output) {
     return [output]<std::size_t... Output>(std::index_sequence<Output...>) {

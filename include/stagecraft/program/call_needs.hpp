@@ -7,11 +7,9 @@
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/operations/sums_call.hpp>
 #include <stagecraft/operations/traced_needs.hpp>
+#include <stagecraft/program/execution_mode.hpp>
 
 namespace stagecraft {
-
-/// Whether a program trains or only predicts.
-enum class execution_mode : unsigned char { training, inference };
 
 /// What a step on single elements is a function of, if the step before it can do it while its results are in registers:
 /// an epilogue of that step.

@@ -17,8 +17,9 @@ struct memory_bytes {
   long long remote = 0;
 };
 
-/// What one device of one replica holds while it trains, in bytes of float32 (accumulators may be halves). Offloaded
-/// data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on them.
+/// What one device of one replica holds while it trains, or predicts, in bytes of float32 (accumulators may be halves).
+/// Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on
+/// them.
 struct device_memory {
   memory_bytes weights;
   memory_bytes optimizer_state;
@@ -42,10 +43,11 @@ namespace detail {
 
 template <class M, auto Training, int Device>
 class device_memory_finder {
+  static constexpr auto mode = mode_of<Training>;
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, execution_mode::training>;
+  static constexpr auto const& program = program_for<M, Training, mode>;
   static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, execution_mode::training>;
+  static constexpr auto const& table = planning_timetable<M, Training, mode>;
   static constexpr pipelining_options options = options_of<M, Training>;
   static constexpr long long float_bytes = sizeof(float);
 
@@ -58,8 +60,7 @@ class device_memory_finder {
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
         add_weight(graph.parameters[at(i)], gradients_of(layer));
     }
-    result_.activations.on_device =
-        device_buffers_of<M, Training, execution_mode::training, Device>.floats * float_bytes;
+    result_.activations.on_device = device_buffers_of<M, Training, mode, Device>.floats * float_bytes;
     [this]<std::size_t... Pass>(std::index_sequence<Pass...>) {
       (this->template add_pass<static_cast<int>(Pass)>(), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(table.passes())>{});
@@ -77,13 +78,22 @@ class device_memory_finder {
     return count;
   }
 
+  /// What one replica holds of something.
+  [[nodiscard]] constexpr long long part(bool shares, long long all) const {
+    return shares ? (all + replicas_ - 1) / replicas_ : all;
+  }
+
   constexpr void add_weight(parameter const& weight, int gradients) {
     long long const bytes = weight.size() * float_bytes;
-    auto const part = [this](bool shares, long long all) { return shares ? (all + replicas_ - 1) / replicas_ : all; };
     result_.weights.on_device += bytes;
     if (options.offloads_weights())
       result_.weights.remote += part(options.replicated_weight_sharding && weight.trainable, bytes);
-    if (!weight.trainable) return;
+    if constexpr (mode == execution_mode::training)
+      if (weight.trainable) add_state(weight, gradients);
+  }
+
+  constexpr void add_state(parameter const& weight, int gradients) {
+    long long const bytes = weight.size() * float_bytes;
     long long const state =
         part(options.replicated_optimizer_state_sharding, bytes) * detail::slots_of<Training.optimizer>;
     auto& place = result_.optimizer_state;
@@ -103,7 +113,7 @@ class device_memory_finder {
   template <int Pass>
   constexpr void add_pass() {
     if (table.device_of_pass(Pass) != Device) return;
-    auto const& places = pass_plan_of<M, Training, execution_mode::training, Pass>.places;
+    auto const& places = pass_plan_of<M, Training, mode, Pass>.places;
     if (places.scratch_floats * float_bytes > result_.working.on_device)
       result_.working.on_device = places.scratch_floats * float_bytes;
     if (!table.is_backward(Pass)) result_.activations.remote += places.remote_floats * float_bytes;
@@ -115,7 +125,7 @@ class device_memory_finder {
 
 }  // namespace detail
 
-/// What a device holds while a model is trained.
+/// What a device holds while a model is trained; or predicts, with a description of an inference.
 ///
 ///     static_assert(sc::device_memory_of<two_stages, training, 0>.on_device() < 624 * 1024);
 template <Model M, auto Training, int Device, class Machine = detail::machine_without_limit>
@@ -133,7 +143,7 @@ inline constexpr int recomputed_steps = [] {
 }();
 
 /// Bytes that a stage's pass over a micro-batch sends to other devices.
-template <Model M, auto Training, int Pass, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, int Pass, execution_mode Mode = detail::mode_of<Training>>
   requires(Pass >= 0 && Pass < timetable_of<M, Training, Mode>.passes())
 inline constexpr long long bytes_sent = [] {
   long long bytes = 0;

@@ -137,7 +137,7 @@ class device_tile_planner {
   constexpr device_tiles<calls, edges, outputs, weights> make() {
     place_variables();
     place_rings();
-    if constexpr (table.device_of_stage(table.stages() - 1) == Device) place_batches();
+    if constexpr (table.device_of_stage(table.stages() - 1) == Device && !only_infers<Training>) place_batches();
     return result_;
   }
 
@@ -163,7 +163,9 @@ class device_tile_planner {
       if (!variables::remote_weight(weight)) result_.weight[i] = all_.place(1, variables::weight_bytes(i));
     });
     result_.weight_bytes = all_.bytes();
-    if constexpr (!variables::trains) return;
+    if constexpr (variables::trains) place_state();
+  }
+  constexpr void place_state() {
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
       if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0)

@@ -5,6 +5,7 @@
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/program/gradient_accumulation_options.hpp>
+#include <stagecraft/program/inference.hpp>
 
 namespace stagecraft {
 
@@ -19,16 +20,25 @@ constexpr pipelining_options without_pipeline(pipelining_options options) noexce
   return options;
 }
 
+template <class M, auto Description>
+constexpr pipelining_options find_options() {
+  if constexpr (only_infers<Description>) {
+    constexpr auto options = Description.pipeline.as_pipelining_options();
+    return is_pipelined<M> ? options : without_pipeline(options);
+  } else {
+    return is_pipelined<M>                             ? Description.pipeline
+           : Description.gradient_accumulation.given() ? Description.gradient_accumulation.as_pipelining_options()
+                                                       : without_pipeline(Description.pipeline);
+  }
+}
+
 }  // namespace detail
 
 /// The options that hold when M is trained, evaluated or run with a training description: `pipeline` for a model with
 /// stages. For one without, `gradient_accumulation` if anything of it is given, else what `pipeline` says of more than
 /// stages; as in Keras on IPU, where either setter's options are ignored in the other case. Everything that carries out
-/// or describes a training asks this.
+/// or describes a training or an inference asks this.
 template <Model M, auto Training>
-inline constexpr pipelining_options options_of =
-    is_pipelined<M>                          ? Training.pipeline
-    : Training.gradient_accumulation.given() ? Training.gradient_accumulation.as_pipelining_options()
-                                             : detail::without_pipeline(Training.pipeline);
+inline constexpr pipelining_options options_of = detail::find_options<M, Training>();
 
 }  // namespace stagecraft

@@ -8,6 +8,7 @@
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/models/last_activation.hpp>
+#include <stagecraft/program/inference.hpp>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +47,9 @@ constexpr bool loss_takes_logits(Loss const& loss) {
 
 template <class M, auto Training, std::size_t Output>
 constexpr bool find_logits() {
-  if constexpr (!last_activations_of<M>[Output].has_logits()) {
+  if constexpr (only_infers<Training>) {
+    return false;
+  } else if constexpr (!last_activations_of<M>[Output].has_logits()) {
     return false;
   } else {
     constexpr int call = last_activations_of<M>[Output].call;

@@ -133,10 +133,10 @@ class memory_profiler {
       bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
       bytes += shared ? ceil_div(all, variables::replicas) : all;
     }
-    if (!variables::trains || !weight.trainable) return;
-    if (variables::remote_state(weight))
-      bytes +=
-          detail::slots_of<Training.optimizer> * variables::state_elements(weight) * size_of(variables::variable_type);
+    if constexpr (variables::trains)
+      if (weight.trainable && variables::remote_state(weight))
+        bytes += detail::slots_of<Training.optimizer> * variables::state_elements(weight) *
+                 size_of(variables::variable_type);
   }
   constexpr void add_accumulators(layer_info const& layer) {
     for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
@@ -163,10 +163,11 @@ template <class M, auto Training, execution_mode Mode, class Machine, int Device
 inline constexpr device_memory_profile device_memory_profile_of =
     detail::memory_profiler<M, Training, Mode, Machine, Device>().make();
 
-/// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training and in inference.
+/// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training, if there is one, and
+/// in inference.
 template <class M, auto Training, class Machine, int Device>
 inline constexpr std::int64_t bytes_of_tile = detail::larger(
-    device_memory_profile_of<M, Training, execution_mode::training, Machine, Device>.tile.high_water_mark(),
+    device_memory_profile_of<M, Training, detail::mode_of<Training>, Machine, Device>.tile.high_water_mark(),
     device_memory_profile_of<M, Training, execution_mode::inference, Machine, Device>.tile.high_water_mark());
 
 }  // namespace stagecraft

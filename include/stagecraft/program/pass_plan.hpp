@@ -160,7 +160,11 @@ class pass_planner {
   /// layers have kept.
   template <class Each>
   constexpr void for_each_stashed(Each each) const {
-    if (!offloads_stage()) return;
+    if constexpr (offloads)
+      if (offloads_stage()) visit_stashed(each);
+  }
+  template <class Each>
+  constexpr void visit_stashed(Each each) const {
     auto const& again = recomputations_of<M, Training>[at(stage_)].again;
     std::array<bool, calls> value{};
     for (std::size_t i = 0; i < calls; ++i) {

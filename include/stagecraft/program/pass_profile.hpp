@@ -84,7 +84,8 @@ struct priced_pass {
   static constexpr dtype type = Training.dtype_policy.compute_dtype;
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr bool backward = table.is_backward(Pass);
-  static constexpr bool has_losses = !backward && stage + 1 == table.stages();
+  static constexpr bool is_last_forward = !backward && stage + 1 == table.stages();
+  static constexpr bool has_losses = is_last_forward && !only_infers<Training>;
   static constexpr std::size_t outputs = graph.outputs_of(0).size();
   static constexpr std::uint64_t logits = outputs_with_logits<M, Training>;
 
@@ -258,7 +259,7 @@ class pass_profiler {
     if (Pass == 0)
       for (auto const& call : graph.calls)
         if (call.is_input) result_.host_bytes += elements_of_batch(call.shape.size()) * size_of(pass::type);
-    if constexpr (pass::has_losses) {
+    if constexpr (pass::is_last_forward) {
       if constexpr (trains) {
         [&]<std::size_t... Output>(std::index_sequence<Output...>) {
           ((result_.host_bytes += batch_data_bytes<Output>()), ...);

@@ -23,13 +23,19 @@ struct checked_options {
   bool gives_gradient_accumulation = false;  ///< the options of models without stages are given
   int steps_per_execution = 1;
   int metrics = 0;
+  bool infers = false;  ///< it is an inference
 
   [[nodiscard]] constexpr int stages() const { return pipelined ? model.stage_count() : 1; }
   [[nodiscard]] constexpr std::string_view name() const { return model.graph.name(); }
+  /// The description in errors.
+  [[nodiscard]] constexpr std::string_view subject() const { return subject_of(infers); }
+  [[nodiscard]] static constexpr std::string_view subject_of(bool infers) {
+    return infers ? "the inference" : "the training";
+  }
   /// Whether it is said how weights are updated. Evaluation and prediction need not know.
   [[nodiscard]] constexpr bool trains() const {
-    return !pipelined || options.gradient_accumulation_steps_per_replica != 0 ||
-           (options.schedule == schedule::sequential && !gives_gradient_accumulation);
+    return !infers && (!pipelined || options.gradient_accumulation_steps_per_replica != 0 ||
+                       (options.schedule == schedule::sequential && !gives_gradient_accumulation));
   }
 };
 
@@ -123,10 +129,9 @@ constexpr void check_storage(checked_options const& checked, diagnostic& problem
         "the training has replicated_optimizer_state_sharding and offload_weight_update_variables on_device; "
         "the parts of the optimizer's state are in remote memory");
   if (options.replicated_weight_sharding && options.offload_weights == offload::on_device)
-    problem.report(
-        2039,
-        "the training has replicated_weight_sharding and offload_weights on_device; the parts of the weights "
-        "are in remote memory");
+    problem.report(2039, checked.subject(),
+                   " has replicated_weight_sharding and offload_weights on_device; the parts of the weights "
+                   "are in remote memory");
 }
 
 /// E2034 and E2035: which results are sent to the host.
@@ -142,22 +147,22 @@ constexpr void check_outfeed(checked_options const& checked, diagnostic& problem
 }
 
 /// E2040 to E2043: the queues to and from the host.
-constexpr void check_queues(infeed_queue_options const& infeed, outfeed_queue_options const& outfeed,
-                            bool accumulate_outfeed, bool asynchronous_callbacks, diagnostic& problem) {
+constexpr void check_queues(checked_options const& checked, infeed_queue_options const& infeed,
+                            outfeed_queue_options const& outfeed, bool asynchronous_callbacks, diagnostic& problem) {
   if (infeed.prefetch_depth < 0 || infeed.prefetch_depth > 255)
-    problem.report(2042, "the training's infeed_queue has prefetch_depth ", infeed.prefetch_depth,
+    problem.report(2042, checked.subject(), "'s infeed_queue has prefetch_depth ", infeed.prefetch_depth,
                    "; it must be 1 to 255, or 0 if it is not set");
   if (outfeed.buffer_depth < 1)
-    problem.report(2043, "the training's outfeed_queue has buffer_depth ", outfeed.buffer_depth,
+    problem.report(2043, checked.subject(), "'s outfeed_queue has buffer_depth ", outfeed.buffer_depth,
                    "; it must be at least 1");
   if (outfeed.outfeed_mode != outfeed_mode::last) return;
-  if (accumulate_outfeed)
+  if (checked.options.accumulate_outfeed)
     problem.report(2040,
                    "the training has accumulate_outfeed and outfeed_mode last; results are accumulated where all of "
                    "them are sent, outfeed_mode::all");
   if (asynchronous_callbacks)
-    problem.report(2041,
-                   "the training has asynchronous_callbacks and outfeed_mode last; callbacks that see every step need "
+    problem.report(2041, checked.subject(),
+                   " has asynchronous_callbacks and outfeed_mode last; callbacks that see every step need "
                    "the results of all, outfeed_mode::all");
 }
 
@@ -197,8 +202,9 @@ constexpr void check_execution_of_updates(checked_options const& checked, diagno
 }
 
 /// E4021: an execution has steps.
-constexpr void check_steps_per_execution(int steps, diagnostic& problem) {
-  if (steps < 1) problem.report(4021, "the training has steps_per_execution ", steps, "; it must be at least 1");
+constexpr void check_steps_per_execution(checked_options const& checked, diagnostic& problem) {
+  if (int const steps = checked.steps_per_execution; steps < 1)
+    problem.report(4021, checked.subject(), " has steps_per_execution ", steps, "; it must be at least 1");
 }
 
 /// How many micro-batches are in flight at once: their number is a multiple of it.
@@ -228,22 +234,23 @@ constexpr void check_execution_of_schedule(checked_options const& checked, diagn
   int const steps = checked.steps_per_execution;
   int const overlap = overlap_length_of(checked, false);
   if (steps % overlap != 0)
-    problem.report(2025, "the training has steps_per_execution ", steps, ", but in evaluate and predict the ",
-                   name(checked.options.schedule), " schedule of ", checked.stages(), " stages works on ", overlap,
+    problem.report(2025, checked.subject(), " has steps_per_execution ", steps, ", but in ",
+                   checked.infers ? "predict" : "evaluate and predict", " the ", name(checked.options.schedule),
+                   " schedule of ", checked.stages(), " stages works on ", overlap,
                    " micro-batches at once; it must be a multiple of ", overlap, ", such as ",
                    (static_cast<long long>(steps) + overlap - 1) / overlap * overlap);
 }
 
 /// E2044: a number of replicas.
-constexpr void check_number_of_replicas(int num_replicas, diagnostic& problem) {
+constexpr void check_number_of_replicas(checked_options const& checked, int num_replicas, diagnostic& problem) {
   if (num_replicas < 0)
-    problem.report(2044, "the training has num_replicas ", num_replicas,
+    problem.report(2044, checked.subject(), " has num_replicas ", num_replicas,
                    "; it must be at least 1, or 0 for as many as the machine has devices for");
 }
 
 /// E2045, E2046 and E2049: the machine has the devices that are asked for.
-constexpr void check_devices_of_machine(std::string_view name, int num_replicas, int shards, int devices,
-                                        diagnostic& problem) {
+constexpr void check_devices_of_machine(std::string_view subject, std::string_view name, int num_replicas, int shards,
+                                        int devices, diagnostic& problem) {
   if (devices < 0)
     problem.report(2049, "the machine has ", devices, " devices; it has at least 1, or 0 for any number");
   if (devices <= 0) return;
@@ -251,19 +258,26 @@ constexpr void check_devices_of_machine(std::string_view name, int num_replicas,
   if (shards > devices)
     problem.report(2045, "the stages of model '", name, "' are on ", shards, " devices, but the machine has ", devices);
   else if (num_replicas > 1 && num_replicas * each > devices)
-    problem.report(2046, "the training has num_replicas ", num_replicas, ", and each replica of model '", name,
-                   "' takes ", each, each == 1 ? " device" : " devices", each == shards ? "" : " (a power of two)",
-                   "; that makes ", num_replicas * each, ", but the machine has ", devices);
+    problem.report(2046, subject, " has num_replicas ", num_replicas, ", and each replica of model '", name, "' takes ",
+                   each, each == 1 ? " device" : " devices", each == shards ? "" : " (a power of two)", "; that makes ",
+                   num_replicas * each, ", but the machine has ", devices);
 }
 
 template <class M, auto Training>
 constexpr checked_options options_to_check() {
-  return {.options = options_of<M, Training>,
-          .model = checked_stages<M>,
-          .pipelined = is_pipelined<M>,
-          .gives_gradient_accumulation = Training.gradient_accumulation.given(),
-          .steps_per_execution = Training.steps_per_execution,
-          .metrics = Training.metrics.size() + Training.weighted_metrics.size()};
+  if constexpr (only_infers<Training>)
+    return {.options = options_of<M, Training>,
+            .model = checked_stages<M>,
+            .pipelined = is_pipelined<M>,
+            .steps_per_execution = Training.steps_per_execution,
+            .infers = true};
+  else
+    return {.options = options_of<M, Training>,
+            .model = checked_stages<M>,
+            .pipelined = is_pipelined<M>,
+            .gives_gradient_accumulation = Training.gradient_accumulation.given(),
+            .steps_per_execution = Training.steps_per_execution,
+            .metrics = Training.metrics.size() + Training.weighted_metrics.size()};
 }
 
 /// Rules of schedules that do not look at the number of micro-batches.
@@ -284,7 +298,7 @@ inline constexpr diagnostic schedule_problem = [] {
       check_accumulation(checked, problem);
       check_accumulation_of_training(checked, problem);
     }
-    check_steps_per_execution(checked.steps_per_execution, problem);
+    check_steps_per_execution(checked, problem);
     check_schedule(checked, Trains, problem);
     if (!problem.failed()) {
       if (Trains)

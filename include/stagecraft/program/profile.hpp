@@ -68,8 +68,9 @@ constexpr bool has_profile() {
 
 }  // namespace detail
 
-/// The profile of a training or, with execution_mode::inference, of predictions. All questions can be asked at compile
-/// time; each part of the answer is a constant of its own, made when it is asked for the first time.
+/// The profile of a training or, with execution_mode::inference or a description of an inference, of predictions. All
+/// questions can be asked at compile time; each part of the answer is a constant of its own, made when it is asked for
+/// the first time.
 ///
 /// Time. Cycles of vertices are Poplar's libraries' own estimates (ipu/cycles/), those of exchanges and syncs the
 /// target's. In each slot of the timetable, an IPU does the steps of its passes one after the other, and what comes
@@ -83,7 +84,7 @@ constexpr bool has_profile() {
 /// Memory. Every tile keeps room for what tile 0, the fullest, has of a tensor. Assumptions on code are in tile_code.
 ///
 /// Errors: those of the training and its machine, E3010 and E3012 (`fits`), E3011.
-template <Model M, auto Training, class Machine, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 class model_profile {
   static constexpr bool valid = detail::has_profile<M, Training, Mode, Machine>();
   static constexpr time_profile<1> no_time{};
@@ -233,7 +234,7 @@ class model_profile {
 ///     inline constexpr auto profile = sc::profile<two_stages, training, machine>;
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
-template <Model M, auto Training, class Machine, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr model_profile<M, training_on<Training, Machine>, Machine, Mode> profile{};
 
 }  // namespace stagecraft

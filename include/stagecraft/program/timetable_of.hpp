@@ -66,12 +66,13 @@ inline constexpr diagnostic const& timetable_problem = schedule_problem<M, Train
 
 /// Which device works on which micro-batch when. In training, for one weight update: micro-batches are those of
 /// gradient_accumulation_steps_per_replica, times batch serialization. In inference, for one execution: those of
-/// steps_per_execution, without batch serialization. A model without stages is one stage on device 0.
+/// steps_per_execution, without batch serialization; so it is with a description of an inference, unless another mode
+/// is named. A model without stages is one stage on device 0.
 ///
 ///     static_assert(sc::timetable_of<two_stages, training>.slots() == 11);
 ///
 /// Errors: numbers that the schedule has no use for, and what it cannot do, E2020, E2022, E2024 to E2031, E2047, E4021.
-template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr timetable timetable_of = [] {
   static_assert(detail::report<detail::timetable_problem<M, Training, Mode>>());
   return detail::unchecked_timetable<M, Training, Mode>;
@@ -81,19 +82,19 @@ inline constexpr timetable timetable_of = [] {
 /// waits for anything.
 ///
 ///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
-template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
     detail::unchecked_timetable<M, Training, Mode>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
 /// It may be asked before these numbers are right.
-template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
     detail::timetable_answer<M, detail::form_of_schedule_problem<M, Training, Mode == execution_mode::training>>(
         detail::unchecked_timetable<M, Training, Mode>.overlap_length());
 
 /// Slots per weight update (in inference: per execution).
-template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
     detail::unchecked_timetable<M, Training, Mode>.slots());
 

@@ -118,23 +118,39 @@ constexpr void check_names_of_metrics(diagnostic& problem) {
       }
 }
 
+/// The rules of numbers that a training and an inference have.
+template <class M, auto Description>
+constexpr void check_options_of_runs(checked_options const& checked, diagnostic& problem) {
+  if (Description.batch_size < 1)
+    problem.report(4020, checked.subject(), " has batch_size ", Description.batch_size, "; it must be at least 1");
+  if (int const fixed = graph_of<M>.batch_size(); fixed != 0 && Description.batch_size != fixed)
+    problem.report(4029, checked.subject(), " has batch_size ", Description.batch_size, ", but the inputs of model '",
+                   graph_of<M>.name(), "' have ", fixed, "; give both the same one, or none to the inputs");
+  check_steps_per_execution(checked, problem);
+  check_number_of_replicas(checked, Description.num_replicas, problem);
+  check_queues(checked, Description.infeed_queue, Description.outfeed_queue, Description.asynchronous_callbacks,
+               problem);
+  check_storage(checked, problem);
+}
+
+/// The first rule that an inference breaks.
+template <class M, auto Inference>
+constexpr diagnostic find_inference_problem() {
+  diagnostic problem;
+  auto const checked = options_to_check<M, Inference>();
+  check_options_of_runs<M, Inference>(checked, problem);
+  check_schedule(checked, false, problem);
+  if (!problem.failed()) check_execution_of_schedule(checked, problem);
+  return problem;
+}
+
 /// The rules of all numbers and options, of a model with stages or without. Those of training hold where it is said how
 /// weights are updated; where it is not, the model can be evaluated, and `fit_problem` says why it cannot be trained.
 template <class M, auto Training>
 constexpr void check_options_of_training(diagnostic& problem) {
-  constexpr bool accumulates_results = options_of<M, Training>.accumulate_outfeed;
   auto const checked = options_to_check<M, Training>();
-  if (Training.batch_size < 1)
-    problem.report(4020, "the training has batch_size ", Training.batch_size, "; it must be at least 1");
-  if (int const fixed = graph_of<M>.batch_size(); fixed != 0 && Training.batch_size != fixed)
-    problem.report(4029, "the training has batch_size ", Training.batch_size, ", but the inputs of model '",
-                   graph_of<M>.name(), "' have ", fixed, "; give both the same one, or none to the inputs");
-  check_steps_per_execution(checked.steps_per_execution, problem);
+  check_options_of_runs<M, Training>(checked, problem);
   check_accumulation(checked, problem);
-  check_number_of_replicas(Training.num_replicas, problem);
-  check_queues(Training.infeed_queue, Training.outfeed_queue, accumulates_results, Training.asynchronous_callbacks,
-               problem);
-  check_storage(checked, problem);
   check_outfeed(checked, problem);
   check_recomputation(checked, problem);
   check_schedule(checked, checked.trains(), problem);
@@ -179,20 +195,25 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   return problem;
 }
 
-/// The first rule that a training description breaks.
+/// The first rule that a description of a training or of an inference breaks.
 template <Model M, auto Training>
-inline constexpr diagnostic training_problem =
-    find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+inline constexpr diagnostic training_problem = [] {
+  if constexpr (only_infers<Training>)
+    return find_inference_problem<M, Training>();
+  else
+    return find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+}();
 
 /// E2061: the types that values and weights may have on a machine.
-constexpr void check_dtype_policy(dtype_policy const& policy, bool has_float16, diagnostic& problem) {
+constexpr void check_dtype_policy(std::string_view subject, dtype_policy const& policy, bool has_float16,
+                                  diagnostic& problem) {
   auto const check = [&](dtype type, std::string_view which) {
     if (type != dtype::float32 && type != dtype::float16)
-      problem.report(2061, "the training's dtype_policy has the ", which, ' ', name(type),
+      problem.report(2061, subject, "'s dtype_policy has the ", which, ' ', name(type),
                      "; it must be float32 or float16");
     else if (type == dtype::float16 && !has_float16)
       problem.report(
-          2061, "the training's dtype_policy has the ", which,
+          2061, subject, "'s dtype_policy has the ", which,
           " float16, but the machine is the host, which has float32 only; choose dtype_policies::float32, or "
           "sc::ipu<...> as the machine");
   };
@@ -235,13 +256,14 @@ constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnos
   [[maybe_unused]] int const done[] { 0, (check_weight.template operator()<Parameter>(), 0)... };
 }
 
-/// The first rule that a training description breaks with a machine.
+/// The first rule that a description breaks with a machine.
 template <Model M, auto Training, class Machine>
 inline constexpr diagnostic machine_problem = [] {
   diagnostic problem;
-  check_devices_of_machine(graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
-  check_dtype_policy(Training.dtype_policy, is_ipu<Machine>, problem);
-  if constexpr (is_ipu<Machine>) {
+  constexpr auto subject = checked_options::subject_of(only_infers<Training>);
+  check_devices_of_machine(subject, graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
+  check_dtype_policy(subject, Training.dtype_policy, is_ipu<Machine>, problem);
+  if constexpr (is_ipu<Machine> && !only_infers<Training>) {
     check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
     check_weights_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
   }

@@ -4,6 +4,7 @@
 
 #include <stagecraft/ipu/ipu_devices.hpp>
 #include <stagecraft/pipeline/options.hpp>
+#include <stagecraft/program/inference.hpp>
 
 namespace stagecraft {
 
@@ -12,7 +13,9 @@ namespace detail {
 template <auto Training, class Machine>
 constexpr auto find_training_on() {
   auto result = Training;
-  if constexpr (is_ipu<Machine>)
+  if constexpr (is_ipu<Machine> && only_infers<Training>)
+    result.fold_batch_normalization = false;  // a normalization has vertices of its own there
+  else if constexpr (is_ipu<Machine>)
     if (Machine::config.allow_recompute && result.pipeline.recomputation_mode == recomputation_mode::none)
       result.pipeline.recomputation_mode = recomputation_mode::automatic;
   return result;
@@ -21,8 +24,9 @@ constexpr auto find_training_on() {
 }  // namespace detail
 
 /// What a model is trained with on a machine: the training description itself, but for IPUs with
-/// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it. Everything that is made
-/// for a machine asks this: sessions, lowered steps, profiles.
+/// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an
+/// inference, for IPUs, which fold no batch normalization into other layers. Everything that is made for a machine asks
+/// this: sessions, lowered steps, profiles.
 template <auto Training, class Machine>
 inline constexpr auto training_on = detail::find_training_on<Training, Machine>();
 

@@ -223,7 +223,7 @@ class profile_data_maker {
 /// times only.
 ///
 /// Errors: those of `profile`, except that the model need not fit.
-template <Model M, auto Training, class Machine, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 [[nodiscard]] profile_data profile_data_of() {
   return detail::profile_data_maker<M, Training, Mode, Machine>().make();
 }

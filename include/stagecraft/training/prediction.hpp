@@ -69,4 +69,27 @@ class prediction {
   typename tensors_of<indices>::type tensors_;
 };
 
+namespace detail {
+
+/// The outputs of a step where they lie: an xtensor adaptor (samples, shape...), or a std::tuple of them.
+template <class Session>
+[[nodiscard]] auto view_outputs(std::array<float const*, Session::output_count> const& outputs,
+                                std::ptrdiff_t samples) {
+  auto const view = [&]<std::size_t Output>() {
+    constexpr auto const& own = Session::output_shape(Output);
+    std::array<std::size_t, static_cast<std::size_t>(own.rank()) + 1> extents{static_cast<std::size_t>(samples)};
+    for (std::size_t axis = 1; axis < extents.size(); ++axis)
+      extents[axis] = static_cast<std::size_t>(own[static_cast<int>(axis) - 1]);
+    return xt::adapt(outputs[Output], extents[0] * static_cast<std::size_t>(own.size()), xt::no_ownership(), extents);
+  };
+  return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+    if constexpr (sizeof...(Output) == 1)
+      return view.template operator()<0>();
+    else
+      return std::tuple(view.template operator()<Output>()...);
+  }(std::make_index_sequence<Session::output_count>{});
+}
+
+}  // namespace detail
+
 }  // namespace stagecraft

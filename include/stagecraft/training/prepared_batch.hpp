@@ -42,7 +42,7 @@ class prepared_batch {
  private:
   static constexpr auto inputs = static_cast<std::size_t>(Session::input_count());
   static constexpr std::size_t outputs = Session::output_count;
-  static constexpr std::size_t parts = inputs + 2 * outputs;
+  static constexpr std::size_t parts = inputs + (Session::has_losses ? 2 * outputs : 0);
 
   // Class numbers take as many bytes as floats.
   static constexpr long long floats(std::size_t part) {

@@ -25,8 +25,14 @@ class replica_results {
   using values_of_one = typename results_of_one::values_type;
   static constexpr int replicas = Session::replicas;
   static constexpr std::size_t count = results_of_one::count;
-  static constexpr bool lists =
-      replicas > 1 && Training.replicated_metric_reduction_method == replicated_metric_reduction_method::list;
+  /// A prediction reports nothing, so that it makes no difference.
+  static constexpr auto method = [] {
+    if constexpr (Kind == run_kind::prediction)
+      return replicated_metric_reduction_method::none;
+    else
+      return Training.replicated_metric_reduction_method;
+  }();
+  static constexpr bool lists = replicas > 1 && method == replicated_metric_reduction_method::list;
   using values_of_all = std::array<values_of_one, std::size_t{replicas}>;
   /// One entry per value: a number, or an array of numbers if all replicas are listed.
   using report_type = std::array<std::conditional_t<lists, std::array<double, std::size_t{replicas}>, double>, count>;
@@ -93,7 +99,6 @@ class replica_results {
 
   [[nodiscard]] static double reduce(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
     using enum replicated_metric_reduction_method;
-    constexpr auto method = Training.replicated_metric_reduction_method;
     if (replicas == 1 || method == none || method == list) return all[static_cast<std::size_t>(replica)][index];
     double total = 0;
     for (auto const& values : all) total += values[index];

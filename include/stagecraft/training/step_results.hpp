@@ -40,14 +40,18 @@ class step_results {
   static constexpr bool accumulates = Kind != run_kind::prediction && options_of<M, Training>.accumulate_outfeed;
   static constexpr bool only_last = Training.outfeed_queue.outfeed_mode == outfeed_mode::last;
   static constexpr auto reported = [] {
-    auto result = reported_metrics<M, Training>;
-    if (Kind == run_kind::prediction || only_loss) result.count = 0;
-    if (!trains) return result;
-    std::size_t kept = 0;
-    for (auto const& each : result)
-      if (!options_of<M, Training>.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
-    result.count = kept;
-    return result;
+    if constexpr (Kind == run_kind::prediction) {
+      return reported_metric_list<0>{};
+    } else {
+      auto result = reported_metrics<M, Training>;
+      if (only_loss) result.count = 0;
+      if (!trains) return result;
+      std::size_t kept = 0;
+      for (auto const& each : result)
+        if (!options_of<M, Training>.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
+      result.count = kept;
+      return result;
+    }
   }();
 
  public:

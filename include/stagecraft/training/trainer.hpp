@@ -5,17 +5,16 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/execution/session_of.hpp>
 #include <stagecraft/program/effective_options.hpp>
-#include <stagecraft/program/training_checks.hpp>
 #include <stagecraft/program/unsuited_loss.hpp>
 #include <stagecraft/training/callback_list.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
 #include <stagecraft/training/execution_rules.hpp>
 #include <stagecraft/training/history.hpp>
 #include <stagecraft/training/invalid_trainer.hpp>
-#include <stagecraft/training/prediction.hpp>
 #include <stagecraft/training/replica_results.hpp>
+#include <stagecraft/training/run_prediction.hpp>
+#include <stagecraft/training/run_problem.hpp>
 #include <stagecraft/training/single_batch_problem.hpp>
 #include <stagecraft/training/step_runner.hpp>
 #include <stagecraft/training/trained_model.hpp>
@@ -33,23 +32,11 @@
 
 namespace stagecraft {
 
-namespace detail {
-
-/// The model of a trainer's session. Models that differ in stages that they do not have share one: that of the model
-/// itself, unless its own code gives it stages.
-template <class M>
-using model_of_session = std::conditional_t<is_pipelined<M> || is_pipelined<typename traced_model<M>::type>, M,
-                                            typename traced_model<M>::type>;
-template <class M, auto Training, class Machine>
-using session_of_trainer = session_of<model_of_session<M>, Training, Machine>;
-
-}  // namespace detail
-
 /// The type behind `trainer<...>`.
 template <Model M, auto Training, class Machine>
 class model_trainer
-    : public trained_model<typename detail::traced_model<M>::type, detail::session_of_trainer<M, Training, Machine>> {
-  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_trainer<M, Training, Machine>>;
+    : public trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Training, Machine>> {
+  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Training, Machine>>;
 
  public:
   using typename base::session_type;
@@ -132,7 +119,7 @@ class model_trainer
     training_history history;
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.append(history);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, options.epochs, steps, validates});
@@ -169,7 +156,7 @@ class model_trainer
     loader const data(x, y, options.sample_weight, {});
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.set_model(*this);
     int const steps = evaluation_steps("x", "steps", options.steps, batches_of(data, batch_size));
     callbacks.set_params({options.verbose, 1, steps, false});
@@ -181,30 +168,7 @@ class model_trainer
   /// replicas that have no batch in the last step repeat the last one, and nothing is made of that.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
-    int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
-    loader const data(x);
-    callbacks::progbar_logger bar;
-    callback_list callbacks(options.callbacks);
-    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
-    callbacks.set_model(*this);
-    epoch_order const order(data.count(), false, 0);
-    int const batches = order.batches(batch_size);
-    check_at_least("steps", options.steps, 0);
-    check_steps("steps", options.steps, batches);
-    int const taken = options.steps > 0 ? options.steps : batches;
-    step_counts const counts{(taken + replicas - 1) / replicas, training.steps_per_execution};
-    callbacks.set_params({options.verbose, 1, counts.steps, false});
-    runner<run_kind::prediction> predicted(*this, callbacks, counts, data, order, batch_size, taken);
-    prediction<session_type> result(std::min(data.count(), std::ptrdiff_t{taken} * batch_size));
-    results<run_kind::prediction> nothing;
-    logs none;
-    callbacks.on_predict_begin(none);
-    predicted.run(nothing, none, [&](auto const& view, int step) {
-      int const batch = step * replicas + view.replica();
-      if (batch < taken) result.copy(view, std::ptrdiff_t{batch} * batch_size);
-    });
-    callbacks.on_predict_end(none);
-    return result.take();
+    return detail::run_prediction<M, Training, base>(*this, x, options);
   }
 
   /// With options that there are not: E4084.
@@ -251,7 +215,7 @@ class model_trainer
   }
   /// The outputs for at most `batch_size` samples. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
-    check_one_batch(x.count());
+    detail::check_one_batch(x.count(), training.batch_size);
     return predict(x);
   }
 
@@ -299,7 +263,7 @@ class model_trainer
   // Of several replicas, all take the batch, and the first one reports.
   template <run_kind Kind>
   batch_values<Kind> run_single(loader const& data) {
-    check_one_batch(data.count());
+    detail::check_one_batch(data.count(), training.batch_size);
     std::span<std::int32_t const> const rows(samples_.data(), static_cast<std::size_t>(data.count()));
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);
@@ -315,20 +279,6 @@ class model_trainer
     return means.values();
   }
 
-  // As in Keras, a bar among the user's callbacks stands in for the run's own.
-  [[nodiscard]] static bool needs_bar(int verbose, std::vector<callback*> const& given) {
-    bool found = false;
-    for (callback* each : given) found = found || dynamic_cast<callbacks::progbar_logger*>(each) != nullptr;
-    return verbose != 0 && !found;
-  }
-
-  static void check_one_batch(std::ptrdiff_t count) {
-    if (count > training.batch_size)
-      detail::throw_data_error("E4008",
-                               "x: expected at most %d samples, the training description's batch_size, found %td",
-                               training.batch_size, count);
-  }
-
   std::uint64_t seed_;
   std::uint64_t fits_ = 0;  // trainings that began at epoch 0: each has orders of samples of its own
   std::array<std::int32_t, static_cast<std::size_t>(Training.batch_size)> samples_;  // 0, 1, ...: a single batch
@@ -336,44 +286,8 @@ class model_trainer
 
 namespace detail {
 
-/// E4092: a machine of which only the description is included.
-template <class Machine>
-inline constexpr diagnostic execution_problem = [] {
-  diagnostic problem;
-  if (!is_carried_out<Machine>)
-    problem.report(4092,
-                   "a model is trained on emulated IPUs, but how they carry out its steps is not included: "
-                   "#include <stagecraft/ipu.hpp>");
-  return problem;
-}();
-
-inline constexpr diagnostic already_reported_problem = [] {
-  diagnostic problem;
-  problem.already_reported();
-  return problem;
-}();
-
-/// The first rule that a model, its stages or its training description breaks, alone or with the machine.
 template <class M, auto Training, class Machine>
-constexpr diagnostic const& trainer_problem() {
-  if constexpr (requires { Training.is_refused; })
-    return already_reported_problem;
-  else if constexpr (is_invalid<M>)
-    return findings<typename traced_model<M>::type>.problem;
-  else if constexpr (has_invalid_stages<M>)
-    return stage_problem<M>;
-  else if constexpr (training_problem<M, Training>.failed())
-    return training_problem<M, Training>;
-  else if constexpr (machine_problem<M, Training, Machine>.failed())
-    return machine_problem<M, Training, Machine>;
-  else if constexpr (execution_problem<Machine>.failed())
-    return execution_problem<Machine>;
-  else
-    return memory_problem_on<model_of_session<M>, training_on<Training, Machine>, Machine>;
-}
-
-template <class M, auto Training, class Machine>
-using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training, Machine>().failed(),
+using trainer_or_stand_in = std::conditional_t<run_problem<M, Training, Machine, true>().failed(),
                                                invalid_trainer<Training>, model_trainer<M, Training, Machine>>;
 
 }  // namespace detail
@@ -386,9 +300,9 @@ using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training, Mach
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
-/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092.
+/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092, E4094.
 template <Model M, auto Training, class Machine = host<>>
-using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training, Machine>()>::template model<
+using trainer = typename detail::verdict_on<detail::run_problem<M, Training, Machine, true>()>::template model<
     detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands in for a predictor whose model or description has had its compile error, so that the rest of the program
+// adds no more of them. Level 6.
+#pragma once
+
+#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/training/fit_options.hpp>
+#include <stagecraft/training/sample_set.hpp>
+#include <stagecraft/training/weight_array.hpp>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// Has the members of model_predictor; none of them is ever run.
+struct invalid_predictor {
+  using tensor = xt::xarray<float>;
+
+  explicit invalid_predictor(std::uint64_t = 0) {}
+
+  tensor predict(sample_set const&, predict_options const& = {}) { return {}; }
+  tensor predict_on_batch(sample_set const&) { return {}; }
+  tensor operator()(sample_set const&) { return {}; }
+
+  [[nodiscard]] std::string_view name() const { return {}; }
+  [[nodiscard]] std::vector<weight_array> get_weights() const { return {}; }
+  void set_weights(std::vector<weight_array> const&) {}
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_weights() const {
+    return {};
+  }
+  template <fixed_name Name>
+  void set_weights(std::vector<weight_array> const&) {}
+  template <fixed_name Name>
+  [[nodiscard]] tensor weight() const {
+    return {};
+  }
+};
+
+}  // namespace stagecraft::detail

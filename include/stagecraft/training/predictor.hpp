@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a model that is not trained: Keras's `predict` and the call of a model, with a plan and memory of their own.
+// Level 6.
+#pragma once
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/program/inference.hpp>
+#include <stagecraft/training/invalid_predictor.hpp>
+#include <stagecraft/training/run_prediction.hpp>
+#include <stagecraft/training/run_problem.hpp>
+#include <stagecraft/training/trained_model.hpp>
+#include <stagecraft/training/wrong_run_options.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// E4095: something is asked of a predictor that needs a loss.
+template <fixed_name Function>
+inline constexpr diagnostic no_loss_problem = [] {
+  diagnostic problem;
+  problem.report(4095, Function,
+                 " is called on a predictor, which has neither a loss nor an optimizer; name a trainer ",
+                 "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
+  return problem;
+}();
+template <fixed_name Function>
+struct no_loss {
+  static_assert(report<no_loss_problem<Function>>());
+  std::array<double, 2> result{};
+};
+
+}  // namespace detail
+
+/// The type behind `predictor<...>`.
+template <Model M, auto Inference, class Machine>
+class model_predictor
+    : trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Inference, Machine>> {
+  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Inference, Machine>>;
+
+ public:
+  using typename base::session_type;
+  /// How the model is run.
+  static constexpr auto inference = Inference;
+  static constexpr int replicas = session_type::replicas;
+
+  /// Weights get their initial values; all memory is taken here.
+  explicit model_predictor(std::uint64_t seed = inference.seed) : base(seed) {
+    std::iota(samples_.begin(), samples_.end(), 0);
+  }
+  model_predictor(model_predictor&&) noexcept = default;
+  model_predictor& operator=(model_predictor&&) noexcept = default;
+
+  /// The name of the model, and its weights: those of a trainer of the same model can be given.
+  using base::get_weights, base::name, base::session, base::set_weights;
+  /// A weight as an xtensor expression over the model's own memory, to be read: `model.weight<"dense/kernel">()`.
+  /// E4032 for an unknown name.
+  template <fixed_name Name>
+  [[nodiscard]] auto weight() {
+    return detail::view_weight<typename detail::traced_model<M>::type, Name>(std::as_const(this->session()));
+  }
+
+  /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
+  /// there are several outputs. Allocates the result. `steps_per_execution` steps are run at once, the last execution
+  /// may be shorter. With replicas, those that have no batch in the last step repeat the last one, and nothing is made
+  /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011.
+  /// Definition: tf.keras.Model.predict.
+  auto predict(sample_set const& x, predict_options const& options = {}) {
+    return detail::run_prediction<M, Inference, base>(*this, x, options);
+  }
+
+  /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a
+  /// pipelined model follow each other, whatever its schedule and steps_per_execution. Nothing is allocated, locked or
+  /// handed to another thread. What is returned is an xtensor adaptor (samples, shape...) of the model's own memory, or
+  /// a std::tuple of them, valid until the model runs again. Errors as `predict`.
+  /// Definition: tf.keras.Model.__call__.
+  auto operator()(sample_set const& x) {
+    loader const data(x);
+    detail::check_one_batch(data.count(), inference.batch_size);
+    std::span<std::int32_t const> const rows(samples_.data(), static_cast<std::size_t>(data.count()));
+    std::array<float const*, session_type::output_count> results{};
+    this->session().call([&](auto& to, int, int) { data.load_inputs(to, rows); },
+                         [&](auto const& step) {
+                           for (std::size_t i = 0; i < results.size(); ++i) results[i] = step.prediction(i);
+                         });
+    return detail::view_outputs<session_type>(results, data.count());
+  }
+
+  /// The same, copied to a tensor, or a std::tuple of tensors. Definition: tf.keras.Model.predict_on_batch.
+  auto predict_on_batch(sample_set const& x) {
+    auto const copy = [](auto const& view) {
+      using view_type = std::remove_cvref_t<decltype(view)>;
+      return xt::xtensor<float, xt::get_rank<view_type>::value>(view);
+    };
+    if constexpr (session_type::output_count == 1)
+      return copy((*this)(x));
+    else
+      return std::apply([&](auto const&... views) { return std::tuple(copy(views)...); }, (*this)(x));
+  }
+
+  /// With options that there are not: E4084.
+  template <class Options = predict_options>
+  auto predict(detail::any_argument, detail::any_options) {
+    return detail::no_run<Options>{}, predict(sample_set{});
+  }
+  template <class Options = predict_options>
+  auto predict(detail::any_argument, ...) {
+    return detail::no_run<Options>{}, predict(sample_set{});
+  }
+
+  // There is no loss: E4095.
+  template <fixed_name Function = "fit">
+  auto fit(detail::any_argument, detail::any_argument, ...) {
+    return detail::no_loss<Function>{}.result;
+  }
+  template <fixed_name Function = "fit">
+  auto fit(detail::any_argument, detail::any_argument, detail::any_options) {
+    return detail::no_loss<Function>{}.result;
+  }
+  template <fixed_name Function = "evaluate">
+  auto evaluate(detail::any_argument, detail::any_argument, ...) {
+    return detail::no_loss<Function>{}.result;
+  }
+  template <fixed_name Function = "evaluate">
+  auto evaluate(detail::any_argument, detail::any_argument, detail::any_options) {
+    return detail::no_loss<Function>{}.result;
+  }
+
+ private:
+  using loader = batch_loader<session_type, Inference>;
+
+  std::array<std::int32_t, static_cast<std::size_t>(Inference.batch_size)> samples_;  // 0, 1, ...: a single batch
+};
+
+namespace detail {
+
+template <class M, auto Inference, class Machine>
+using predictor_or_stand_in = std::conditional_t<run_problem<M, Inference, Machine, false>().failed(),
+                                                 invalid_predictor, model_predictor<M, Inference, Machine>>;
+
+}  // namespace detail
+
+/// A model that is run and not trained, how it is run, and the machine for it, checked together where they are named:
+///
+///     inline constexpr auto single = sc::inference{.batch_size = 1};
+///     sc::predictor<mlp, single> model;                     // on the host
+///     model.set_weights(trained.get_weights());
+///     xt::xtensor<float, 2> logits = model.predict(test.x);
+///     auto const one = model(digit);                        // at once, without allocation
+///
+/// It has no gradients, no optimizer's state and no losses, in memory or anywhere else: `evaluate` is a trainer's.
+///
+/// Errors: those of the model's layers and stages, and those of the description, alone and with the machine: E4020,
+/// E4021, E4029, E4092, E4094, E2025, E2039, E2041 to E2047, E2049, E2061.
+template <Model M, auto Inference, class Machine = host<>>
+using predictor = typename detail::verdict_on<detail::run_problem<M, Inference, Machine, false>()>::template model<
+    detail::predictor_or_stand_in<M, Inference, Machine>>;
+
+}  // namespace stagecraft

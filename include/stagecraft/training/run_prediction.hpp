@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `predict` does, of a trainer and of a predictor. Level 6.
+#pragma once
+
+#include <stagecraft/training/callback_list.hpp>
+#include <stagecraft/training/callbacks/progbar_logger.hpp>
+#include <stagecraft/training/data_checks.hpp>
+#include <stagecraft/training/fit_options.hpp>
+#include <stagecraft/training/prediction.hpp>
+#include <stagecraft/training/step_runner.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// As in Keras, a bar among the user's callbacks stands in for the run's own.
+[[nodiscard]] inline bool needs_bar(int verbose, std::vector<callback*> const& given) {
+  bool found = false;
+  for (callback* each : given) found = found || dynamic_cast<callbacks::progbar_logger*>(each) != nullptr;
+  return verbose != 0 && !found;
+}
+
+/// E4008: at most `batch_size` samples.
+inline void check_one_batch(std::ptrdiff_t count, int batch_size) {
+  if (count > batch_size)
+    throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
+                     batch_size, count);
+}
+
+/// The outputs for all samples, in their order. No batch is left out: replicas that have no batch in the last step
+/// repeat the last one, and nothing is made of that.
+template <Model M, auto Description, class Trained>
+auto run_prediction(Trained& model, sample_set const& x, predict_options const& options) {
+  using session = typename Trained::session_type;
+  constexpr int replicas = session::replicas;
+  int const batch_size = batch_size_to_use(options.batch_size, Description.batch_size);
+  batch_loader<session, Description> const data(x);
+  callbacks::progbar_logger bar;
+  callback_list callbacks(options.callbacks);
+  if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+  callbacks.set_model(model);
+  epoch_order const order(data.count(), false, 0);
+  int const batches = order.batches(batch_size);
+  check_at_least("steps", options.steps, 0);
+  check_steps("steps", options.steps, batches);
+  int const taken = options.steps > 0 ? options.steps : batches;
+  step_counts const counts{(taken + replicas - 1) / replicas, Description.steps_per_execution};
+  callbacks.set_params({options.verbose, 1, counts.steps, false});
+  step_runner<Trained, M, Description, run_kind::prediction> predicted(model, callbacks, counts, data, order,
+                                                                       batch_size, taken);
+  prediction<session> result(std::min(data.count(), std::ptrdiff_t{taken} * batch_size));
+  replica_results<session, M, Description, run_kind::prediction> nothing;
+  logs none;
+  callbacks.on_predict_begin(none);
+  predicted.run(nothing, none, [&](auto const& view, int step) {
+    int const batch = step * replicas + view.replica();
+    if (batch < taken) result.copy(view, std::ptrdiff_t{batch} * batch_size);
+  });
+  callbacks.on_predict_end(none);
+  return result.take();
+}
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first rule that a model, its stages and its description break, where a trainer or a predictor is named. Level 6.
+#pragma once
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/execution/session_of.hpp>
+#include <stagecraft/program/training_checks.hpp>
+#include <string_view>
+#include <type_traits>
+
+namespace stagecraft::detail {
+
+/// The model of a trainer's session. Models that differ in stages that they do not have share one: that of the model
+/// itself, unless its own code gives it stages.
+template <class M>
+using model_of_session = std::conditional_t<is_pipelined<M> || is_pipelined<typename traced_model<M>::type>, M,
+                                            typename traced_model<M>::type>;
+template <class M, auto Description, class Machine>
+using session_of_run = session_of<model_of_session<M>, Description, Machine>;
+
+/// E4094: a description of the other kind.
+template <auto Description, bool Trains>
+inline constexpr diagnostic kind_of_description_problem = [] {
+  diagnostic problem;
+  constexpr bool infers = only_infers<Description>;
+  if (Trains && infers)
+    problem.report(4094,
+                   "a trainer is given a description of an inference, which says nothing of a loss and an optimizer; "
+                   "name a sc::training, or an sc::predictor of the model");
+  if (!Trains && !infers)
+    problem.report(4094,
+                   "a predictor is given what is no description of an inference; name a sc::inference{.batch_size = "
+                   "...}, or an sc::trainer of the model");
+  return problem;
+}();
+
+/// E4092: a machine of which only the description is included.
+template <class Machine>
+inline constexpr diagnostic execution_problem = [] {
+  diagnostic problem;
+  if (!is_carried_out<Machine>)
+    problem.report(4092,
+                   "a model is trained on emulated IPUs, but how they carry out its steps is not included: "
+                   "#include <stagecraft/ipu.hpp>");
+  return problem;
+}();
+
+inline constexpr diagnostic already_reported_problem = [] {
+  diagnostic problem;
+  problem.already_reported();
+  return problem;
+}();
+
+/// The first rule that a model, its stages or its description breaks, alone or with the machine.
+template <class M, auto Description, class Machine, bool Trains>
+constexpr diagnostic const& run_problem() {
+  if constexpr (requires { Description.is_refused; })
+    return already_reported_problem;
+  else if constexpr (kind_of_description_problem<Description, Trains>.failed())
+    return kind_of_description_problem<Description, Trains>;
+  else if constexpr (is_invalid<M>)
+    return findings<typename traced_model<M>::type>.problem;
+  else if constexpr (has_invalid_stages<M>)
+    return stage_problem<M>;
+  else if constexpr (training_problem<M, Description>.failed())
+    return training_problem<M, Description>;
+  else if constexpr (machine_problem<M, Description, Machine>.failed())
+    return machine_problem<M, Description, Machine>;
+  else if constexpr (execution_problem<Machine>.failed())
+    return execution_problem<Machine>;
+  else
+    return memory_problem_on<model_of_session<M>, training_on<Description, Machine>, Machine>;
+}
+
+}  // namespace stagecraft::detail
