@@ -35,14 +35,29 @@ template <Model M, auto Training, class Machine>
 class host_pipeline : public session_shape<M, Training> {
  public:
   using architecture = typename Machine::architecture;
+  using shape_type = session_shape<M, Training>;
   static constexpr int replicas = replicas_of<M, Training, Machine>;
   using sizes = pipeline_sizes<M, Training, Machine, replicas>;
   template <execution_mode Mode, int Pass>
   using plan = pipeline_plan<M, Training, Mode, Machine, Pass>;
+  template <int Call>
+  using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<M>(Call)>;
+  template <int Call>
+  [[nodiscard]] static constexpr bool is_folded() {
+    if constexpr (shape_type::has_losses)
+      return false;
+    else
+      return detail::folded_into<plan_of_call<Call>, Call> >= 0;
+  }
   static constexpr int devices = sizes::devices;
+  /// Whether batch normalizations are parts of other layers' weights: see detail::folded_into.
+  static constexpr bool folds = []<std::size_t... Call>(std::index_sequence<Call...>) {
+    for (bool const each : {false, is_folded<static_cast<int>(Call)>()...})
+      if (each) return true;
+    return false;
+  }(std::make_index_sequence<graph_of<M>.calls.size()>{});
   /// The threads that work: no more than there are devices.
   static constexpr int threads = std::min(Machine::threads, replicas* devices);
-  using shape_type = session_shape<M, Training>;
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
 
   explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
@@ -103,6 +118,8 @@ class host_pipeline : public session_shape<M, Training> {
     if constexpr (is_ipu<Machine>) ipu_arithmetic<first_plan>::given_weights(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+    if constexpr (folds)
+      if (std::exchange(weights_changed_, false)) fold_weights(std::make_index_sequence<graph.calls.size()>{});
   }
   /// An execution of training has no micro-batches left over.
   void begin_accumulation() {}
@@ -112,6 +129,7 @@ class host_pipeline : public session_shape<M, Training> {
 
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
+    weights_changed_ = true;
     return replicas_[0]->weights.data() + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
@@ -124,6 +142,7 @@ class host_pipeline : public session_shape<M, Training> {
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
+    weights_changed_ = true;
     layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
   }
   template <std::size_t Parameter>
@@ -195,6 +214,16 @@ class host_pipeline : public session_shape<M, Training> {
     }
   }
 
+  template <std::size_t... Call>
+  void fold_weights(std::index_sequence<Call...>) {
+    std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, folded_weights_.data());
+    auto const fold = [this]<int Number>() {
+      if constexpr (is_folded<Number>())
+        detail::fold_normalization<plan_of_call<Number>, Number>(replicas_[0]->weights.data(), folded_weights_.data());
+    };
+    [[maybe_unused]] int const done[] { 0, (fold.template operator()<static_cast<int>(Call)>(), 0)... };
+  }
+
   template <class Feed, class Results>
   execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
     execution_type all;
@@ -215,6 +244,7 @@ class host_pipeline : public session_shape<M, Training> {
     all.seed = seed_;
     all.record = trace_;
     all.shared_weights = replicas_[0]->weights.data();
+    all.folded_weights = folded_weights_.data();
     return all;
   }
 
@@ -384,6 +414,8 @@ class host_pipeline : public session_shape<M, Training> {
   std::int64_t updates_ = 0;
   std::int64_t new_updates_ = 0;  // of this execution
   float learning_rate_;
+  aligned_block folded_weights_{folds ? layout::storage.floats : 0};  // of all replicas
+  bool weights_changed_ = true;
   trace* trace_ = nullptr;
 };
 

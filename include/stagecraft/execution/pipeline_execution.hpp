@@ -50,6 +50,7 @@ struct pipeline_execution {
   std::uint64_t seed = 1;
   std::uint64_t first_step = 0;           ///< of training, counted over all replicas
   float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
+  float* folded_weights = nullptr;        ///< those that steps read, if others' normalizations are in them
   trace* record = nullptr;
 };
 

@@ -131,6 +131,7 @@ class pipeline_pass {
         .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),
         .micro_batch = micro_batch,
         .accumulated = static_cast<int>(micro_batch % accumulation_steps)};
+    if constexpr (Session::folds) memory.weights = all.folded_weights;
     if constexpr (is_ipu<typename plan::machine>) {
       auto& passes = trains ? own.emulated.counted.training : own.emulated.counted.inference;
       memory.counted = &passes[Pass].cost;

@@ -49,6 +49,17 @@ inline constexpr diagnostic profile_machine_problem = [] {
   return problem;
 }();
 
+/// Whether a model has what the mode is about. Predictions need not say how weights are updated.
+template <class M, auto Training, execution_mode Mode>
+constexpr bool can_be_profiled() {
+  if constexpr (Mode == execution_mode::inference) {
+    return true;
+  } else {
+    static_assert(report<fit_problem<M, Training>>());
+    return !fit_problem<M, Training>.failed();
+  }
+}
+
 /// The first rule that stands in the way of a profile.
 template <class M, auto Training, execution_mode Mode, class Machine>
 constexpr bool has_profile() {
@@ -57,8 +68,7 @@ constexpr bool has_profile() {
     return false;
   } else if constexpr (!report<training_problem<M, Training>>() || training_problem<M, Training>.failed()) {
     return false;
-  } else if constexpr (Mode == execution_mode::training &&
-                       (!report<fit_problem<M, Training>>() || fit_problem<M, Training>.failed())) {
+  } else if constexpr (!can_be_profiled<M, Training, Mode>()) {
     return false;
   } else {
     static_assert(report<machine_problem<M, Training, Machine>>());

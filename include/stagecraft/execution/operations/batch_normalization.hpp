@@ -3,6 +3,7 @@
 // joined by each thread for itself. Level 5.
 #pragma once
 
+#include <stagecraft/execution/folded_normalization.hpp>
 #include <stagecraft/execution/operation.hpp>
 #include <stagecraft/execution/step_epilogue.hpp>
 #include <stagecraft/kernels/batch_normalization.hpp>
@@ -21,6 +22,9 @@ struct operation<layers::batch_normalization> {
   static constexpr bool has_phases = true;
 
   template <class Call>
+  static constexpr bool is_folded = detail::folded_into<typename Call::plan, Call::call> >= 0;
+
+  template <class Call>
   struct shapes {
     using arch = typename Call::architecture;
     static constexpr auto const& layer = Call::layer;
@@ -32,8 +36,9 @@ struct operation<layers::batch_normalization> {
     static constexpr int outer = Call::batch * outer_per_sample;
     /// A frozen layer uses its moving statistics, in training too.
     static constexpr bool uses_batch = Call::plan::trains && layer.trainable;
-    static constexpr int gamma = 0, beta = layer.options.scale ? 1 : 0;
-    static constexpr int moving_mean = beta + (layer.options.center ? 1 : 0), moving_variance = moving_mean + 1;
+    using numbers = detail::normalization_weights<typename Call::model, Call::call>;
+    static constexpr int gamma = numbers::gamma, beta = numbers::beta;
+    static constexpr int moving_mean = numbers::moving_mean, moving_variance = numbers::moving_variance;
 
     // Arrays with one number per channel: in `saved` mean and reciprocal deviation, then the items' sums; in the
     // workspace four of them, then what the kernels need.
@@ -76,19 +81,28 @@ struct operation<layers::batch_normalization> {
     }
   }
 
-  /// With the moving statistics: reciprocal deviations, then scales and offsets of the channels.
+  /// With the moving statistics: reciprocal deviations, then scales and offsets of the channels. Nothing, or a bias,
+  /// where it is a part of the weights before it.
   template <class Call>
   static constexpr long long epilogue_floats() {
-    return 3LL * shapes<Call>::array;
+    return is_folded<Call> ? 0 : 3LL * shapes<Call>::array;
   }
   template <int Input, class Call>
-  [[nodiscard]] static auto epilogue(Call const& call, float* workspace) {
+  [[nodiscard]] static auto epilogue(Call const& call, [[maybe_unused]] float* workspace) {
     using s = shapes<Call>;
-    float* const scale = workspace + s::array;
-    kernels::reciprocal_deviation<typename s::arch>(call.weight(s::moving_variance), Call::layer.options.epsilon,
-                                                    workspace, s::channels);
-    kernels::normalization_scale<s::channels, typename s::arch>(workspace, s::gamma_of(call), s::beta_of(call), scale);
-    return kernels::normalization_epilogue{call.weight(s::moving_mean), scale, scale + s::array};
+    if constexpr (is_folded<Call>) {
+      if constexpr (layer_of<typename Call::model, Call::input_call(Input)>.options.use_bias)
+        return kernels::no_epilogue{};
+      else
+        return kernels::bias_epilogue{call.weight(s::moving_mean)};
+    } else {
+      float* const scale = workspace + s::array;
+      kernels::reciprocal_deviation<typename s::arch>(call.weight(s::moving_variance), Call::layer.options.epsilon,
+                                                      workspace, s::channels);
+      kernels::normalization_scale<s::channels, typename s::arch>(workspace, s::gamma_of(call), s::beta_of(call),
+                                                                  scale);
+      return kernels::normalization_epilogue{call.weight(s::moving_mean), scale, scale + s::array};
+    }
   }
 
   template <class Call>
