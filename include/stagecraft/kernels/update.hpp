@@ -22,7 +22,7 @@ class update_function {
   explicit update_function(float learning_rate, std::int64_t step)
       : function_(std::array{static_cast<double>(learning_rate), static_cast<double>(step)}) {}
 
-  void operator()(value& w, value const& g, value* slots) const {
+  [[gnu::always_inline]] inline void operator()(value& w, value const& g, value* slots) const {
     constexpr int count = stagecraft::detail::slots_of<Optimizer>;
     value given[count + 2]{w, g}, results[count + 1];
     for (int slot = 0; slot < count; ++slot) given[slot + 2] = slots[slot];

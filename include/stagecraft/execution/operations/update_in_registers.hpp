@@ -18,7 +18,7 @@ struct update_in_registers {
   long long slot_stride;
 
   template <class Batch>
-  void operator()(Batch const& gradient, int offset) const {
+  [[gnu::always_inline]] inline void operator()(Batch const& gradient, int offset) const {
     constexpr int slot_count = slots_of<Optimizer>;
     Batch state[slot_count + 1];
     Batch weight = Batch::load_unaligned(weights + offset);
