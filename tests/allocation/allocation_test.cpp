@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that trains allocates nothing after its first step.
 #include <stagecraft/pipeline.hpp>
+#include <stagecraft/program/inference.hpp>
 #include <stagecraft/program/training.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
+#include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
 
 #include "counted_memory.hpp"
@@ -45,6 +47,8 @@ inline constexpr auto queued = [] {
   result.asynchronous_callbacks = true;
   return result;
 }();
+using mlp = sc::sequential<input{4, 5}, flatten{}, dense{256, sc::relu}, dense{10}>;
+inline constexpr auto single = sc::inference{.batch_size = 1, .steps_per_execution = 2};
 using staged = sc::pipelined<network, [](auto& assignment) {
   for (auto& call : assignment) call.pipeline_stage = call.layer_name() == "dense_1" ? 1 : 0;
 }>;
@@ -191,4 +195,30 @@ TEST_CASE("single batches allocate nothing") {
             model.test_on_batch(data.x, data.y);
           }
         }) == 0);
+}
+
+TEST_CASE_TEMPLATE("a predictor that is called allocates nothing", Model, sc::predictor<network, single>,
+                   sc::predictor<staged, single, sc::host<2>>) {
+  samples const data(1);
+  Model model;
+  float sum = 0;
+  CHECK(allocations_of([&] {
+          for (int i = 0; i < 10; ++i) sum += model(data.x)(0, 3);
+        }) == 0);
+  CHECK(sum == 10 * model.predict(data.x)(0, 3));
+}
+
+TEST_CASE("a predictor takes less than a third of the memory of a trainer") {
+  using trainer = sc::trainer<mlp, training<1>>;
+  using predictor = sc::predictor<mlp, sc::inference{.batch_size = 8}>;
+  auto const bytes_of = []<class Model>(Model const*) {
+    long long const before = allocated_bytes();
+    Model const model;
+    return allocated_bytes() - before;
+  };
+  // What initializing the weights takes for a moment is counted, too, with the predictor.
+  long long const weights = (20 * 256 + 256 + 256 * 10 + 10) * 4;
+  long long const predictor_bytes = bytes_of(static_cast<predictor const*>(nullptr)) - weights;
+  CHECK(predictor_bytes > weights);
+  CHECK(predictor_bytes * 3 < bytes_of(static_cast<trainer const*>(nullptr)));
 }

@@ -10,9 +10,11 @@ namespace {
 
 std::atomic<long> count{0};
 std::atomic<long> given_back{0};
+std::atomic<long long> taken_bytes{0};
 
 void* take(std::size_t bytes, std::size_t alignment) noexcept {
   ++count;
+  taken_bytes += static_cast<long long>(bytes);
   if (bytes == 0) bytes = 1;
   if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -32,6 +34,7 @@ void give_back(void* memory) noexcept {
 }  // namespace
 
 long allocations() noexcept { return count; }
+long long allocated_bytes() noexcept { return taken_bytes; }
 long live_allocations() noexcept { return count - given_back; }
 
 void* operator new(std::size_t bytes) { return take_or_throw(bytes, 1); }

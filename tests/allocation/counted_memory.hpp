@@ -4,5 +4,7 @@
 
 /// How often operator new was called so far.
 [[nodiscard]] long allocations() noexcept;
+/// The bytes that it was asked for so far.
+[[nodiscard]] long long allocated_bytes() noexcept;
 /// How much of what it gave has not been deleted yet.
 [[nodiscard]] long live_allocations() noexcept;

@@ -133,6 +133,11 @@ class host_session : public session_shape<M, Training> {
       results(view(step, false));
     }
   }
+  /// One step of `predict`, at once.
+  template <class Feed, class Results>
+  void call(Feed const& feed, Results const& results) {
+    predict(1, feed, results);
+  }
   /// Called before the first execution of a run; a session of several replicas makes their weights the same.
   void begin_run() {}
 

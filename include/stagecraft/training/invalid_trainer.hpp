@@ -34,6 +34,7 @@ struct invalid_trainer : trainable {
   }
   evaluation test_on_batch(sample_set const&, sample_set const&, sample_source const& = {}) { return {}; }
   tensor predict_on_batch(sample_set const&) { return {}; }
+  tensor operator()(sample_set const&) { return {}; }
 
   [[nodiscard]] std::string_view name() const override { return {}; }
   [[nodiscard]] float learning_rate() const override { return 0; }

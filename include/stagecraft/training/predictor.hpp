@@ -15,8 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
-#include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -55,9 +54,7 @@ class model_predictor
   static constexpr int replicas = session_type::replicas;
 
   /// Weights get their initial values; all memory is taken here.
-  explicit model_predictor(std::uint64_t seed = inference.seed) : base(seed) {
-    std::iota(samples_.begin(), samples_.end(), 0);
-  }
+  explicit model_predictor(std::uint64_t seed = inference.seed) : base(seed) {}
   model_predictor(model_predictor&&) noexcept = default;
   model_predictor& operator=(model_predictor&&) noexcept = default;
 
@@ -84,17 +81,7 @@ class model_predictor
   /// handed to another thread. What is returned is an xtensor adaptor (samples, shape...) of the model's own memory, or
   /// a std::tuple of them, valid until the model runs again. Errors as `predict`.
   /// Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) {
-    loader const data(x);
-    detail::check_one_batch(data.count(), inference.batch_size);
-    std::span<std::int32_t const> const rows(samples_.data(), static_cast<std::size_t>(data.count()));
-    std::array<float const*, session_type::output_count> results{};
-    this->session().call([&](auto& to, int, int) { data.load_inputs(to, rows); },
-                         [&](auto const& step) {
-                           for (std::size_t i = 0; i < results.size(); ++i) results[i] = step.prediction(i);
-                         });
-    return detail::view_outputs<session_type>(results, data.count());
-  }
+  auto operator()(sample_set const& x) { return detail::call_model<Inference>(this->session(), x); }
 
   /// The same, copied to a tensor, or a std::tuple of tensors. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
@@ -135,11 +122,6 @@ class model_predictor
   auto evaluate(detail::any_argument, detail::any_argument, detail::any_options) {
     return detail::no_loss<Function>{}.result;
   }
-
- private:
-  using loader = batch_loader<session_type, Inference>;
-
-  std::array<std::int32_t, static_cast<std::size_t>(Inference.batch_size)> samples_;  // 0, 1, ...: a single batch
 };
 
 namespace detail {

@@ -9,7 +9,10 @@
 #include <stagecraft/training/prediction.hpp>
 #include <stagecraft/training/step_runner.hpp>
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace stagecraft::detail {
@@ -26,6 +29,28 @@ inline void check_one_batch(std::ptrdiff_t count, int batch_size) {
   if (count > batch_size)
     throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
                      batch_size, count);
+}
+
+/// The numbers of the samples of a batch: 0, 1, ...
+template <int Batch>
+inline constexpr auto samples_of_batch = [] {
+  std::array<std::int32_t, static_cast<std::size_t>(Batch < 1 ? 1 : Batch)> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<std::int32_t>(i);
+  return result;
+}();
+
+/// The outputs for one batch, where they lie in the session's memory.
+template <auto Description, class Session>
+auto call_model(Session& session, sample_set const& x) {
+  batch_loader<Session, Description> const data(x);
+  check_one_batch(data.count(), Description.batch_size);
+  auto const rows = std::span(samples_of_batch<Description.batch_size>).first(static_cast<std::size_t>(data.count()));
+  std::array<float const*, Session::output_count> results{};
+  session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
+               [&](auto const& step) {
+                 for (std::size_t i = 0; i < results.size(); ++i) results[i] = step.prediction(i);
+               });
+  return view_outputs<Session>(results, data.count());
 }
 
 /// The outputs for all samples, in their order. No batch is left out: replicas that have no batch in the last step

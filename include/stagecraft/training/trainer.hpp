@@ -23,7 +23,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,17 +56,17 @@ class model_trainer
   /// not.
   explicit model_trainer(std::uint64_t seed = training.seed)
     requires(detail::misread_output_of<M, Training> == detail::misread_output::none)
-      : model_trainer(seed, 0) {}
+      : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy takes the output of a linear layer for probabilities: give the loss .from_logits = true, or the "
       "layer softmax or sigmoid [E4087]")]] explicit model_trainer(std::uint64_t seed = training.seed)
     requires(detail::misread_output_of<M, Training> == detail::misread_output::logits_as_probabilities)
-      : model_trainer(seed, 0) {}
+      : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy with .from_logits = true follows softmax or sigmoid: leave one of them out "
       "[E4088]")]] explicit model_trainer(std::uint64_t seed = training.seed)
     requires(detail::misread_output_of<M, Training> == detail::misread_output::probabilities_as_logits)
-      : model_trainer(seed, 0) {}
+      : model_trainer(seed, nullptr) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps;
   /// with `asynchronous_callbacks` once per step, see step_runner.
@@ -171,6 +170,11 @@ class model_trainer
     return detail::run_prediction<M, Training, base>(*this, x, options);
   }
 
+  /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
+  /// each other, whatever its schedule. What is returned is an xtensor adaptor of the model's own memory, or a
+  /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
+  auto operator()(sample_set const& x) { return detail::call_model<Training>(this->session(), x); }
+
   /// With options that there are not: E4084.
   template <class Options = fit_options>
   training_history fit(detail::any_argument, detail::any_argument, detail::any_options) {
@@ -222,9 +226,8 @@ class model_trainer
  private:
   using loader = batch_loader<session_type, Training>;
 
-  model_trainer(std::uint64_t seed, int first_sample) : base(seed), seed_(seed) {
-    std::iota(samples_.begin(), samples_.end(), first_sample);
-  }
+  /// Without a warning.
+  model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed), seed_(seed) {}
 
   template <run_kind Kind>
   using runner = step_runner<base, M, Training, Kind>;
@@ -264,7 +267,8 @@ class model_trainer
   template <run_kind Kind>
   batch_values<Kind> run_single(loader const& data) {
     detail::check_one_batch(data.count(), training.batch_size);
-    std::span<std::int32_t const> const rows(samples_.data(), static_cast<std::size_t>(data.count()));
+    auto const rows =
+        std::span(detail::samples_of_batch<training.batch_size>).first(static_cast<std::size_t>(data.count()));
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);
     this->session().begin_run();
@@ -281,7 +285,6 @@ class model_trainer
 
   std::uint64_t seed_;
   std::uint64_t fits_ = 0;  // trainings that began at epoch 0: each has orders of samples of its own
-  std::array<std::int32_t, static_cast<std::size_t>(Training.batch_size)> samples_;  // 0, 1, ...: a single batch
 };
 
 namespace detail {

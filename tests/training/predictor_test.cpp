@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Predictors: models that are run and not trained, on the host and on emulated IPUs, with the outputs of a trainer.
+#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/pipeline.hpp>
+#include <stagecraft/program/auto_pipeline.hpp>
+#include <stagecraft/program/device_memory.hpp>
+#include <stagecraft/program/inference.hpp>
+#include <stagecraft/program/profile.hpp>
+#include <stagecraft/program/training.hpp>
+#include <stagecraft/training/predictor.hpp>
+#include <stagecraft/training/trainer.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace sc = stagecraft;
+using namespace sc::layers;  // NOLINT: as a program writes it
+
+namespace {
+
+// Memory, latency and throughput are constants.
+
+using large_mlp = sc::sequential<input{256}, dense{1536, sc::relu}, dense{512, sc::relu}, dense{10}>;
+inline constexpr auto large_training = sc::training{.optimizer = sc::optimizers::sgd{}, .batch_size = 16};
+inline constexpr auto large_inference = sc::inference{.batch_size = 16, .steps_per_execution = 4};
+template <int Ipus>
+inline constexpr auto small_ipus = sc::ipu_config{.auto_select_ipus = Ipus, .ipu_model = {.tiles_per_ipu = 16}};
+using one_ipu = sc::ipu<small_ipus<1>>;
+
+inline constexpr auto while_training = sc::profile<large_mlp, large_training, one_ipu>;
+inline constexpr auto while_predicting = sc::profile<large_mlp, large_inference, one_ipu>;
+constexpr double tiles_of(std::int64_t bytes) {
+  return static_cast<double>(bytes) / static_cast<double>(one_ipu::target.bytes_per_tile);
+}
+
+// What is refused by a trainer, since it takes 1.5 times the memory that there is, is accepted by a predictor.
+static_assert(tiles_of(while_training.memory(0).peak()) > 1.5 && tiles_of(while_predicting.memory(0).peak()) < 0.6);
+static_assert(sc::detail::run_problem<large_mlp, large_training, one_ipu, true>().code == 3010);
+static_assert(!sc::detail::run_problem<large_mlp, large_inference, one_ipu, false>().failed());
+static_assert(while_predicting.fits() && while_predicting.memory(0).optimizer_state == 0 &&
+              while_predicting.memory(0).gradient_accumulators == 0 && while_predicting.memory(0).batches == 0);
+static_assert(while_predicting.latency() < while_predicting.seconds() && while_predicting.update_cycles() == 0 &&
+              while_predicting.samples_per_second() * while_predicting.seconds() > 63.99);
+static_assert(sc::pipeline_stages<sc::auto_pipeline<large_mlp, large_inference, sc::ipu<small_ipus<2>>>> == 2);
+static_assert(sc::device_memory_of<large_mlp, large_inference, 0>.on_device() * 3 <
+              sc::device_memory_of<large_mlp, sc::training{.optimizer = sc::optimizers::adam{}}, 0>.on_device());
+
+// Two inputs, two outputs, a normalization that nothing can take in, since another layer reads the sums, too.
+struct network : sc::functional<network> {
+  static constexpr auto build(auto& model) {
+    auto image = conv2d(4, 3)(model.input(6, 5, 2));
+    auto x = flatten()(add()(image, batch_normalization()(image)));
+    auto y = dense(7, sc::relu)(model.input(3));
+    x = dropout(0.5F)(dense(8, sc::gelu)(concatenate()(x, y)));
+    return sc::outputs(dense(5, sc::softmax)(x), dense(1)(x));
+  }
+};
+using staged = sc::pipelined<network, [](auto& assignment) {
+  for (auto& call : assignment)
+    call.pipeline_stage = call.layer_name() == "dense_2" || call.layer_name() == "dense_3"   ? 2
+                          : call.layer_name() == "dense_1" || call.layer_name() == "dropout" ? 1
+                                                                                             : 0;
+}>;
+
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::sgd{}, .batch_size = 4};
+template <sc::schedule Schedule = sc::grouped, sc::dtype_policy Policy = sc::dtype_policies::float32>
+inline constexpr auto run = sc::inference{
+    .batch_size = 4, .steps_per_execution = 3, .pipeline = {.schedule = Schedule}, .dtype_policy = Policy};
+
+// Three micro-batches in three stages; sequentially, one after the other.
+static_assert(sc::pipeline_slots<staged, run<>> == 5 && sc::pipeline_slots<staged, run<sc::schedule::sequential>> == 9);
+static_assert(sc::pipeline_overlap_length<staged, run<>> == 3);
+static_assert(sc::detail::training_problem<staged, sc::inference{.steps_per_execution = 2}>.code == 2025);
+static_assert(!sc::detail::training_problem<network, sc::inference{.steps_per_execution = 2}>.failed());
+
+struct samples {
+  xt::xtensor<float, 4> image;
+  xt::xtensor<float, 2> other, first, second;
+
+  explicit samples(std::size_t count)
+      : image(xt::xtensor<float, 4>::from_shape({count, 6, 5, 2})),
+        other(xt::xtensor<float, 2>::from_shape({count, 3})),
+        first(xt::xtensor<float, 2>::from_shape({count, 5})),
+        second(xt::xtensor<float, 2>::from_shape({count, 1})) {
+    fill(image, 7919);
+    fill(other, 5021);
+    fill(first, 6007);
+    fill(second, 6007);
+  }
+
+ private:
+  template <class Tensor>
+  static void fill(Tensor& tensor, std::size_t factor) {
+    for (std::size_t i = 0; i < tensor.size(); ++i) tensor.data()[i] = static_cast<float>(i * factor % 1000) / 500 - 1;
+  }
+};
+
+/// A trainer's weights after two epochs, and its outputs for 21 samples: five batches and a bit.
+struct trained {
+  samples const data{21};
+  std::vector<sc::weight_array> weights;
+  std::tuple<xt::xtensor<float, 2>, xt::xtensor<float, 2>> outputs;
+
+  trained() {
+    sc::trainer<network, training> model;
+    model.fit(sc::inputs(data.image, data.other), sc::targets(data.first, data.second), {.epochs = 2, .verbose = 0});
+    weights = model.get_weights();
+    outputs = model.predict(sc::inputs(data.image, data.other));
+    // Keras's model(x).
+    auto const [first, second] = model(sc::inputs(data.image, data.other).slice(4, 3));
+    CHECK(first == xt::view(std::get<0>(outputs), xt::range(4, 7)));
+    CHECK(second == xt::view(std::get<1>(outputs), xt::range(4, 7)));
+  }
+};
+trained const& reference() {
+  static trained const result;
+  return result;
+}
+
+template <class Predictor>
+void check_against_trainer() {
+  auto const& [data, weights, outputs] = reference();
+  auto const x = sc::inputs(data.image, data.other);
+  Predictor model;
+  model.set_weights(weights);
+  CHECK(model.get_weights() == weights);
+  CHECK(model.predict(x) == outputs);
+  CHECK(model.predict(x, {.batch_size = 3}) == outputs);
+  auto const [first, second] = model(x.slice(17, 4));
+  CHECK(first == xt::view(std::get<0>(outputs), xt::range(17, 21)));
+  CHECK(second == xt::view(std::get<1>(outputs), xt::range(17, 21)));
+  auto const [some, others] = model.predict_on_batch(x.slice(2, 1));
+  CHECK(some == xt::view(std::get<0>(outputs), xt::range(2, 3)));
+  CHECK(others == xt::view(std::get<1>(outputs), xt::range(2, 3)));
+  CHECK(model.predict(x) == outputs);
+}
+
+}  // namespace
+
+TEST_CASE("a predictor has the outputs of a trainer, for whole and partial batches") {
+  check_against_trainer<sc::predictor<network, run<>>>();
+}
+
+TEST_CASE("initial weights follow from the seed, as a trainer's do") {
+  CHECK(sc::predictor<network, run<>>(7).get_weights() == sc::trainer<network, training>(7).get_weights());
+  CHECK(sc::predictor<network, run<>>(7).get_weights() != sc::predictor<network, run<>>(8).get_weights());
+}
+
+TEST_CASE("the stages of a predictor follow each schedule, on the host and on emulated IPUs") {
+  check_against_trainer<sc::predictor<staged, run<sc::grouped>, sc::host<2>>>();
+  check_against_trainer<sc::predictor<staged, run<sc::interleaved>, sc::host<3>>>();
+  check_against_trainer<sc::predictor<staged, run<sc::schedule::sequential>>>();
+  using four_ipus = sc::ipu<sc::ipu_config{.auto_select_ipus = 4, .ipu_model = {.tiles_per_ipu = 8}}, 2>;
+  check_against_trainer<sc::predictor<staged, run<sc::grouped>, four_ipus>>();
+  check_against_trainer<sc::predictor<staged, run<sc::interleaved>, four_ipus>>();
+  check_against_trainer<sc::predictor<network, run<>, four_ipus>>();  // as four replicas
+}
+
+TEST_CASE("tiles that are checked predict, and what they do is what the profile says") {
+  using checked = sc::ipu<sc::ipu_config{.ipu_model = {.tiles_per_ipu = 4, .checked = true}}>;
+  auto const& [data, weights, outputs] = reference();
+  sc::predictor<network, run<>, checked> model;
+  model.set_weights(weights);
+  auto const [first, second] = model.predict(sc::inputs(data.image, data.other));
+  CHECK(xt::allclose(first, std::get<0>(outputs), 1e-4, 1e-5));
+  CHECK(xt::allclose(second, std::get<1>(outputs), 1e-4, 1e-5));
+  auto const& pass = model.session().counted().inference[0];
+  CHECK(pass.runs == 6);
+  CHECK(pass.cost.cycles() == 6 * sc::profile<network, run<>, checked>.pass(0).work().cycles());
+}
+
+TEST_CASE("half precision") {
+  using machine_type = sc::ipu<sc::ipu_config{.ipu_model = {.tiles_per_ipu = 8}}>;
+  constexpr auto policy = sc::dtype_policies::mixed_float16;
+  constexpr auto half_training =
+      sc::training{.optimizer = sc::optimizers::sgd{}, .batch_size = 4, .dtype_policy = policy};
+  auto const& [data, weights, outputs] = reference();
+  sc::trainer<network, half_training, machine_type> trainer;
+  trainer.set_weights(weights);
+  sc::predictor<network, run<sc::grouped, policy>, machine_type> model;
+  model.set_weights(weights);
+  auto const predicted = model.predict(sc::inputs(data.image, data.other));
+  CHECK(predicted == trainer.predict(sc::inputs(data.image, data.other)));
+  CHECK(predicted != outputs);
+}
+
+TEST_CASE("callbacks see each execution, or each step from another thread") {
+  struct counter : sc::callback {
+    int batches = 0;
+    void on_predict_batch_end(int, sc::logs&) override { ++batches; }
+  };
+  auto const& [data, weights, outputs] = reference();
+  counter executions, steps;
+  sc::predictor<network, run<>> model;
+  model.predict(sc::inputs(data.image, data.other), {.callbacks = {&executions}});
+  CHECK(executions.batches == 2);
+  constexpr auto queued = sc::inference{
+      .batch_size = 4, .num_replicas = 2, .infeed_queue = {.prefetch_depth = 2}, .asynchronous_callbacks = true};
+  sc::predictor<network, queued, sc::host<2>> with_queues;
+  with_queues.set_weights(weights);
+  CHECK(with_queues.predict(sc::inputs(data.image, data.other), {.callbacks = {&steps}}) == outputs);
+  CHECK(steps.batches == 6);
+}
+
+TEST_CASE("weights can be read by their names, and wrong data are refused") {
+  auto const& [data, weights, outputs] = reference();
+  sc::predictor<network, run<>> model;
+  model.set_weights(weights);
+  auto const kernel = model.weight<"dense/kernel">();
+  auto const given =
+      std::find_if(weights.begin(), weights.end(), [](auto const& w) { return w.name == "dense/kernel:0"; });
+  CHECK(kernel(2, 6) == given->values[2 * 7 + 6]);
+  static_assert(std::is_const_v<std::remove_reference_t<decltype(kernel(0, 0))>>);
+  CHECK_THROWS_WITH_AS(model(sc::inputs(data.image, data.other)),
+                       "x: expected at most 4 samples, the training description's batch_size, found 21 [E4008]",
+                       sc::data_error);
+  CHECK_THROWS_AS(model.predict(data.image), sc::data_error);
+  CHECK_THROWS_AS(model.set_weights({}), sc::data_error);
+}
+
+namespace {
+
+// Convolutions without and with a bias, a grouped one, and a dense layer, each with a normalization behind it.
+using normalized =
+    sc::sequential<input{7, 6, 4}, conv2d{8, 3, {.use_bias = false}}, batch_normalization{}, activation{sc::relu},
+                   conv2d{6, 2, {.groups = 2}}, batch_normalization{{.scale = false}}, flatten{}, dense{20},
+                   batch_normalization{{.center = false}}, activation{sc::tanh}, dense{12, sc::relu},
+                   batch_normalization{}, dense{3}>;
+using normalized_in_stages = sc::pipelined<normalized, sc::stages<0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2>>;
+inline constexpr auto folded = sc::inference{.batch_size = 4, .steps_per_execution = 3};
+inline constexpr auto unfolded = sc::inference{.batch_size = 4, .fold_batch_normalization = false};
+
+template <class Model>
+constexpr int folds() {
+  using session = typename Model::session_type;
+  return []<std::size_t... Call>(std::index_sequence<Call...>) {
+    return (0 + ... + (session::template is_folded<static_cast<int>(Call)>() ? 1 : 0));
+  }(std::make_index_sequence<sc::graph_of<normalized>.calls.size()>{});
+}
+// The normalization behind an activation stays, and so does that in another stage than the sums.
+static_assert(folds<sc::predictor<normalized, folded>>() == 3 && folds<sc::predictor<normalized, unfolded>>() == 0);
+static_assert(folds<sc::predictor<normalized_in_stages, folded, sc::host<2>>>() == 2);
+static_assert(folds<sc::predictor<normalized, folded, sc::ipu<small_ipus<1>>>>() == 0);
+
+}  // namespace
+
+TEST_CASE("normalizations become part of the weights before them") {
+  auto x = xt::xtensor<float, 4>::from_shape({9, 7, 6, 4});
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(i * 7919 % 1000) / 500 - 1;
+  auto weights = sc::predictor<normalized, unfolded>().get_weights();
+  std::size_t number = 1;
+  for (auto& weight : weights)
+    for (float& value : weight.values) {
+      number = number * 7919 % 10007;
+      if (weight.name.find("batch_normalization") != std::string::npos || weight.name.find("bias") != std::string::npos)
+        value = static_cast<float>(number % 1000) / 1000 + 0.3F;
+    }
+  sc::predictor<normalized, unfolded> plain;
+  plain.set_weights(weights);
+  auto const expected = plain.predict(x);
+  float const largest = xt::amax(xt::abs(expected))();
+  auto const check = [&](auto& model) {
+    model.set_weights(weights);
+    CHECK(model.get_weights() == weights);
+    CHECK(xt::amax(xt::abs(model.predict(x) - expected))() < 1e-5F * largest);
+    // Weights that are set again are folded again.
+    auto changed = weights;
+    for (auto& weight : changed)
+      if (weight.name == "batch_normalization/gamma:0")
+        for (float& value : weight.values) value *= 2;
+    model.set_weights(changed);
+    plain.set_weights(changed);
+    CHECK(xt::amax(xt::abs(model.predict(x) - plain.predict(x)))() < 1e-5F * largest * 4);
+    CHECK(xt::amax(xt::abs(model.predict(x) - expected))() > 1e-2F * largest);
+  };
+  sc::predictor<normalized, folded> model;
+  check(model);
+  sc::predictor<normalized_in_stages, folded, sc::host<2>> in_stages;
+  check(in_stages);
+}
