@@ -47,7 +47,7 @@ inline constexpr auto queued = [] {
   result.asynchronous_callbacks = true;
   return result;
 }();
-using mlp = sc::sequential<input{4, 5}, flatten{}, dense{256, sc::relu}, dense{10}>;
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{10}>;
 inline constexpr auto single = sc::inference{.batch_size = 1, .steps_per_execution = 2};
 using staged = sc::pipelined<network, [](auto& assignment) {
   for (auto& call : assignment) call.pipeline_stage = call.layer_name() == "dense_1" ? 1 : 0;
@@ -217,7 +217,7 @@ TEST_CASE("a predictor takes less than a third of the memory of a trainer") {
     return allocated_bytes() - before;
   };
   // What initializing the weights takes for a moment is counted, too, with the predictor.
-  long long const weights = (20 * 256 + 256 + 256 * 10 + 10) * 4;
+  long long const weights = sc::weight_storage_of<mlp, sc::host<>::architecture>.floats * 4;
   long long const predictor_bytes = bytes_of(static_cast<predictor const*>(nullptr)) - weights;
   CHECK(predictor_bytes > weights);
   CHECK(predictor_bytes * 3 < bytes_of(static_cast<trainer const*>(nullptr)));

@@ -37,9 +37,12 @@ struct convolution_operation {
   template <class Call>
   static constexpr long long workspace() {
     using s = shapes<Call>;
-    return std::max({kernels::convolution_workspace<s::convolution, typename s::arch>,
-                     kernels::convolution_input_gradient_workspace<s::convolution, typename s::arch>,
-                     kernels::convolution_filter_gradient_workspace<s::convolution, typename s::arch>});
+    constexpr long long forward = kernels::convolution_workspace<s::convolution, typename s::arch>;
+    if constexpr (!Call::plan::trains)
+      return forward;
+    else
+      return std::max({forward, kernels::convolution_input_gradient_workspace<s::convolution, typename s::arch>,
+                       kernels::convolution_filter_gradient_workspace<s::convolution, typename s::arch>});
   }
 
   template <class Call>

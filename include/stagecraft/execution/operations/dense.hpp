@@ -29,8 +29,11 @@ struct operation<layers::dense> {
   static constexpr long long workspace() {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
-    return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
-                    kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
+    if constexpr (!Call::plan::trains)
+      return 0;
+    else
+      return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
+                      kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
   }
 
   template <class Call>
