@@ -2,6 +2,8 @@
 // A model that only predicts: it takes the weights of a trainer, and has a plan and memory of its own, without
 // gradients, optimizer or losses. What that saves, and how fast it is on an IPU, is known to the compiler.
 #include <stagecraft/stagecraft.hpp>
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 
@@ -11,7 +13,7 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 using cnn = sc::sequential<input{28, 28}, reshape{28, 28, 1}, conv2d{16, 3, {.use_bias = false}}, batch_normalization{},
-                           relu{}, max_pooling2d{2}, flatten{}, dense{64, sc::relu}, dense{10}>;
+                           activation{sc::relu}, max_pooling2d{2}, flatten{}, dense{64, sc::relu}, dense{10}>;
 
 inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
                                               .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},

@@ -19,8 +19,12 @@ namespace stagecraft::detail {
 /// Has the members of model_trainer; none of them is ever run.
 template <auto Training>
 struct invalid_trainer : trainable {
-  using evaluation =
-      std::array<double, 1 + static_cast<std::size_t>(Training.metrics.size() + Training.weighted_metrics.size())>;
+  using evaluation = std::array<double, [] {
+    if constexpr (requires { Training.metrics; })
+      return 1 + static_cast<std::size_t>(Training.metrics.size() + Training.weighted_metrics.size());
+    else
+      return std::size_t{2};
+  }()>;
   using tensor = xt::xarray<float>;
 
   explicit invalid_trainer(std::uint64_t = 0) {}
