@@ -43,9 +43,9 @@ void plot_timetables(std::string const& folder) {
   for (auto const& mapping : devices)
     for (auto const order : {sc::schedule::grouped, sc::schedule::interleaved, sc::schedule::sequential})
       for (bool const trains : {false, true})
-        for (bool const recomputes : {false, true})
+        for (auto const recomputation : {sc::recomputation_mode::none, sc::recomputation_mode::automatic})
           for (int const count : {1, 8, 200}) {
-            sc::timetable const table(order, mapping, count, trains, 1, recomputes);
+            sc::timetable const table(order, mapping, count, trains, 1, recomputation);
             sc::plot_timetable(table, folder + "timetable_" + std::to_string(number++) + ".svg",
                                {.title = count == 1 ? "<one> & \"only\"" : "", .max_slots = count == 8 ? 0 : 20});
           }

@@ -37,6 +37,7 @@ struct record {
   std::vector<int> in_flight;               ///< by slot: micro-batches with a pass in it
   int most_in_slot = 0;
   int updates = 0;
+  std::map<int, sc::timetable_step> recomputed;  ///< by device: what its next pass is for
 
   explicit record(sc::timetable const& table) {
     passes.assign(at(table.passes()), std::vector<moment>(at(table.micro_batches())));
@@ -53,11 +54,12 @@ struct record {
  private:
   void carry_out(sc::timetable const& table, int slot, int device, std::set<int>& micro_batches) {
     int place = 0, before = -1;
-    std::map<int, int> recomputed;
     for (auto const& step : table.steps(slot, device)) {
-      CHECK(static_cast<int>(step.kind) >= before);
-      // A stage recomputes right before its backward pass, stage after stage.
-      before = step.kind == pass_kind::backward ? static_cast<int>(pass_kind::recompute) : static_cast<int>(step.kind);
+      // What belongs to a backward pass is recomputed right before it, stage after stage.
+      bool const within = step.kind == pass_kind::recompute && !table.recomputes_ahead(step.stage);
+      int const kind = static_cast<int>(within ? pass_kind::backward : step.kind);
+      CHECK(kind >= before);
+      before = kind;
       if (step.kind == pass_kind::weight_update) {
         CHECK(slot == table.slots());
         ++updates;
@@ -65,15 +67,28 @@ struct record {
       }
       CHECK(table.device_of_stage(step.stage) == device);
       CHECK(table.stage_of_pass(step.pass) == step.stage);
+      if (step.kind == pass_kind::recompute) {
+        CHECK(table.recompute_slot(step.stage, step.micro_batch) == slot);
+        CHECK(table.recomputed_at(step.stage, slot) == step.micro_batch);
+        CHECK(of(step.stage, step.micro_batch).slot < slot);
+        CHECK(recomputed.count(device) == 0);
+        recomputed[device] = step;
+        continue;
+      }
       CHECK(table.micro_batch_at(step.pass, slot) == step.micro_batch);
       if (step.kind == pass_kind::infeed) CHECK((step.pass == 0 && place == 0));
       if (step.kind == pass_kind::outfeed) CHECK(step.pass == table.stages() - 1);
-      if (step.kind == pass_kind::recompute) recomputed[step.stage] = step.micro_batch;
       if (step.kind == pass_kind::send) CHECK(of(step.pass, step.micro_batch).slot == slot);
       if (step.kind != pass_kind::forward && step.kind != pass_kind::backward) continue;
       CHECK(table.is_backward(step.pass) == (step.kind == pass_kind::backward));
-      if (table.is_backward(step.pass) && table.recomputes(step.stage))
-        CHECK(recomputed.at(step.stage) == step.micro_batch);
+      // A device does nothing between a recomputation and its backward pass, so that it needs memory for one at a time.
+      bool const again = table.is_backward(step.pass) && table.recomputes(step.stage);
+      CHECK(recomputed.count(device) == (again ? 1 : 0));
+      if (again) {
+        CHECK(recomputed[device].pass == step.pass);
+        CHECK(recomputed[device].micro_batch == step.micro_batch);
+        recomputed.erase(device);
+      }
       auto& when = of(step.pass, step.micro_batch);
       CHECK(when.slot == -1);  // never twice
       when = {slot, device, place++};
@@ -135,12 +150,12 @@ struct random_table {
   int micro_batches = 1;
   bool trains = false;
   int serialized = 1;
-  bool recomputes = false;
+  sc::recomputation_mode recomputation = sc::recomputation_mode::none;
 
   explicit random_table(std::mt19937& random) {
     order = static_cast<schedule>(pick(random, 0, 2));
     trains = pick(random, 0, 1) == 1;
-    recomputes = pick(random, 0, 1) == 1;
+    recomputation = static_cast<sc::recomputation_mode>(pick(random, 0, 3));
     devices.resize(record::at(pick(random, 1, 7)));
     int const highest = pick(random, 0, static_cast<int>(devices.size()));
     bool const own = pick(random, 0, 2) == 0;
@@ -148,7 +163,9 @@ struct random_table {
     if (order == schedule::sequential && pick(random, 0, 1) == 1) serialized = pick(random, 2, 5);
     micro_batches = pick(random, 1, 4) * make(1).overlap_length() * serialized;
   }
-  [[nodiscard]] sc::timetable make(int count) const { return {order, devices, count, trains, serialized, recomputes}; }
+  [[nodiscard]] sc::timetable make(int count) const {
+    return {order, devices, count, trains, serialized, recomputation};
+  }
   [[nodiscard]] sc::timetable make() const { return make(micro_batches); }
   [[nodiscard]] std::string text() const {
     std::string result = order == schedule::grouped       ? "grouped"
@@ -317,7 +334,8 @@ TEST_CASE("What is sent, fed and recomputed is what the devices ask for") {
     CHECK(count[pass_kind::outfeed] == n);
     CHECK(count[pass_kind::forward] == n * stages);
     CHECK(count[pass_kind::backward] == (of.trains ? n * stages : 0));
-    CHECK(count[pass_kind::recompute] == (of.trains && of.recomputes ? n * (stages - 1) : 0));
+    CHECK(count[pass_kind::recompute] ==
+          (of.trains && of.recomputation != sc::recomputation_mode::none ? n * (stages - 1) : 0));
     CHECK(count[pass_kind::send] == n * borders * (of.trains ? 2 : 1));
   });
 }

@@ -130,11 +130,11 @@ static_assert(sc::timetable(sc::grouped, far, 3, false).first_stage_on(100) == 0
 static_assert(sc::timetable(sc::grouped, far, 3, false).next_stage_on_device(0) == 2);
 
 // The order within a slot.
-constexpr sc::timetable steady(sc::grouped, bent, 12, true, 1, true);
+constexpr sc::timetable steady(sc::grouped, bent, 12, true, 1, sc::recomputation_mode::automatic);
 constexpr std::array in_slot_7{
-    sc::timetable_step{pass_kind::infeed, 0, 0, 7},   sc::timetable_step{pass_kind::recompute, 5, 0, 2},
-    sc::timetable_step{pass_kind::backward, 5, 0, 2}, sc::timetable_step{pass_kind::backward, 3, 2, 4},
-    sc::timetable_step{pass_kind::forward, 0, 0, 7},  sc::timetable_step{pass_kind::forward, 2, 2, 5},
+    sc::timetable_step{pass_kind::infeed, 0, 0, 7},   sc::timetable_step{pass_kind::backward, 5, 0, 2},
+    sc::timetable_step{pass_kind::backward, 3, 2, 4}, sc::timetable_step{pass_kind::forward, 0, 0, 7},
+    sc::timetable_step{pass_kind::forward, 2, 2, 5},  sc::timetable_step{pass_kind::recompute, 5, 0, 3},
     sc::timetable_step{pass_kind::send, 3, 2, 4},     sc::timetable_step{pass_kind::send, 0, 0, 7},
     sc::timetable_step{pass_kind::outfeed, 2, 2, 5}};
 static_assert([] {
@@ -146,6 +146,45 @@ static_assert([] {
 static_assert(steady.steps(7, 2).empty() && steady.steps(-1, 0).empty() && steady.steps(18, 0).empty());
 static_assert(steady.slots() == 17 && steady.steps(17, 1).size() == 1);
 static_assert(steady.steps(17, 1)[0] == sc::timetable_step{pass_kind::weight_update, -1, -1, -1});
+
+// Recomputation. The slots that Graphcore's compiler gives it, from the tests of its pipeline visitor: two stages in
+// the grouped schedule begin ".... b... .ba. ..ba" and end "a..b .a.. .... ....", with a place for each micro-batch
+// that is in flight, a for stage 0 and b for stage 1; but the last stage, b, is not recomputed in a program.
+template <sc::schedule Schedule, std::size_t Stages, int Count>
+constexpr sc::timetable recomputing(Schedule, std::span<int const>(own_devices).first(Stages), Count, true, 1,
+                                    sc::recomputation_mode::recompute_then_backpropagate);
+constexpr auto const& grouped_pair = recomputing<schedule::grouped, 2, 4>;
+static_assert([] {
+  constexpr int in_slot[]{-1, -1, 0, 1, 2, 3, -1, -1};
+  for (int slot = 0; slot < 8; ++slot)
+    if (grouped_pair.recomputed_at(0, slot) != in_slot[slot] || grouped_pair.recomputed_at(1, slot) != -1) return false;
+  return true;
+}());
+// And its worked example, four stages in the interleaved schedule: stage 1 recomputes beside its last forward pass
+// before its backward pass, where the steps are counted from 1, as step 6 of 7.
+constexpr auto const& interleaved_four = recomputing<schedule::interleaved, 4, 8>;
+static_assert(interleaved_four.slot(interleaved_four.backward_pass(1), 0) == 6);
+static_assert(interleaved_four.recompute_slot(1, 0) == 5 && interleaved_four.slot(1, 2) == 5);
+static_assert(interleaved_four.recomputed_at(1, 5) == 0 && interleaved_four.recomputed_at(1, 6) == -1);
+
+// Within the backward pass: the sequential schedule, checkpoints, and devices on which several stages are recomputed.
+using sc::recomputation_mode;
+static_assert(interleaved_four.recomputes_ahead(2) && !interleaved_four.recomputes_ahead(3));
+static_assert(steady.recomputes_ahead(0) && steady.recomputes_ahead(1) && !steady.recomputes(2));
+constexpr sc::timetable by_checkpoints(sc::grouped, bent, 12, true, 1,
+                                       recomputation_mode::recompute_and_backpropagate_interleaved);
+static_assert(by_checkpoints.recomputes(0) && !by_checkpoints.recomputes_ahead(0));
+static_assert(by_checkpoints.recompute_slot(0, 4) == by_checkpoints.slot(5, 4));
+constexpr int twice[]{0, 1, 0, 1};
+constexpr sc::timetable shared_twice(sc::grouped, twice, 8, true, 1, recomputation_mode::automatic);
+static_assert(!shared_twice.recomputes_ahead(0) && !shared_twice.recomputes_ahead(2) &&
+              shared_twice.recomputes_ahead(1));
+constexpr sc::timetable one_by_one(schedule::sequential, bent, 4, true, 1, recomputation_mode::automatic);
+static_assert(one_by_one.recomputes(0) && !one_by_one.recomputes_ahead(0));
+static_assert(one_by_one.recomputation() == recomputation_mode::recompute_and_backpropagate_interleaved);
+static_assert(steady.recomputation() == recomputation_mode::recompute_then_backpropagate);
+static_assert(sc::timetable(sc::grouped, bent, 4, false, 1, recomputation_mode::automatic).recomputation() ==
+              recomputation_mode::none);
 
 // The guide's figures: devices down, slots across; F forward and B backward of a micro-batch, U the weight update.
 

@@ -136,6 +136,43 @@ static_assert(again.stage(0).forward_cycles() == grouped.stage(0).forward_cycles
 static_assert(again.memory(0).activations < grouped.memory(0).activations);
 static_assert(again.flops() > grouped.flops());
 
+// What is recomputed takes the slot before its backward pass. Stage 0 then has a forward pass to do: grouped, where
+// each slot has a forward and a backward pass anyway, the time moves by a slot; interleaved, a slot is max(f + r, b).
+template <auto const& Profile>
+struct times {
+  static constexpr std::int64_t again = Profile.stage(0).recompute_cycles();
+  static constexpr std::int64_t of(int pass) {
+    return Profile.pass(pass).work().cycles() + Profile.pass(pass).host_cycles - (pass == 3 ? again : 0);
+  }
+  static constexpr std::int64_t f0 = of(0), f1 = of(1), b1 = of(2), b0 = of(3);
+};
+using grouped_times = times<again>;
+static_assert(again.cycles() - again.update_cycles() ==
+              grouped_times::f0 + most(grouped_times::f0, grouped_times::f1) +
+                  most(grouped_times::f0 + grouped_times::again, grouped_times::f1 + grouped_times::b1) +
+                  13 * most(grouped_times::f0 + grouped_times::b0 + grouped_times::again,
+                            grouped_times::f1 + grouped_times::b1) +
+                  most(grouped_times::b0 + grouped_times::again, grouped_times::f1 + grouped_times::b1) +
+                  most(grouped_times::b0 + grouped_times::again, grouped_times::b1) + grouped_times::b0 +
+                  18 * transfer);
+constexpr auto recomputing_interleaved = with([](auto& t) {
+  t.pipeline.schedule = sc::interleaved;
+  t.pipeline.recomputation_mode = sc::recomputation_mode::automatic;
+});
+constexpr auto in_between = sc::profile<two_stages, recomputing_interleaved, four_ipus>;
+using interleaved_times = times<in_between>;
+static_assert(in_between.cycles() - in_between.update_cycles() ==
+              interleaved_times::f0 + interleaved_times::f1 +
+                  15 * most(interleaved_times::f0 + interleaved_times::again, interleaved_times::b1) +
+                  most(interleaved_times::again, interleaved_times::b1) +
+                  15 * most(interleaved_times::b0, interleaved_times::f1) + interleaved_times::b0 + 17 * transfer);
+// It is no longer than two slots of which one has the forward pass, the other both.
+static_assert(in_between.cycles() - in_between.update_cycles() <
+              interleaved_times::f0 + interleaved_times::f1 + 15 * most(interleaved_times::f0, interleaved_times::b1) +
+                  interleaved_times::b1 +
+                  15 * most(interleaved_times::b0 + interleaved_times::again, interleaved_times::f1) +
+                  interleaved_times::b0 + interleaved_times::again + 17 * transfer);
+
 constexpr auto offloading = with([](auto& t) { t.pipeline.offload_activations = sc::offload::remote; });
 constexpr auto offloaded = sc::profile<two_stages, offloading, four_ipus>;
 static_assert(offloaded.streaming_bytes(0) > 0 && offloaded.streaming_bytes(1) == 0);
@@ -253,9 +290,13 @@ std::int64_t cycles_of_slots() {
     for (int device = 0; device < table.devices(); ++device) {
       std::int64_t busy = 0;
       for (auto const& step : table.steps(slot, device)) {
-        if (step.kind != sc::pass_kind::forward && step.kind != sc::pass_kind::backward) continue;
         auto const& pass = profile.pass(step.pass);
-        busy += pass.work(Mode == execution_mode::training).cycles() + pass.host_cycles + pass.streaming_cycles;
+        auto const ahead = table.is_backward(step.pass) && table.recomputes_ahead(step.stage)
+                               ? pass.recompute.cycles() + pass.recompute_streaming_cycles
+                               : 0;
+        if (step.kind == sc::pass_kind::recompute) busy += ahead;
+        if (step.kind != sc::pass_kind::forward && step.kind != sc::pass_kind::backward) continue;
+        busy += pass.work(Mode == execution_mode::training).cycles() + pass.host_cycles + pass.streaming_cycles - ahead;
         auto const& own = sent_by[static_cast<std::size_t>(step.pass)];
         transfers.insert(transfers.end(), own.begin(), own.end());
       }
@@ -269,24 +310,26 @@ std::int64_t cycles_of_slots() {
   return cycles;
 }
 
-template <int MicroBatches, sc::schedule Schedule>
+template <int MicroBatches, sc::schedule Schedule, sc::recomputation_mode Recomputation = sc::recomputation_mode::none,
+          sc::offload Activations = sc::offload::automatic>
 constexpr auto long_training = with([](auto& t) {
   t.pipeline.schedule = Schedule;
+  t.pipeline.recomputation_mode = Recomputation;
+  t.pipeline.offload_activations = Activations;
   t.pipeline.gradient_accumulation_steps_per_replica = MicroBatches;
   t.steps_per_execution = MicroBatches;
 });
 
+template <class M, auto Training>
+void check_long_training() {
+  constexpr auto profile = sc::profile<M, Training, four_ipus>;
+  CAPTURE(profile.micro_batches());
+  CHECK(profile.cycles() - profile.update_cycles() == cycles_of_slots<M, Training, four_ipus>());
+  for (int ipu = 0; ipu < profile.ipus(); ++ipu) CHECK(profile.cycles_of(ipu).total() == profile.cycles());
+}
 template <class M, sc::schedule Schedule, int... MicroBatches>
 void check_long_trainings() {
-  (
-      [] {
-        CAPTURE(MicroBatches);
-        constexpr auto training = long_training<MicroBatches, Schedule>;
-        constexpr auto profile = sc::profile<M, training, four_ipus>;
-        CHECK(profile.cycles() - profile.update_cycles() == cycles_of_slots<M, training, four_ipus>());
-        for (int ipu = 0; ipu < profile.ipus(); ++ipu) CHECK(profile.cycles_of(ipu).total() == profile.cycles());
-      }(),
-      ...);
+  (check_long_training<M, long_training<MicroBatches, Schedule>>(), ...);
 }
 
 }  // namespace
@@ -299,6 +342,15 @@ TEST_CASE("a long timetable takes the time of all of its slots") {
   constexpr auto training = long_training<40, sc::schedule::grouped>;
   CHECK(sc::profile<four_stages, training, four_ipus, execution_mode::inference>.cycles() ==
         cycles_of_slots<four_stages, training, four_ipus, execution_mode::inference>());
+}
+
+TEST_CASE("so does one that recomputes, and fetches for it what was offloaded") {
+  using mode = sc::recomputation_mode;
+  check_long_training<four_stages, long_training<24, sc::schedule::grouped, mode::automatic>>();
+  check_long_training<four_stages, long_training<20, sc::schedule::interleaved, mode::automatic>>();
+  check_long_training<two_stages, long_training<12, sc::schedule::interleaved, mode::automatic, sc::offload::remote>>();
+  check_long_training<two_stages,
+                      long_training<16, sc::schedule::grouped, mode::recompute_and_backpropagate_interleaved>>();
 }
 
 TEST_CASE("thousands of micro-batches are no effort") {

@@ -36,6 +36,13 @@ constexpr auto interleaved = [] {
   return result;
 }();
 
+constexpr auto recomputing = [] {
+  auto result = interleaved;
+  result.pipeline.recomputation_mode = sc::recomputation_mode::automatic;
+  result.pipeline.offload_activations = sc::offload::remote;
+  return result;
+}();
+
 using ipus = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2}>;
 using ipus_with_io_tiles = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2, .io_tiles = {.num_io_tiles = 8}}>;
 
@@ -111,6 +118,7 @@ TEST_CASE("time lines of streaming memory, of I/O tiles, and of inference") {
   check_time_line(sc::profile_data_of<two_stages, offloading, ipus>());
   check_time_line(sc::profile_data_of<two_stages, offloading, ipus_with_io_tiles>());
   check_time_line(sc::profile_data_of<network, plain, ipus_with_io_tiles>());
+  check_time_line(sc::profile_data_of<two_stages, recomputing, ipus>());
   auto const predictions = sc::profile_data_of<two_stages, plain, ipus, sc::execution_mode::inference>();
   CHECK_FALSE(predictions.trains);
   check_time_line(predictions);
@@ -135,7 +143,8 @@ TEST_CASE("a time line shows micro-batches as the timetable has them") {
       while (line.slots[static_cast<std::size_t>(slot)].end <= event.begin) ++slot;
       if (event.begin >= line.left_out.end) slot += line.slots_left_out;
       bool found = false;
-      for (int pass = 0; pass < table.passes(); ++pass)
+      if (event.pass == sc::pass_kind::recompute) found = table.recomputed_at(event.stage, slot) == event.micro_batch;
+      for (int pass = 0; pass < table.passes() && event.pass != sc::pass_kind::recompute; ++pass)
         found = found || (table.stage_of_pass(pass) == event.stage && table.device_of_pass(pass) == event.ipu &&
                           table.micro_batch_at(pass, slot) == event.micro_batch);
       wrong += found ? 0 : 1;
@@ -146,4 +155,5 @@ TEST_CASE("a time line shows micro-batches as the timetable has them") {
   check_labels(sc::profile_data_of<network, plain, ipus_with_io_tiles>());
   check_labels(sc::profile_data_of<two_stages, plain, ipus, sc::execution_mode::inference>());
   check_labels(sc::profile_data_of<two_stages, interleaved, ipus>());
+  check_labels(sc::profile_data_of<two_stages, recomputing, ipus>());
 }

@@ -53,14 +53,15 @@ inline sc::profile_data small() {
 /// As large as a real model's on real machines: `layers` layers in `stages` stages, each on an IPU of its own.
 inline sc::profile_data large(int stages, int layers, int micro_batches, sc::schedule order = sc::schedule::grouped,
                               bool recomputes = false, std::int64_t bytes_per_tile = 624 * 1024) {
-  sc::profile_data data{.model = "resnet50_on_" + std::to_string(stages) + "_ipus",
-                        .machine = {"ipu2", 1, stages, 1472, 0, bytes_per_tile, 1'330'000'000},
-                        .dtype_policy = "mixed_float16",
-                        .schedule = order,
-                        .device_of_stage = {},
-                        .batch_size = 4,
-                        .micro_batches = micro_batches,
-                        .recomputes = recomputes};
+  sc::profile_data data{
+      .model = "resnet50_on_" + std::to_string(stages) + "_ipus",
+      .machine = {"ipu2", 1, stages, 1472, 0, bytes_per_tile, 1'330'000'000},
+      .dtype_policy = "mixed_float16",
+      .schedule = order,
+      .device_of_stage = {},
+      .batch_size = 4,
+      .micro_batches = micro_batches,
+      .recomputation_mode = recomputes ? sc::recomputation_mode::automatic : sc::recomputation_mode::none};
   for (int stage = 0; stage < stages; ++stage) data.device_of_stage.push_back(stage);
   std::uint64_t state = 42;
   auto const random = [&](int most) {  // the same numbers everywhere

@@ -47,7 +47,7 @@ TEST_CASE("inference has neither backward passes nor updates") {
 }
 
 TEST_CASE("stages of one device are told apart, and recomputation is shown") {
-  auto const text = sc::timetable_svg({sc::grouped, revisited, 6, true, 1, true});
+  auto const text = sc::timetable_svg({sc::grouped, revisited, 6, true, 1, sc::recomputation_mode::automatic});
   CHECK(count(text, ">F5.0<") == 1);
   CHECK(count(text, ">F5.2<") == 1);
   CHECK(count(text, ">F5<") == 1);

@@ -64,10 +64,15 @@ device 1  .     F0  .     .     B0  .     U  stage 1
   CHECK(text.find("device 1  .   .   .      .      .      .   .   .  no stage\n") != std::string::npos);
 }
 
-TEST_CASE("recomputation comes before the backward pass") {
-  auto const text = sc::timetable_text({sc::grouped, two_devices, 4, true, 1, true});
-  CHECK(text.find("device 0  F0  F1  F2     R0 B0 F3  R1 B1  R2 B2  R3 B3  U  stage 0\n") != std::string::npos);
-  CHECK(text.find("device 1  .   F0  B0 F1  B1 F2     B2 F3  B3     .      U  stage 1\n") != std::string::npos);
+TEST_CASE("recomputation comes one slot before the backward pass, or is a part of it") {
+  auto const text = [](sc::recomputation_mode mode) {
+    return sc::timetable_text({sc::grouped, two_devices, 4, true, 1, mode});
+  };
+  auto const ahead = text(sc::recomputation_mode::automatic);
+  CHECK(ahead.find("device 0  F0  F1  F2 R0  B0 F3 R1  B1 R2  B2 R3  B3  U  stage 0\n") != std::string::npos);
+  CHECK(ahead.find("device 1  .   F0  B0 F1  B1 F2     B2 F3  B3     .   U  stage 1\n") != std::string::npos);
+  auto const within = text(sc::recomputation_mode::recompute_and_backpropagate_interleaved);
+  CHECK(within.find("device 0  F0  F1  F2     R0 B0 F3  R1 B1  R2 B2  R3 B3  U  stage 0\n") != std::string::npos);
 }
 
 TEST_CASE("of a long timetable the middle is left out") {

@@ -5,6 +5,7 @@
 
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/pipeline/outfeed_mask.hpp>
+#include <stagecraft/pipeline/recomputation_mode.hpp>
 #include <stagecraft/pipeline/reserved_options.hpp>
 #include <stagecraft/pipeline/schedule.hpp>
 
@@ -22,23 +23,6 @@ enum class gradient_accumulation_reduction_method : unsigned char { sum, mean, r
 /// from where they are fetched when they are needed. `automatic` (Graphcore's None) is on the device, unless another
 /// option asks for remote memory.
 enum class offload : unsigned char { automatic, on_device, remote };
-
-/// What a backward pass finds of its stage's forward pass. `none`: all that it reads was kept. With the others, only
-/// the inputs of the stage were kept, and the layers' forward steps are carried out again, those with a state of their
-/// own (batch normalization) excepted:
-/// - `recompute_then_backpropagate`: all of them before the backward steps;
-/// - `recompute_and_backpropagate_interleaved`: those behind the stage's last `recomputation_checkpoint`, then their
-///   backward steps, then those behind the checkpoint before it...; the tensors at the checkpoints are kept, too;
-/// - `automatic`: the second for the sequential schedule, else the first.
-/// The last stage's backward pass follows its forward pass at once, and nothing before it is recomputed, except what
-/// lies before its last checkpoint.
-/// Graphcore switches recomputation on with IPUConfig.allow_recompute; here a mode other than `none` does.
-enum class recomputation_mode : unsigned char {
-  none,
-  automatic,
-  recompute_then_backpropagate,
-  recompute_and_backpropagate_interleaved
-};
 
 /// Keras's keyword arguments, and those that are passed on to `pipelining_ops.pipeline`. What holds for a model is
 /// `options_of<model, training>`; a trainer checks it (E2020 to E2022, E2024 to E2039, E2047, E2048).

@@ -3,6 +3,7 @@
 // Sequential, known to the compiler. Level 3.
 #pragma once
 
+#include <stagecraft/pipeline/recomputation_mode.hpp>
 #include <stagecraft/pipeline/rotations.hpp>
 #include <stagecraft/pipeline/schedule.hpp>
 #include <stagecraft/pipeline/timetable_steps.hpp>
@@ -23,8 +24,17 @@ namespace stagecraft {
 ///     sequential   one micro-batch after the other: passes() * m + pass. With batch serialization each stage works on
 ///                  B of them before the next begins: passes() * B * (m / B) + m % B + B * pass
 ///
-/// Within one slot a device carries out backward passes first, then forward passes, each in ascending order of stages.
-/// Nothing that a device does in a slot needs what another does in it. All questions can be asked at compile time and
+/// Within one slot a device carries out backward passes first, then forward passes, each in ascending order of stages,
+/// then what it recomputes for the next slot. Nothing that a device does in a slot needs what another does in it.
+///
+/// Recomputation, recompute_slot(stage, m), comes one slot before the backward pass, as in Graphcore's programs: an
+/// interleaved device then has a forward pass to do, so that such a slot takes as long as the two of them or as another
+/// device's backward pass, whichever is longer. Two kinds of it belong to the backward pass itself, and to its slot:
+/// recompute_and_backpropagate_interleaved, and that of a device on which several stages are recomputed, each right
+/// before its backward pass, so that the activations of one are there at a time (Graphcore's programs hold all of
+/// them).
+///
+/// All questions can be asked at compile time and
 /// at run time, and take time in proportion to the number of stages at most, bubble() to its square.
 ///
 /// N is a positive multiple of overlap_length() (times B), otherwise the last block of an interleaved pipeline has
@@ -37,10 +47,13 @@ class timetable {
   /// @param micro_batches          N, with batch serialization counted in
   /// @param trains                 whether there are backward passes and a weight update
   /// @param batch_serialization    B of the sequential schedule; the others do not have it
-  /// @param recomputes             whether backward passes of all stages but the last carry out forward steps again
+  /// @param recomputation          whether all stages but the last carry out forward steps again, and how
   constexpr timetable(stagecraft::schedule schedule, std::span<int const> device_of_stage, int micro_batches,
-                      bool trains, int batch_serialization = 1, bool recomputes = false)
-      : schedule_(schedule), trains_(trains), recomputes_(trains && recomputes) {
+                      bool trains, int batch_serialization = 1,
+                      recomputation_mode recomputation = recomputation_mode::none)
+      : schedule_(schedule),
+        trains_(trains),
+        recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
     if (!device_of_stage.empty())
       stages_ = device_of_stage.size() < capacity ? static_cast<int>(device_of_stage.size()) : capacity;
     micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
@@ -64,6 +77,8 @@ class timetable {
   [[nodiscard]] constexpr int micro_batches() const { return micro_batches_; }
   [[nodiscard]] constexpr bool trains() const { return trains_; }
   [[nodiscard]] constexpr int batch_serialization() const { return serialized_; }
+  /// `none`, or how: automatic has become what it stands for.
+  [[nodiscard]] constexpr recomputation_mode recomputation() const { return recomputation_; }
 
   // Passes.
   /// S in inference, 2 S in training.
@@ -88,7 +103,17 @@ class timetable {
   }
   /// Whether a stage's forward steps are carried out again before its backward steps. The last stage's are not, except
   /// what lies before its last recomputation checkpoint, which is no step of its own here.
-  [[nodiscard]] constexpr bool recomputes(int stage) const { return recomputes_ && stage + 1 < stages_; }
+  [[nodiscard]] constexpr bool recomputes(int stage) const {
+    return recomputation_ != recomputation_mode::none && stage + 1 < stages_;
+  }
+  /// Whether it does so in the slot before that of the backward pass.
+  [[nodiscard]] constexpr bool recomputes_ahead(int stage) const {
+    if (recomputation_ != recomputation_mode::recompute_then_backpropagate || schedule_ == schedule::sequential ||
+        !recomputes(stage))
+      return false;
+    int const other = next_stage_[stage];
+    return first_stage_on(device_of_stage_[stage]) == stage && !recomputes(other);
+  }
 
   // Slots.
   /// Slots in which there are passes. A pipeline that trains updates its weights in the slot behind them.
@@ -107,6 +132,14 @@ class timetable {
       micro_batch = in_block < serialized_ ? from_start / block * serialized_ + in_block : -1;
     }
     return micro_batch < micro_batches_ ? micro_batch : -1;
+  }
+  /// When a stage carries out forward steps again for its backward pass over a micro-batch.
+  [[nodiscard]] constexpr int recompute_slot(int stage, int micro_batch) const {
+    return slot(backward_pass(stage), micro_batch) - (recomputes_ahead(stage) ? 1 : 0);
+  }
+  /// For which micro-batch it does so in a slot; -1: for none.
+  [[nodiscard]] constexpr int recomputed_at(int stage, int slot) const {
+    return recomputes(stage) ? micro_batch_at(backward_pass(stage), slot + (recomputes_ahead(stage) ? 1 : 0)) : -1;
   }
   /// What a device does in a slot, in order; in slot `slots()` it updates its weights.
   [[nodiscard]] constexpr timetable_steps<timetable> steps(int slot, int device) const& {
@@ -153,8 +186,8 @@ class timetable {
   ///
   /// With each stage on a device of its own these are Graphcore's numbers: (2 S - 1) / (N + 2 S - 1) in grouped
   /// training, where each device and slot have room for a forward and a backward pass; (S - 1) / (N + S - 1) in
-  /// interleaved training and in grouped or interleaved inference; 1 - 1 / S sequentially. The weight update does not
-  /// count.
+  /// interleaved training and in grouped or interleaved inference; 1 - 1 / S sequentially. The weight update and
+  /// what is recomputed do not count.
   [[nodiscard]] constexpr double bubble() const {
     auto const room = static_cast<long long>(devices_) * slots() * passes_per_slot();
     auto const used = static_cast<long long>(passes()) * micro_batches_;
@@ -229,7 +262,7 @@ class timetable {
 
   stagecraft::schedule schedule_;
   bool trains_;
-  bool recomputes_;
+  recomputation_mode recomputation_;
   int stages_ = 1;
   int devices_ = 1;
   int micro_batches_ = 1;

@@ -18,8 +18,9 @@ struct timetable_step {
 };
 
 /// The steps of one device in one slot, in the order in which it carries them out: infeed, backward passes in ascending
-/// order of stages, each after its recomputation, forward passes likewise, what is sent to other devices, outfeed. They
-/// are found one by one; nothing is stored. A view: the timetable outlives it.
+/// order of stages, forward passes likewise, what is recomputed for the next slot, what is sent to other devices,
+/// outfeed. What belongs to a backward pass is recomputed right before it. Steps are found one by one; nothing is
+/// stored. A view: the timetable outlives it.
 ///
 ///     for (auto const& step : timetable.steps(slot, device)) ...
 template <class Timetable>
@@ -58,7 +59,17 @@ class timetable_steps {
 
    private:
     /// The parts of a slot, in order; each goes through the device's stages.
-    enum part : unsigned char { first_part, backward, forward, send_backward, send_forward, outfeed, update, no_part };
+    enum part : unsigned char {
+      first_part,
+      backward,
+      forward,
+      recompute,
+      send_backward,
+      send_forward,
+      outfeed,
+      update,
+      no_part
+    };
 
     constexpr void go_on() {
       if (part_ == backward && !recomputed_) {
@@ -78,8 +89,9 @@ class timetable_steps {
         case first_part: return stage_ == 0 && finds_pass(pass_kind::infeed, stage_);
         case backward:
           if (recomputed_) return finds_backward(pass_kind::backward);
-          return table.recomputes(stage_) && finds_backward(pass_kind::recompute);
+          return !table.recomputes_ahead(stage_) && finds_recomputation();
         case forward: return finds_pass(pass_kind::forward, stage_);
+        case recompute: return table.recomputes_ahead(stage_) && finds_recomputation();
         case send_backward: return table.sends(table.backward_pass(stage_)) && finds_backward(pass_kind::send);
         case send_forward: return table.sends(stage_) && finds_pass(pass_kind::send, stage_);
         case outfeed: return stage_ == last && finds_pass(pass_kind::outfeed, stage_);
@@ -90,7 +102,12 @@ class timetable_steps {
       return timetable_->trains() && finds_pass(kind, timetable_->backward_pass(stage_));
     }
     constexpr bool finds_pass(pass_kind kind, int pass) {
-      int const micro_batch = timetable_->micro_batch_at(pass, slot_);
+      return finds(kind, pass, timetable_->micro_batch_at(pass, slot_));
+    }
+    constexpr bool finds_recomputation() {
+      return finds(pass_kind::recompute, timetable_->backward_pass(stage_), timetable_->recomputed_at(stage_, slot_));
+    }
+    constexpr bool finds(pass_kind kind, int pass, int micro_batch) {
       if (micro_batch < 0) return false;
       step_ = {kind, pass, stage_, micro_batch};
       return true;

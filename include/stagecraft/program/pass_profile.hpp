@@ -49,10 +49,11 @@ struct pass_profile {
   std::int64_t stored_bytes = 0;   ///< to streaming memory
   std::int64_t stashed_bytes = 0;  ///< of these, what a backward pass will fetch
   std::int64_t streaming_cycles = 0;
-  std::int64_t gather_cycles = 0;  ///< weights of which each replica holds a part
-  std::int64_t sent_bytes = 0;     ///< to other IPUs of the replica
-  std::int64_t peak_bytes = 0;     ///< of a tile
-  int peak_step = 0;               ///< in profiled_steps_of
+  std::int64_t recompute_streaming_cycles = 0;  ///< of these, for what is recomputed a slot ahead
+  std::int64_t gather_cycles = 0;               ///< weights of which each replica holds a part
+  std::int64_t sent_bytes = 0;                  ///< to other IPUs of the replica
+  std::int64_t peak_bytes = 0;                  ///< of a tile
+  int peak_step = 0;                            ///< in profiled_steps_of
 
   /// What is computed, without what comes and goes: what a run counts. `predict` computes no losses.
   [[nodiscard]] constexpr operation_cost work(bool with_losses = true) const noexcept {
@@ -177,6 +178,8 @@ class pass_profiler {
   static constexpr ipu_target const& target = Machine::target;
   static constexpr auto const& steps = profiled_steps_of<M, Training, Mode, Machine, Pass>;
   static constexpr bool trains = Mode == execution_mode::training;
+  /// Whether its first steps, which recompute, come a slot before the others.
+  static constexpr bool ahead = pass::backward && pass::table.recomputes_ahead(pass::stage);
 
  public:
   constexpr pass_profile make() {
@@ -189,8 +192,10 @@ class pass_profiler {
     add_transfers();
     add_variables();
     add_host();
-    result_.streaming_cycles =
-        streaming_memory_cycles(target, result_.fetched_bytes) + streaming_memory_cycles(target, result_.stored_bytes);
+    result_.recompute_streaming_cycles = streaming_memory_cycles(target, fetched_ahead_);
+    result_.streaming_cycles = result_.recompute_streaming_cycles +
+                               streaming_memory_cycles(target, result_.fetched_bytes - fetched_ahead_) +
+                               streaming_memory_cycles(target, result_.stored_bytes);
     return result_;
   }
 
@@ -222,6 +227,7 @@ class pass_profiler {
   }
   constexpr void add_transfers() {
     for (auto const& fetch : plan.fetches) result_.fetched_bytes += bytes_of(fetch, fetch.to);
+    if (ahead) fetched_ahead_ = result_.fetched_bytes;
     for (auto const& transfer : plan.transfers)
       (transfer.device < 0 ? result_.stashed_bytes : result_.sent_bytes) += bytes_of(transfer, transfer.from);
     result_.stored_bytes += result_.stashed_bytes;
@@ -246,7 +252,9 @@ class pass_profiler {
           seen[at(i)] = true;
           auto const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
           bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
-          result_.fetched_bytes += shared ? ceil_div(bytes, variables::replicas) : bytes;
+          auto const fetched = shared ? ceil_div(bytes, variables::replicas) : bytes;
+          result_.fetched_bytes += fetched;
+          if (ahead && !step.backward) fetched_ahead_ += fetched;
           if (shared) gathered += bytes;
           if (trains && !pass::backward && weight.is_state()) result_.stored_bytes += bytes;
         }
@@ -288,6 +296,7 @@ class pass_profiler {
   }
 
   pass_profile result_;
+  std::int64_t fetched_ahead_ = 0;
 };
 
 template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>

@@ -85,9 +85,10 @@ constexpr bool has_profile() {
 /// Time. Cycles of vertices are Poplar's libraries' own estimates (ipu/cycles/), those of exchanges and syncs the
 /// target's. In each slot of the timetable, an IPU does the steps of its passes one after the other, and what comes
 /// from and goes to the host and streaming memory in between; with I/O tiles (io_tiles), which need an exchange to hand
-/// it on, meanwhile. The slot ends with the transfers between IPUs, after a sync. Data from the host are at hand unless
-/// prefetch_data_streams is off: then each transfer waits for the host. The host computes metrics, behind all this. A
-/// long timetable is not gone through: its middle repeats, so that a part of it says the time of all of it, exactly.
+/// it on, meanwhile. What is recomputed is done in the slot before its backward pass. The slot ends with the transfers
+/// between IPUs, after a sync. Data from the host are at hand unless prefetch_data_streams is off: then each transfer
+/// waits for the host. The host computes metrics, behind all this. A long timetable is not gone through: its middle
+/// repeats, so that a part of it says the time of all of it, exactly.
 /// In the weight update, each IPU updates its weights; replicas reduce gradients and gather results in a ring. Sums of
 /// gradients that are offloaded are fetched for the first micro-batch, too.
 ///

@@ -17,13 +17,6 @@ struct stage_recomputation {
   int segments = 1;
 };
 
-/// The mode behind `automatic`.
-constexpr recomputation_mode mode_of_recomputation(pipelining_options const& options) {
-  if (options.recomputation_mode != recomputation_mode::automatic) return options.recomputation_mode;
-  return options.schedule == schedule::sequential ? recomputation_mode::recompute_and_backpropagate_interleaved
-                                                  : recomputation_mode::recompute_then_backpropagate;
-}
-
 /// Values that the backward step of a call reads: its own output, and its inputs.
 struct backward_reads {
   bool output = false;
@@ -40,7 +33,8 @@ class recomputation_finder {
   static constexpr auto const& program = program_for<M, Training, execution_mode::training>;
   static constexpr auto const& flow = flow_of<M, Training>;
   static constexpr std::size_t calls = graph.calls.size();
-  static constexpr recomputation_mode mode = mode_of_recomputation(options_of<M, Training>);
+  static constexpr recomputation_mode mode =
+      mode_in(options_of<M, Training>.schedule, options_of<M, Training>.recomputation_mode);
   static constexpr bool interleaves = mode == recomputation_mode::recompute_and_backpropagate_interleaved;
   static constexpr bool is_last = Stage + 1 == flow.stages;
 

@@ -28,12 +28,18 @@ struct slot_time {
 
 namespace detail {
 
+/// What a pass does in one slot.
+struct pass_share {
+  std::int64_t work = 0;       ///< with what the I/O tiles give to the others and with gathering weights
+  std::int64_t transfers = 0;  ///< to and from the host and streaming memory
+};
+
 /// What the slots need to know of a pass.
 template <std::size_t Devices>
 struct pass_time {
   int device = 0;
-  std::int64_t work = 0;       ///< with what the I/O tiles give to the others and with gathering weights
-  std::int64_t transfers = 0;  ///< to and from the host and streaming memory
+  pass_share ahead;  ///< what it recomputes in the slot before its own
+  pass_share own;
   std::int64_t sent_bytes = 0;
   std::array<std::int64_t, 4 * Devices> links{};  ///< bytes over each link of each IPU
 };
@@ -45,12 +51,17 @@ inline constexpr auto pass_time_of = [] {
   constexpr auto devices = static_cast<std::size_t>(table.devices());
   pass_time<devices> result;
   result.device = pass.device;
-  result.work = pass.work(Mode == execution_mode::training).cycles() + pass.gather_cycles;
-  result.transfers = pass.host_cycles + pass.streaming_cycles;
+  result.own.work = pass.work(Mode == execution_mode::training).cycles() + pass.gather_cycles;
+  result.own.transfers = pass.host_cycles + pass.streaming_cycles;
+  if constexpr (table.is_backward(Pass) && table.recomputes_ahead(table.stage_of_pass(Pass))) {
+    result.ahead = {pass.recompute.cycles() + pass.gather_cycles, pass.recompute_streaming_cycles};
+    result.own.work -= result.ahead.work;
+    result.own.transfers -= result.ahead.transfers;
+  }
   if constexpr (Machine::io_tiles > 0) {
     auto const bytes = pass.host_bytes + pass.fetched_bytes + pass.stored_bytes;
     if (bytes > 0)
-      result.work +=
+      result.own.work +=
           exchange_cycles(Machine::target, ceil_div(bytes, Machine::io_tiles)) + sync_cycles(Machine::target);
   }
   result.sent_bytes = pass.sent_bytes;
@@ -100,8 +111,8 @@ inline constexpr short_timetable short_timetable_of = [] {
   result.steady = first < micro_batches ? first : micro_batches - 1;
   int const shorter = first + block + micro_batches % block;
   if (shorter >= micro_batches) return result;
-  result.table =
-      timetable(whole.schedule(), devices_of_stages<M>, shorter, whole.trains(), whole.batch_serialization());
+  result.table = timetable(whole.schedule(), devices_of_stages<M>, shorter, whole.trains(), whole.batch_serialization(),
+                           whole.recomputation());
   result.first_slot = whole.slot(0, first);
   result.period = whole.slot(0, first + block) - result.first_slot;
   result.left_out = (micro_batches - shorter) / block;
@@ -120,11 +131,15 @@ constexpr auto find_slot_time(int slot) {
   std::array<std::int64_t, devices> transfers{};
   bool sends = false;
   for (int pass = 0; pass < table.passes(); ++pass) {
-    if (table.micro_batch_at(pass, slot) < 0) continue;
     auto const& own = passes[static_cast<std::size_t>(pass)];
     auto const device = static_cast<std::size_t>(own.device);
-    result.busy[device] += own.work;
-    transfers[device] += own.transfers;
+    auto const add = [&](pass_share const& share) {
+      result.busy[device] += share.work;
+      transfers[device] += share.transfers;
+    };
+    if (own.ahead.work + own.ahead.transfers > 0 && table.micro_batch_at(pass, slot + 1) >= 0) add(own.ahead);
+    if (table.micro_batch_at(pass, slot) < 0) continue;
+    add(own.own);
     if (own.sent_bytes == 0) continue;
     sends = true;
     for (std::size_t i = 0; i < links.size(); ++i) links[i] += own.links[i];

@@ -135,7 +135,8 @@ class time_profiler {
       result_.flops += times * work.flops;
       device.inter_ipu += times * pass.gather_cycles;
       // What is left is the exchange with I/O tiles.
-      device.exchange += times * (times_of_passes[i].work - work.cycles() - pass.gather_cycles);
+      device.exchange +=
+          times * (times_of_passes[i].ahead.work + times_of_passes[i].own.work - work.cycles() - pass.gather_cycles);
       device.host += times * pass.host_cycles;
       device.streaming += times * pass.streaming_cycles;
     }

@@ -55,7 +55,7 @@ inline constexpr timetable unchecked_timetable = [] {
   constexpr pipelining_options options = options_of<M, Training>;
   return Mode == execution_mode::training
              ? timetable(options.schedule, devices_of_stages<M>, options.accumulation_steps(), true,
-                         options.batch_serialization_iterations, options.recomputation_mode != recomputation_mode::none)
+                         options.batch_serialization_iterations, options.recomputation_mode)
              : timetable(options.schedule, devices_of_stages<M>, Training.steps_per_execution, false);
 }();
 

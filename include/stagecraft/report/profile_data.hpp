@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/pipeline/pass_kind.hpp>
+#include <stagecraft/pipeline/recomputation_mode.hpp>
 #include <stagecraft/pipeline/schedule.hpp>
 #include <stagecraft/pipeline/timetable.hpp>
 #include <algorithm>
@@ -233,7 +234,7 @@ struct profile_data {
   int batch_size = 1;     ///< samples of a micro-batch
   int micro_batches = 1;  ///< of a replica, per weight update
   int batch_serialization = 1;
-  bool recomputes = false;
+  stagecraft::recomputation_mode recomputation_mode = stagecraft::recomputation_mode::none;
   std::vector<profile_ipu> ipus = {};  ///< of one replica
   profile_time_line time_line = {};
   std::vector<profile_layer> layers = {};
@@ -252,7 +253,7 @@ struct profile_data {
                        [&](auto const& ipu) { return ipu.most_bytes() <= machine.bytes_per_tile; });
   }
   [[nodiscard]] stagecraft::timetable timetable() const {
-    return {schedule, device_of_stage, micro_batches, trains, batch_serialization, recomputes};
+    return {schedule, device_of_stage, micro_batches, trains, batch_serialization, recomputation_mode};
   }
 };
 

@@ -46,7 +46,7 @@ class profile_data_maker {
     data_.batch_size = Training.batch_size;
     data_.micro_batches = table.micro_batches();
     data_.batch_serialization = table.batch_serialization();
-    data_.recomputes = table.recomputes(0);
+    data_.recomputation_mode = table.recomputation();
     find_layers();
     find_time_line();
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {

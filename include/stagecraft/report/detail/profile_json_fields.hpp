@@ -74,10 +74,13 @@ template <>
 inline constexpr int enumerators<pass_kind> = static_cast<int>(pass_kind::weight_update) + 1;
 template <>
 inline constexpr int enumerators<schedule> = static_cast<int>(schedule::sequential) + 1;
+template <>
+inline constexpr int enumerators<recomputation_mode> =
+    static_cast<int>(recomputation_mode::recompute_and_backpropagate_interleaved) + 1;
 
 template <class T>
 [[nodiscard]] constexpr std::string_view enumerator_name(T value) {
-  if constexpr (std::is_same_v<T, schedule>)
+  if constexpr (std::is_same_v<T, schedule> || std::is_same_v<T, recomputation_mode>)
     return name(value);
   else
     return to_string(value);

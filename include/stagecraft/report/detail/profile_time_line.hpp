@@ -43,6 +43,8 @@ class profile_time_line_maker {
       for (int pass = table_.stages(); pass < table_.passes(); ++pass)
         add_pass_in_slot(table_.backward_pass(pass - table_.stages()), slot, times, hidden);
       for (int pass = 0; pass < table_.stages(); ++pass) add_pass_in_slot(pass, slot, times, hidden);
+      for (int stage = 0; stage < table_.stages(); ++stage)
+        if (table_.recomputes_ahead(stage)) add_recomputation_in_slot(stage, slot, hidden);
       wait_until(begin + time.longest);
       last_.kind = pass_kind::send;
       add(cycle_kind::sync, time.sync);
@@ -122,33 +124,49 @@ class profile_time_line_maker {
     add(cycle_kind::idle, time - now_);
   }
 
+  /// What is left to see of transfers, of which I/O tiles do some while the others compute.
+  static std::int64_t visible(std::int64_t cycles, std::int64_t& hidden) {
+    auto const behind = std::min(cycles, hidden);
+    hidden -= behind;
+    return cycles - behind;
+  }
+  void add_steps(std::vector<profile_work> const& work, bool ahead) {
+    for (auto const& step : work) {
+      if (ahead != (step.kind == pass_kind::recompute && table_.recomputes_ahead(last_.stage))) continue;
+      last_.kind = step.kind;
+      last_.layer = step.layer;
+      add(step.cost);
+    }
+    last_.layer = -1;
+  }
+
   /// `hidden`: cycles of transfers that I/O tiles do while the others compute.
   template <class PassTimes>
   void add_pass_in_slot(int pass, int slot, PassTimes const& times, std::int64_t& hidden) {
     int const micro_batch = table_.micro_batch_at(pass, slot);
     if (micro_batch < 0 || table_.device_of_pass(pass) != device_) return;
     auto const& [own, work] = passes_[static_cast<std::size_t>(pass)];
-    auto const visible = [&hidden](std::int64_t cycles) {
-      auto const behind = std::min(cycles, hidden);
-      hidden -= behind;
-      return cycles - behind;
-    };
+    bool const ahead = own->backward && table_.recomputes_ahead(own->stage);
     last_ = {pass == 0 ? pass_kind::infeed : pass_kind::outfeed, own->stage, micro_batch + added_micro_batches_, -1};
-    if (pass == 0) add(cycle_kind::host, visible(own->host_cycles));
+    if (pass == 0) add(cycle_kind::host, visible(own->host_cycles, hidden));
     last_.kind = own->backward ? pass_kind::backward : pass_kind::forward;
-    add(cycle_kind::streaming, visible(own->streaming_cycles));
-    add(cycle_kind::inter_ipu, own->gather_cycles);
-    auto left = times[static_cast<std::size_t>(pass)].work - own->gather_cycles;
-    for (auto const& step : work) {
-      last_.kind = step.kind;
-      last_.layer = step.layer;
-      add(step.cost);
-      left -= step.cost.cycles();
-    }
-    last_.layer = -1;
-    add(cycle_kind::exchange, left);  // with I/O tiles
+    add(cycle_kind::streaming, visible(own->streaming_cycles - own->recompute_streaming_cycles, hidden));
+    auto const begin = now_;
+    if (!ahead) add(cycle_kind::inter_ipu, own->gather_cycles);
+    add_steps(work, false);
+    // What is left is the exchange with I/O tiles.
+    add(cycle_kind::exchange, begin + times[static_cast<std::size_t>(pass)].own.work - now_);
     last_.kind = pass_kind::outfeed;
-    if (pass != 0) add(cycle_kind::host, visible(own->host_cycles));
+    if (pass != 0) add(cycle_kind::host, visible(own->host_cycles, hidden));
+  }
+  void add_recomputation_in_slot(int stage, int slot, std::int64_t& hidden) {
+    int const micro_batch = table_.recomputed_at(stage, slot);
+    if (micro_batch < 0 || table_.device_of_stage(stage) != device_) return;
+    auto const& [own, work] = passes_[static_cast<std::size_t>(table_.backward_pass(stage))];
+    last_ = {pass_kind::recompute, stage, micro_batch + added_micro_batches_, -1};
+    add(cycle_kind::streaming, visible(own->recompute_streaming_cycles, hidden));
+    add(cycle_kind::inter_ipu, own->gather_cycles);
+    add_steps(work, true);
   }
 
   timetable table_;

@@ -99,7 +99,7 @@ class text_table {
     mode += ", " + counted(data.stages(), "stage") + ", " + std::string(name(data.schedule)) + " schedule";
     if (data.batch_serialization > 1) mode += ", batch serialization " + std::to_string(data.batch_serialization);
   }
-  if (data.recomputes) mode += ", recomputation";
+  if (data.recomputation_mode != recomputation_mode::none) mode += ", recomputation";
   auto batch = counted(data.effective_batch_size(), "sample");
   if (data.micro_batches != 1 || machine.replicas != 1)
     batch += " (" + counted(data.micro_batches, "micro-batch", "es") + " of " + grouped_digits(data.batch_size) +

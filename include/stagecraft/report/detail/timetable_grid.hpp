@@ -182,13 +182,19 @@ class timetable_grid {
     int place = 0;
     for (int stage = 0; stage < table_.stages() && table_.trains(); ++stage) {
       if (table_.device_of_stage(stage) != device) continue;
-      if (step.kind == pass_kind::recompute && step.stage == stage) return place;
-      place += table_.recomputes(0) ? 1 : 0;
+      if (table_.recomputes(stage) && !table_.recomputes_ahead(stage)) {
+        if (step.kind == pass_kind::recompute && step.stage == stage) return place;
+        ++place;
+      }
       if (step.kind == pass_kind::backward && step.stage == stage) return place;
       ++place;
     }
-    for (int stage = 0; stage < step.stage; ++stage) place += table_.device_of_stage(stage) == device ? 1 : 0;
-    return place;
+    for (int stage = 0; stage < table_.stages(); ++stage) {
+      if (table_.device_of_stage(stage) != device) continue;
+      if (step.kind == pass_kind::forward && step.stage == stage) return place;
+      ++place;
+    }
+    return place;  // what is recomputed for the next slot comes last
   }
 
   timetable const& table_;
