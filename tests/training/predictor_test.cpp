@@ -238,10 +238,7 @@ inline constexpr auto unfolded = sc::inference{.batch_size = 4, .fold_batch_norm
 
 template <class Model>
 constexpr int folds() {
-  using session = typename Model::session_type;
-  return []<std::size_t... Call>(std::index_sequence<Call...>) {
-    return (0 + ... + (session::template is_folded<static_cast<int>(Call)>() ? 1 : 0));
-  }(std::make_index_sequence<sc::graph_of<normalized>.calls.size()>{});
+  return Model::session_type::folded_type::count;
 }
 // The normalization behind an activation stays, and so does that in another stage than the sums.
 static_assert(folds<sc::predictor<normalized, folded>>() == 3 && folds<sc::predictor<normalized, unfolded>>() == 0);

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace stagecraft::detail {
 
@@ -97,5 +98,47 @@ void fold_normalization(float const* given, float* folded) {
   layout::template write<kernel>(values.data(), folded);
   std::copy_n(bias.data(), columns, folded + layout::storage.offset[target]);
 }
+
+/// The weights that the steps of a session read, if there are such normalizations. `Plan<Call>` is that of a call.
+template <class M, auto Description, class Arch, template <int> class Plan>
+class folded_weights {
+  static constexpr auto calls = std::make_index_sequence<graph_of<M>.calls.size()>();
+
+ public:
+  /// Whether a normalization is a part of the weights before it.
+  template <int Call>
+  [[nodiscard]] static constexpr bool is_folded() {
+    if constexpr (only_infers<Description>)
+      return folded_into<Plan<Call>, Call> >= 0;
+    else
+      return false;
+  }
+  /// How many are.
+  static constexpr int count = []<std::size_t... Call>(std::index_sequence<Call...>) {
+    int found = 0;
+    for (bool const each : {false, is_folded<static_cast<int>(Call)>()...}) found += each ? 1 : 0;
+    return found;
+  }(calls);
+
+  [[nodiscard]] float* data() const noexcept { return weights_.data(); }
+
+  /// Makes them of those that are given.
+  void fold(float const* given) {
+    if constexpr (count > 0) {
+      std::copy_n(given, weights_.size(), weights_.data());
+      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+        [[maybe_unused]] int const done[]{0, (fold_call<static_cast<int>(Call)>(given), 0)...};
+      }(calls);
+    }
+  }
+
+ private:
+  template <int Call>
+  void fold_call(float const* given) {
+    if constexpr (is_folded<Call>()) fold_normalization<Plan<Call>, Call>(given, weights_.data());
+  }
+
+  aligned_block weights_{count > 0 ? weight_storage_of<M, Arch>.floats : 0};
+};
 
 }  // namespace stagecraft::detail

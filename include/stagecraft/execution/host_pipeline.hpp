@@ -42,20 +42,10 @@ class host_pipeline : public session_shape<M, Training> {
   using plan = pipeline_plan<M, Training, Mode, Machine, Pass>;
   template <int Call>
   using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<M>(Call)>;
-  template <int Call>
-  [[nodiscard]] static constexpr bool is_folded() {
-    if constexpr (shape_type::has_losses)
-      return false;
-    else
-      return detail::folded_into<plan_of_call<Call>, Call> >= 0;
-  }
+  using folded_type = detail::folded_weights<M, Training, architecture, plan_of_call>;
   static constexpr int devices = sizes::devices;
-  /// Whether batch normalizations are parts of other layers' weights: see detail::folded_into.
-  static constexpr bool folds = []<std::size_t... Call>(std::index_sequence<Call...>) {
-    for (bool const each : {false, is_folded<static_cast<int>(Call)>()...})
-      if (each) return true;
-    return false;
-  }(std::make_index_sequence<graph_of<M>.calls.size()>{});
+  /// Whether batch normalizations are parts of other layers' weights.
+  static constexpr bool folds = folded_type::count > 0;
   /// The threads that work: no more than there are devices.
   static constexpr int threads = std::min(Machine::threads, replicas* devices);
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
@@ -63,7 +53,7 @@ class host_pipeline : public session_shape<M, Training> {
   explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : team_(threads > 1 ? std::make_unique<thread_team>(threads) : nullptr),
         seed_(seed),
-        learning_rate_(first_learning_rate()) {
+        learning_rate_(sizes::learning_rate) {
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
       replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats());
       pointers_[i] = replicas_[i].get();
@@ -106,10 +96,10 @@ class host_pipeline : public session_shape<M, Training> {
     kernels::flush_denormals const flush;
     auto all = execution(feed, results, false);
     all.team = nullptr;
-    auto& own = *pointers_[0];
-    for (auto& count : own.done) count.reset();
+    for (auto& count : pointers_[0]->done) count.reset();
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
-      (pipeline_pass<host_pipeline, execution_mode::inference, static_cast<int>(Stage)>::run(all, own, 0, 0), ...);
+      (pipeline_pass<host_pipeline, execution_mode::inference, static_cast<int>(Stage)>::run(all, *pointers_[0], 0, 0),
+       ...);
     }(std::make_index_sequence<static_cast<std::size_t>(sizes::stages)>{});
   }
 
@@ -118,8 +108,7 @@ class host_pipeline : public session_shape<M, Training> {
     if constexpr (is_ipu<Machine>) ipu_arithmetic<first_plan>::given_weights(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
-    if constexpr (folds)
-      if (std::exchange(weights_changed_, false)) fold_weights(std::make_index_sequence<graph.calls.size()>{});
+    if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
   }
   /// An execution of training has no micro-batches left over.
   void begin_accumulation() {}
@@ -175,7 +164,7 @@ class host_pipeline : public session_shape<M, Training> {
   using layout = weight_layout<M, architecture>;
   using memory_type = pipeline_memory<sizes>;
   using execution_type = pipeline_execution<host_pipeline>;
-  using update = pipeline_update<sizes, first_plan>;  // of a training
+  using update = pipeline_update<sizes, first_plan>;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
   /// Devices of one thread.
@@ -198,12 +187,6 @@ class host_pipeline : public session_shape<M, Training> {
     bool (*run)(execution_type const&, memory_type&, std::int64_t micro_batch, int worker);
   };
 
-  static constexpr float first_learning_rate() {
-    if constexpr (shape_type::has_losses)
-      return first_plan::training.optimizer.learning_rate;
-    else
-      return 0;
-  }
   void initialize_weights(std::uint64_t seed) {
     if constexpr (sizes::trains) {
       // Gradients are not in use yet: their memory takes the values before they are packed.
@@ -212,16 +195,6 @@ class host_pipeline : public session_shape<M, Training> {
       aligned_block const unpacked(layout::storage.floats);
       layout::initialize(seed, replicas_[0]->weights.data(), unpacked.data());
     }
-  }
-
-  template <std::size_t... Call>
-  void fold_weights(std::index_sequence<Call...>) {
-    std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, folded_weights_.data());
-    auto const fold = [this]<int Number>() {
-      if constexpr (is_folded<Number>())
-        detail::fold_normalization<plan_of_call<Number>, Number>(replicas_[0]->weights.data(), folded_weights_.data());
-    };
-    [[maybe_unused]] int const done[] { 0, (fold.template operator()<static_cast<int>(Call)>(), 0)... };
   }
 
   template <class Feed, class Results>
@@ -244,7 +217,7 @@ class host_pipeline : public session_shape<M, Training> {
     all.seed = seed_;
     all.record = trace_;
     all.shared_weights = replicas_[0]->weights.data();
-    all.folded_weights = folded_weights_.data();
+    all.folded_weights = folded_.data();
     return all;
   }
 
@@ -414,7 +387,7 @@ class host_pipeline : public session_shape<M, Training> {
   std::int64_t updates_ = 0;
   std::int64_t new_updates_ = 0;  // of this execution
   float learning_rate_;
-  aligned_block folded_weights_{folds ? layout::storage.floats : 0};  // of all replicas
+  folded_type folded_;
   bool weights_changed_ = true;
   trace* trace_ = nullptr;
 };

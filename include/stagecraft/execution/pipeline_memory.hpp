@@ -48,6 +48,12 @@ struct pipeline_sizes : session_shape<M, Training> {
     else
       return 0LL;
   }();
+  static constexpr float learning_rate = [] {
+    if constexpr (shape::has_losses)
+      return Training.optimizer.learning_rate;
+    else
+      return 0.0F;
+  }();
   static constexpr int slots = [] {
     if constexpr (trains)
       return detail::slots_of<Training.optimizer>;

@@ -250,25 +250,15 @@ class pipeline_pass {
     auto const targets = targets_of(own, memory.micro_batch);
     auto const scales = scales_of(own, memory.micro_batch);
     if constexpr (Session::has_losses)
-      if (all.has_targets) total = find_losses(memory, own, targets, scales, losses);
-    hand_on(all, own, memory, targets, scales, losses, total);
-  }
-  template <class Targets, class Losses>
-  static float find_losses(host_memory const& memory, memory_type const& own, Targets const& targets,
-                           Targets const& scales, Losses& losses) {
-    float total = 0;
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
-        total += plan::training.loss_weights.of(Output) * losses[Output]),
-       ...);
-    }(output_indices{});
-    for (std::size_t i = 0; i < plan::weights.count; ++i)
-      if (!graph.parameters[i].regularizer.empty()) total += own.penalties[i];
-    return total;
-  }
-  template <class Targets, class Losses>
-  static void hand_on(execution const& all, memory_type& own, host_memory const& memory, Targets const& targets,
-                      Targets const& scales, Losses const& losses, float total) {
+      if (all.has_targets) {
+        [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+          ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
+            total += plan::training.loss_weights.of(Output) * losses[Output]),
+           ...);
+        }(output_indices{});
+        for (std::size_t i = 0; i < plan::weights.count; ++i)
+          if (!graph.parameters[i].regularizer.empty()) total += own.penalties[i];
+      }
     [&]<std::size_t... Output>(std::index_sequence<Output...>) {
       (finish_output<Output>(memory), ...);
       all.call_results(all.results,
