@@ -8,7 +8,7 @@ stagecraft's figure over the peer's. A row without one is there to be seen.
 from dataclasses import dataclass
 
 # Programs of stagecraft's own that are no peers.
-OWN = ("stagecraft", "kernels", "one_thread", "no_stages")
+OWN = ("stagecraft", "kernels", "one_thread", "no_stages", "trainer")
 NAMES = {
     "eigen": "Eigen",
     "openblas": "OpenBLAS",
@@ -101,6 +101,11 @@ ROWS = [
     Row(INFERENCE, r"cnn/predict/batch:128/threads:1", f"{CNN}, batch 128, 1 thread", "samples/s"),
     Row(INFERENCE, r"cnn/predict/batch:128/threads:2", f"{CNN}, batch 128, 2 threads", "samples/s"),
 
+    Row(INFERENCE, r"mlp_predictor/predict/batch:1/threads:1", f"{MLP}, predictor, batch 1, 1 thread", "time", "<= 1"),
+    Row(INFERENCE, r"cnn_predictor/predict/batch:1/threads:1", f"{CNN}, predictor, batch 1, 1 thread", "time", "<= 1"),
+    Row(INFERENCE, r"cnn_predictor/predict/batch:128/threads:1", f"{CNN}, predictor, batch 128, 1 thread",
+        "samples/s", ">= 1"),
+
     Row(PRODUCTS, rf"forward/{WIDE}", r"matmul \1", "FLOP/s", ">= 1.15", peers=("openblas",)),
     Row(PRODUCTS, rf"forward/{WIDE}", r"matmul \1", "FLOP/s", ">= 0.83", against="fma_peak"),
     Row(PRODUCTS, rf"forward/{WIDE}", r"matmul \1, all peers", "FLOP/s"),
@@ -159,6 +164,8 @@ ROWS = [
     Row(ALLOCATIONS, r"mlp/predict/batch:256/threads:1", f"{MLP}, inference", "allocations/step", "<= 0",
         against="none"),
     Row(ALLOCATIONS, r"cnn/rmsprop/batch:32/threads:1", f"{CNN}, training", "allocations/step", "<= 0", against="none"),
+    Row(ALLOCATIONS, r"(mlp|cnn)_predictor/predict/batch:1/threads:1", r"\1, a call of a predictor", "allocations/step",
+        "<= 0", against="none"),
     Row(ALLOCATIONS, r"cnn/predict/batch:128/threads:1", f"{CNN}, inference", "allocations/step", "<= 0",
         against="none"),
 
