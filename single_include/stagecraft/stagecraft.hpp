@@ -80,7 +80,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -2674,6 +2673,71 @@ struct outfeed_mask {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/pipeline/schedule.hpp
+// Graphcore's PipelineSchedule. Level 3.
+
+namespace stagecraft {
+
+/// The order in which a pipeline's stages work on micro-batches; results do not depend on it. Of S stages, at once,
+/// - `grouped`: all devices do forward steps and backward steps, of 2 S micro-batches (S without training);
+/// - `interleaved`: half of the devices do forward steps, the others backward steps, of S micro-batches: less is kept
+///   for backward passes, and more time is lost where the two take different times;
+/// - `sequential`: one stage works on one micro-batch, the others wait.
+enum class schedule : unsigned char { grouped, interleaved, sequential };
+
+[[nodiscard]] constexpr std::string_view name(schedule order) noexcept {
+  switch (order) {
+    case schedule::interleaved: return "interleaved";
+    case schedule::sequential: return "sequential";
+    default: return "grouped";
+  }
+}
+
+inline constexpr schedule grouped = schedule::grouped;
+inline constexpr schedule interleaved = schedule::interleaved;
+
+}  // namespace stagecraft
+
+// ---- stagecraft/pipeline/recomputation_mode.hpp
+// Graphcore's RecomputationMode: what a backward pass finds of its stage's forward pass. Level 3.
+
+namespace stagecraft {
+
+/// What a backward pass finds of its stage's forward pass. `none`: all that it reads was kept. With the others, only
+/// the inputs of the stage were kept, and the layers' forward steps are carried out again, those with a state of their
+/// own (batch normalization) excepted:
+/// - `recompute_then_backpropagate`: all of them before the backward steps, one slot before the backward pass;
+/// - `recompute_and_backpropagate_interleaved`: those behind the stage's last `recomputation_checkpoint`, then their
+///   backward steps, then those behind the checkpoint before it...; the tensors at the checkpoints are kept, too;
+/// - `automatic`: the second for the sequential schedule, else the first.
+/// The last stage's backward pass follows its forward pass at once, and nothing before it is recomputed, except what
+/// lies before its last checkpoint.
+/// Graphcore switches recomputation on with IPUConfig.allow_recompute; here a mode other than `none` does.
+enum class recomputation_mode : unsigned char {
+  none,
+  automatic,
+  recompute_then_backpropagate,
+  recompute_and_backpropagate_interleaved
+};
+
+[[nodiscard]] constexpr std::string_view name(recomputation_mode mode) noexcept {
+  switch (mode) {
+    case recomputation_mode::automatic: return "automatic";
+    case recomputation_mode::recompute_then_backpropagate: return "recompute_then_backpropagate";
+    case recomputation_mode::recompute_and_backpropagate_interleaved: return "recompute_and_backpropagate_interleaved";
+    default: return "none";
+  }
+}
+
+/// The mode that `automatic` stands for in a schedule; any other mode is itself.
+[[nodiscard]] constexpr recomputation_mode mode_in(schedule order, recomputation_mode mode) noexcept {
+  if (mode != recomputation_mode::automatic) return mode;
+  return order == schedule::sequential ? recomputation_mode::recompute_and_backpropagate_interleaved
+                                       : recomputation_mode::recompute_then_backpropagate;
+}
+
+}  // namespace stagecraft
+
 // ---- stagecraft/pipeline/reserved_options.hpp
 // Options of Graphcore's pipelines that are said elsewhere here, so that whoever writes one of them reads where.
 // Level 3.
@@ -2746,31 +2810,6 @@ struct reserved_option {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/pipeline/schedule.hpp
-// Graphcore's PipelineSchedule. Level 3.
-
-namespace stagecraft {
-
-/// The order in which a pipeline's stages work on micro-batches; results do not depend on it. Of S stages, at once,
-/// - `grouped`: all devices do forward steps and backward steps, of 2 S micro-batches (S without training);
-/// - `interleaved`: half of the devices do forward steps, the others backward steps, of S micro-batches: less is kept
-///   for backward passes, and more time is lost where the two take different times;
-/// - `sequential`: one stage works on one micro-batch, the others wait.
-enum class schedule : unsigned char { grouped, interleaved, sequential };
-
-[[nodiscard]] constexpr std::string_view name(schedule order) noexcept {
-  switch (order) {
-    case schedule::interleaved: return "interleaved";
-    case schedule::sequential: return "sequential";
-    default: return "grouped";
-  }
-}
-
-inline constexpr schedule grouped = schedule::grouped;
-inline constexpr schedule interleaved = schedule::interleaved;
-
-}  // namespace stagecraft
-
 // ---- stagecraft/pipeline/options.hpp
 // How a model's steps are gathered into weight updates and executions, and what is kept where meanwhile: Keras on IPU's
 // set_pipelining_options, set_gradient_accumulation_options and the arguments of `pipelining_ops.pipeline`. Level 3.
@@ -2789,23 +2828,6 @@ enum class gradient_accumulation_reduction_method : unsigned char { sum, mean, r
 /// from where they are fetched when they are needed. `automatic` (Graphcore's None) is on the device, unless another
 /// option asks for remote memory.
 enum class offload : unsigned char { automatic, on_device, remote };
-
-/// What a backward pass finds of its stage's forward pass. `none`: all that it reads was kept. With the others, only
-/// the inputs of the stage were kept, and the layers' forward steps are carried out again, those with a state of their
-/// own (batch normalization) excepted:
-/// - `recompute_then_backpropagate`: all of them before the backward steps;
-/// - `recompute_and_backpropagate_interleaved`: those behind the stage's last `recomputation_checkpoint`, then their
-///   backward steps, then those behind the checkpoint before it...; the tensors at the checkpoints are kept, too;
-/// - `automatic`: the second for the sequential schedule, else the first.
-/// The last stage's backward pass follows its forward pass at once, and nothing before it is recomputed, except what
-/// lies before its last checkpoint.
-/// Graphcore switches recomputation on with IPUConfig.allow_recompute; here a mode other than `none` does.
-enum class recomputation_mode : unsigned char {
-  none,
-  automatic,
-  recompute_then_backpropagate,
-  recompute_and_backpropagate_interleaved
-};
 
 /// Keras's keyword arguments, and those that are passed on to `pipelining_ops.pipeline`. What holds for a model is
 /// `options_of<model, training>`; a trainer checks it (E2020 to E2022, E2024 to E2039, E2047, E2048).
@@ -9561,6 +9583,141 @@ struct gradient_accumulation_options {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/program/execution_mode.hpp
+// Whether a program trains or only predicts. Keras counterpart: the modes of tf.estimator. Level 4.
+
+namespace stagecraft {
+
+/// Whether a program trains or only predicts.
+enum class execution_mode : unsigned char { training, inference };
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/queue_options.hpp
+// How batches reach a program and results leave it: Keras on IPU's set_infeed_queue_options and
+// set_outfeed_queue_options. Level 4.
+
+namespace stagecraft {
+
+/// Options of the queue of batches: Graphcore's IPUInfeedQueue.
+struct infeed_queue_options {
+  /// Batches that a thread of their own makes ready while the model works, for each replica, 1 to 255 (E2042); 0: not
+  /// set, which is Graphcore's 3 for a model with stages or replicas; for another one, batches are made ready between
+  /// its steps.
+  int prefetch_depth = 0;
+  /// Graphcore's preference for few packets over few copies. There are no packets here, so that it changes nothing.
+  bool optimise_latency = false;
+};
+
+/// Which results a dequeue gets: all since the last one, or the newest.
+enum class outfeed_mode : unsigned char { all, last };
+
+/// Options of the queue of results: Graphcore's IPUOutfeedQueue.
+struct outfeed_queue_options {
+  /// Results that may wait for asynchronous callbacks; a step that gives one more waits. At least 1 (E2043).
+  int buffer_depth = 3;
+  /// `last`: an execution reports the values of its last step only, as Graphcore's LAST. Not with accumulate_outfeed
+  /// (E2040) or asynchronous callbacks (E2041). Keras on IPU always has `all`.
+  stagecraft::outfeed_mode outfeed_mode = stagecraft::outfeed_mode::all;
+  /// Graphcore's preference for few packets over few copies. There are no packets here, so that it changes nothing.
+  bool optimise_latency = false;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/replication.hpp
+// Data parallelism: how many replicas of a model there are, and how they become one. Level 4.
+
+namespace stagecraft {
+
+/// How the gradients of all replicas become one, once per weight update and behind their accumulation: their sum, as in
+/// Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
+/// Graphcore's CrossReplicaOptimizer. Replicas are added in their order, so that results have the same bits in each
+/// run.
+enum class cross_replica_reduction : unsigned char { sum, mean };
+
+/// Which of the replicas' losses and metrics are reported: the last replica's, those of all, their sum or their mean.
+/// Definition: keras.ipu.ReplicatedMetricReductionMethod.
+enum class replicated_metric_reduction_method : unsigned char { none, list, sum, mean };
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/inference.hpp
+// How a model predicts that is not trained, as a compile-time description: what a predictor takes in place of
+// `sc::training`. Level 4.
+
+namespace stagecraft {
+
+/// What predictions need of pipelining_options: there are no gradients to accumulate, and nothing is kept for a
+/// backward pass.
+struct inference_pipelining_options {
+  /// The devices work on the micro-batches in this order; results do not depend on it. `steps_per_execution` is a
+  /// multiple of the micro-batches that it works on at once (E2025).
+  stagecraft::schedule schedule = stagecraft::schedule::grouped;
+  /// Whether weights stand in remote memory until a stage uses them. Automatic: as replicated_weight_sharding says.
+  offload offload_weights = offload::automatic;
+  /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
+  bool replicated_weight_sharding = false;
+
+  /// The same as options of a training.
+  [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
+    return {.schedule = schedule,
+            .offload_weights = offload_weights,
+            .replicated_weight_sharding = replicated_weight_sharding};
+  }
+};
+
+/// How a predictor runs a model: its plan has neither losses nor gradients nor an optimizer.
+///
+///     inline constexpr auto single = sc::inference{.batch_size = 1};
+///     sc::predictor<mlp, single> model;
+///     static_assert(sc::profile<mlp, single, sc::ipu<>>.latency() < 1e-4);
+///
+/// Wherever a training description is asked for a model's plan, memory, timetable or profile, this can stand, too. Each
+/// field can be left out, but C++ demands their order; they are those of `training` that predictions need.
+///
+/// Checked with the model, where a predictor is named: E4020 batch_size, E4021 steps_per_execution, E4029 inputs of
+/// another batch size; E2025, E2039, E2047 pipelines; E2042, E2043 queues; E2044 to E2046, E2049 replicas and devices.
+struct inference {
+  /// Samples per step. Fewer can be given, in a batch that is filled up.
+  int batch_size = 32;
+  /// Steps that run between two looks of the callbacks; in a pipeline, those that follow each other without a gap.
+  int steps_per_execution = 1;
+  /// The options of a model with stages. A model without stages takes from it what stands in remote memory.
+  inference_pipelining_options pipeline = {};
+  /// Copies of the model that predict for batches of their own; 0: as many as the machine has devices for.
+  int num_replicas = 0;
+  /// How far ahead of the steps batches are made, by a thread of its own.
+  infeed_queue_options infeed_queue = {};
+  /// How many results of steps are kept for asynchronous callbacks.
+  outfeed_queue_options outfeed_queue = {};
+  /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution.
+  bool asynchronous_callbacks = false;
+  /// In which types values and weights are kept. The host has float32 only (E2061).
+  stagecraft::dtype_policy dtype_policy = {};
+  /// Initial weights follow from it.
+  std::uint64_t seed = 1;
+  /// On the host, a batch normalization behind a convolution or a dense layer becomes a part of that layer's weights
+  /// when they are set, if nothing else reads that layer's output, and it has no activation. Results differ from those
+  /// of the trainer by rounding: by no more than about 1e-5 of the largest output of the layer.
+  bool fold_batch_normalization = true;
+};
+
+namespace detail {
+
+/// Whether a description is one of predictions.
+template <auto Description>
+inline constexpr bool only_infers = std::is_same_v<std::remove_cvref_t<decltype(Description)>, inference>;
+
+/// What a description is for: the mode in which its timetables and profiles are meant, unless another one is named.
+template <auto Description>
+inline constexpr execution_mode mode_of =
+    only_infers<Description> ? execution_mode::inference : execution_mode::training;
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
 // ---- stagecraft/program/effective_options.hpp
 // Which of a training description's options hold for a model: those of a pipeline or those without stages. Level 4.
 
@@ -9577,17 +9734,26 @@ constexpr pipelining_options without_pipeline(pipelining_options options) noexce
   return options;
 }
 
+template <class M, auto Description>
+constexpr pipelining_options find_options() {
+  if constexpr (only_infers<Description>) {
+    constexpr auto options = Description.pipeline.as_pipelining_options();
+    return is_pipelined<M> ? options : without_pipeline(options);
+  } else {
+    return is_pipelined<M>                             ? Description.pipeline
+           : Description.gradient_accumulation.given() ? Description.gradient_accumulation.as_pipelining_options()
+                                                       : without_pipeline(Description.pipeline);
+  }
+}
+
 }  // namespace detail
 
 /// The options that hold when M is trained, evaluated or run with a training description: `pipeline` for a model with
 /// stages. For one without, `gradient_accumulation` if anything of it is given, else what `pipeline` says of more than
 /// stages; as in Keras on IPU, where either setter's options are ignored in the other case. Everything that carries out
-/// or describes a training asks this.
+/// or describes a training or an inference asks this.
 template <Model M, auto Training>
-inline constexpr pipelining_options options_of =
-    is_pipelined<M>                          ? Training.pipeline
-    : Training.gradient_accumulation.given() ? Training.gradient_accumulation.as_pipelining_options()
-                                             : detail::without_pipeline(Training.pipeline);
+inline constexpr pipelining_options options_of = detail::find_options<M, Training>();
 
 }  // namespace stagecraft
 
@@ -15481,9 +15647,6 @@ struct traced_needs {
 
 namespace stagecraft {
 
-/// Whether a program trains or only predicts.
-enum class execution_mode : unsigned char { training, inference };
-
 /// What a step on single elements is a function of, if the step before it can do it while its results are in registers:
 /// an epilogue of that step.
 enum class epilogue_kind : unsigned char {
@@ -16053,7 +16216,9 @@ constexpr bool loss_takes_logits(Loss const& loss) {
 
 template <class M, auto Training, std::size_t Output>
 constexpr bool find_logits() {
-  if constexpr (!last_activations_of<M>[Output].has_logits()) {
+  if constexpr (only_infers<Training>) {
+    return false;
+  } else if constexpr (!last_activations_of<M>[Output].has_logits()) {
     return false;
   } else {
     constexpr int call = last_activations_of<M>[Output].call;
@@ -19377,55 +19542,6 @@ struct sgd {
 // All optimizers.
 // Keras counterpart: tf.keras.optimizers. Level 2 of the house.
 
-// ---- stagecraft/program/queue_options.hpp
-// How batches reach a program and results leave it: Keras on IPU's set_infeed_queue_options and
-// set_outfeed_queue_options. Level 4.
-
-namespace stagecraft {
-
-/// Options of the queue of batches: Graphcore's IPUInfeedQueue.
-struct infeed_queue_options {
-  /// Batches that a thread of their own makes ready while the model works, for each replica, 1 to 255 (E2042); 0: not
-  /// set, which is Graphcore's 3 for a model with stages or replicas; for another one, batches are made ready between
-  /// its steps.
-  int prefetch_depth = 0;
-  /// Graphcore's preference for few packets over few copies. There are no packets here, so that it changes nothing.
-  bool optimise_latency = false;
-};
-
-/// Which results a dequeue gets: all since the last one, or the newest.
-enum class outfeed_mode : unsigned char { all, last };
-
-/// Options of the queue of results: Graphcore's IPUOutfeedQueue.
-struct outfeed_queue_options {
-  /// Results that may wait for asynchronous callbacks; a step that gives one more waits. At least 1 (E2043).
-  int buffer_depth = 3;
-  /// `last`: an execution reports the values of its last step only, as Graphcore's LAST. Not with accumulate_outfeed
-  /// (E2040) or asynchronous callbacks (E2041). Keras on IPU always has `all`.
-  stagecraft::outfeed_mode outfeed_mode = stagecraft::outfeed_mode::all;
-  /// Graphcore's preference for few packets over few copies. There are no packets here, so that it changes nothing.
-  bool optimise_latency = false;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/program/replication.hpp
-// Data parallelism: how many replicas of a model there are, and how they become one. Level 4.
-
-namespace stagecraft {
-
-/// How the gradients of all replicas become one, once per weight update and behind their accumulation: their sum, as in
-/// Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
-/// Graphcore's CrossReplicaOptimizer. Replicas are added in their order, so that results have the same bits in each
-/// run.
-enum class cross_replica_reduction : unsigned char { sum, mean };
-
-/// Which of the replicas' losses and metrics are reported: the last replica's, those of all, their sum or their mean.
-/// Definition: keras.ipu.ReplicatedMetricReductionMethod.
-enum class replicated_metric_reduction_method : unsigned char { none, list, sum, mean };
-
-}  // namespace stagecraft
-
 // ---- stagecraft/program/training.hpp
 // What a model is trained with, as a compile-time description: Keras's `compile` arguments. Level 4.
 
@@ -19571,6 +19687,8 @@ template <Model M, auto Training>
 struct session_shape {
   using shaped_model = M;
   static constexpr int batch = Training.batch_size;
+  /// Whether there are targets and losses: not in an inference.
+  static constexpr bool has_losses = !detail::only_infers<Training>;
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& outputs = outputs_of<M>;
   static constexpr std::size_t output_count = outputs.size();
@@ -19590,14 +19708,22 @@ struct session_shape {
   }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
-    return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-      bool const sparse[]{losses::loss_of_output<Output>(Training.loss).sparse_targets...};
-      return sparse[output];
-    }(std::make_index_sequence<output_count>{});
+    if constexpr (!has_losses)
+      return false;
+    else
+      return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
+        bool const sparse[]{losses::loss_of_output<Output>(Training.loss).sparse_targets...};
+        return sparse[output];
+      }(std::make_index_sequence<output_count>{});
   }
   /// Targets of an output: class numbers (batch, rows per sample) if its loss is sparse, else floats.
   template <std::size_t Output>
-  using target_type = kernels::target_type<losses::loss_of_output<Output>(Training.loss)>;
+  using target_type = decltype([] {
+    if constexpr (!has_losses)
+      return float{};
+    else
+      return kernels::target_type<losses::loss_of_output<Output>(Training.loss)>{};
+  }());
 
   /// The call of the graph that stands for an input.
   [[nodiscard]] static constexpr std::size_t input_call(int index) {
@@ -22322,7 +22448,7 @@ class update_function {
   explicit update_function(float learning_rate, std::int64_t step)
       : function_(std::array{static_cast<double>(learning_rate), static_cast<double>(step)}) {}
 
-  void operator()(value& w, value const& g, value* slots) const {
+  [[gnu::always_inline]] inline void operator()(value& w, value const& g, value* slots) const {
     constexpr int count = stagecraft::detail::slots_of<Optimizer>;
     value given[count + 2]{w, g}, results[count + 1];
     for (int slot = 0; slot < count; ++slot) given[slot + 2] = slots[slot];
@@ -29852,10 +29978,10 @@ constexpr int stage_of_graph_call(int call) {
   return stage < 0 ? 0 : stage;
 }
 
-template <class M, int Batch, std::uint64_t Logits>
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode>
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_of<M, Batch, execution_mode::training, Logits>;
+  constexpr auto const& program = program_of<M, Batch, Mode, Logits>;
   constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.outputs_of(0).size();
   pipeline_flow<calls, edges, outputs> flow;
   auto const at = [](int index) { return static_cast<std::size_t>(index); };
@@ -29900,12 +30026,13 @@ constexpr auto find_flow() {
   return flow;
 }
 
-// One constant for all trainings that have the same plan.
-template <class M, int Batch, std::uint64_t Logits>
-inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits>();
+// One constant for all descriptions that have the same plan.
+template <class M, int Batch, std::uint64_t Logits, execution_mode Mode>
+inline constexpr auto flow_of_plan = find_flow<M, Batch, Logits, Mode>();
 
 template <class M, auto Training>
-inline constexpr auto const& flow_of = flow_of_plan<M, Training.batch_size, outputs_with_logits<M, Training>>;
+inline constexpr auto const& flow_of =
+    flow_of_plan<M, Training.batch_size, outputs_with_logits<M, Training>, mode_of<Training>>;
 
 }  // namespace stagecraft::detail
 
@@ -30033,13 +30160,6 @@ struct stage_recomputation {
   int segments = 1;
 };
 
-/// The mode behind `automatic`.
-constexpr recomputation_mode mode_of_recomputation(pipelining_options const& options) {
-  if (options.recomputation_mode != recomputation_mode::automatic) return options.recomputation_mode;
-  return options.schedule == schedule::sequential ? recomputation_mode::recompute_and_backpropagate_interleaved
-                                                  : recomputation_mode::recompute_then_backpropagate;
-}
-
 /// Values that the backward step of a call reads: its own output, and its inputs.
 struct backward_reads {
   bool output = false;
@@ -30056,7 +30176,8 @@ class recomputation_finder {
   static constexpr auto const& program = program_for<M, Training, execution_mode::training>;
   static constexpr auto const& flow = flow_of<M, Training>;
   static constexpr std::size_t calls = graph.calls.size();
-  static constexpr recomputation_mode mode = mode_of_recomputation(options_of<M, Training>);
+  static constexpr recomputation_mode mode =
+      mode_in(options_of<M, Training>.schedule, options_of<M, Training>.recomputation_mode);
   static constexpr bool interleaves = mode == recomputation_mode::recompute_and_backpropagate_interleaved;
   static constexpr bool is_last = Stage + 1 == flow.stages;
 
@@ -30210,20 +30331,22 @@ class rotations {
 namespace stagecraft {
 
 /// - `infeed`: the device of the first stage takes a micro-batch from the host;
-/// - `recompute`: a stage's forward steps are carried out again before its backward steps;
 /// - `backward`, `forward`: a stage's pass over a micro-batch;
+/// - `recompute`: a stage's forward steps are carried out again, for the backward pass of the next slot; or right
+/// before
+///   that pass, see `timetable`;
 /// - `send`: what the pass has computed is copied to the device of the next pass;
 /// - `outfeed`: the device of the last stage gives results to the host;
 /// - `weight_update`: once per device, after all micro-batches.
-enum class pass_kind : unsigned char { infeed, recompute, backward, forward, send, outfeed, weight_update };
+enum class pass_kind : unsigned char { infeed, backward, forward, recompute, send, outfeed, weight_update };
 
 /// "forward", "weight update"...
 constexpr std::string_view to_string(pass_kind kind) {
   switch (kind) {
     case pass_kind::infeed: return "infeed";
-    case pass_kind::recompute: return "recompute";
     case pass_kind::backward: return "backward";
     case pass_kind::forward: return "forward";
+    case pass_kind::recompute: return "recompute";
     case pass_kind::send: return "send";
     case pass_kind::outfeed: return "outfeed";
     case pass_kind::weight_update: return "weight update";
@@ -30249,8 +30372,9 @@ struct timetable_step {
 };
 
 /// The steps of one device in one slot, in the order in which it carries them out: infeed, backward passes in ascending
-/// order of stages, each after its recomputation, forward passes likewise, what is sent to other devices, outfeed. They
-/// are found one by one; nothing is stored. A view: the timetable outlives it.
+/// order of stages, forward passes likewise, what is recomputed for the next slot, what is sent to other devices,
+/// outfeed. What belongs to a backward pass is recomputed right before it. Steps are found one by one; nothing is
+/// stored. A view: the timetable outlives it.
 ///
 ///     for (auto const& step : timetable.steps(slot, device)) ...
 template <class Timetable>
@@ -30289,7 +30413,17 @@ class timetable_steps {
 
    private:
     /// The parts of a slot, in order; each goes through the device's stages.
-    enum part : unsigned char { first_part, backward, forward, send_backward, send_forward, outfeed, update, no_part };
+    enum part : unsigned char {
+      first_part,
+      backward,
+      forward,
+      recompute,
+      send_backward,
+      send_forward,
+      outfeed,
+      update,
+      no_part
+    };
 
     constexpr void go_on() {
       if (part_ == backward && !recomputed_) {
@@ -30309,8 +30443,9 @@ class timetable_steps {
         case first_part: return stage_ == 0 && finds_pass(pass_kind::infeed, stage_);
         case backward:
           if (recomputed_) return finds_backward(pass_kind::backward);
-          return table.recomputes(stage_) && finds_backward(pass_kind::recompute);
+          return !table.recomputes_ahead(stage_) && finds_recomputation();
         case forward: return finds_pass(pass_kind::forward, stage_);
+        case recompute: return table.recomputes_ahead(stage_) && finds_recomputation();
         case send_backward: return table.sends(table.backward_pass(stage_)) && finds_backward(pass_kind::send);
         case send_forward: return table.sends(stage_) && finds_pass(pass_kind::send, stage_);
         case outfeed: return stage_ == last && finds_pass(pass_kind::outfeed, stage_);
@@ -30321,7 +30456,12 @@ class timetable_steps {
       return timetable_->trains() && finds_pass(kind, timetable_->backward_pass(stage_));
     }
     constexpr bool finds_pass(pass_kind kind, int pass) {
-      int const micro_batch = timetable_->micro_batch_at(pass, slot_);
+      return finds(kind, pass, timetable_->micro_batch_at(pass, slot_));
+    }
+    constexpr bool finds_recomputation() {
+      return finds(pass_kind::recompute, timetable_->backward_pass(stage_), timetable_->recomputed_at(stage_, slot_));
+    }
+    constexpr bool finds(pass_kind kind, int pass, int micro_batch) {
       if (micro_batch < 0) return false;
       step_ = {kind, pass, stage_, micro_batch};
       return true;
@@ -30379,8 +30519,17 @@ namespace stagecraft {
 ///     sequential   one micro-batch after the other: passes() * m + pass. With batch serialization each stage works on
 ///                  B of them before the next begins: passes() * B * (m / B) + m % B + B * pass
 ///
-/// Within one slot a device carries out backward passes first, then forward passes, each in ascending order of stages.
-/// Nothing that a device does in a slot needs what another does in it. All questions can be asked at compile time and
+/// Within one slot a device carries out backward passes first, then forward passes, each in ascending order of stages,
+/// then what it recomputes for the next slot. Nothing that a device does in a slot needs what another does in it.
+///
+/// Recomputation, recompute_slot(stage, m), comes one slot before the backward pass, as in Graphcore's programs: an
+/// interleaved device then has a forward pass to do, so that such a slot takes as long as the two of them or as another
+/// device's backward pass, whichever is longer. Two kinds of it belong to the backward pass itself, and to its slot:
+/// recompute_and_backpropagate_interleaved, and that of a device on which several stages are recomputed, each right
+/// before its backward pass, so that the activations of one are there at a time (Graphcore's programs hold all of
+/// them).
+///
+/// All questions can be asked at compile time and
 /// at run time, and take time in proportion to the number of stages at most, bubble() to its square.
 ///
 /// N is a positive multiple of overlap_length() (times B), otherwise the last block of an interleaved pipeline has
@@ -30393,10 +30542,13 @@ class timetable {
   /// @param micro_batches          N, with batch serialization counted in
   /// @param trains                 whether there are backward passes and a weight update
   /// @param batch_serialization    B of the sequential schedule; the others do not have it
-  /// @param recomputes             whether backward passes of all stages but the last carry out forward steps again
+  /// @param recomputation          whether all stages but the last carry out forward steps again, and how
   constexpr timetable(stagecraft::schedule schedule, std::span<int const> device_of_stage, int micro_batches,
-                      bool trains, int batch_serialization = 1, bool recomputes = false)
-      : schedule_(schedule), trains_(trains), recomputes_(trains && recomputes) {
+                      bool trains, int batch_serialization = 1,
+                      recomputation_mode recomputation = recomputation_mode::none)
+      : schedule_(schedule),
+        trains_(trains),
+        recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
     if (!device_of_stage.empty())
       stages_ = device_of_stage.size() < capacity ? static_cast<int>(device_of_stage.size()) : capacity;
     micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
@@ -30420,6 +30572,8 @@ class timetable {
   [[nodiscard]] constexpr int micro_batches() const { return micro_batches_; }
   [[nodiscard]] constexpr bool trains() const { return trains_; }
   [[nodiscard]] constexpr int batch_serialization() const { return serialized_; }
+  /// `none`, or how: automatic has become what it stands for.
+  [[nodiscard]] constexpr recomputation_mode recomputation() const { return recomputation_; }
 
   // Passes.
   /// S in inference, 2 S in training.
@@ -30444,7 +30598,17 @@ class timetable {
   }
   /// Whether a stage's forward steps are carried out again before its backward steps. The last stage's are not, except
   /// what lies before its last recomputation checkpoint, which is no step of its own here.
-  [[nodiscard]] constexpr bool recomputes(int stage) const { return recomputes_ && stage + 1 < stages_; }
+  [[nodiscard]] constexpr bool recomputes(int stage) const {
+    return recomputation_ != recomputation_mode::none && stage + 1 < stages_;
+  }
+  /// Whether it does so in the slot before that of the backward pass.
+  [[nodiscard]] constexpr bool recomputes_ahead(int stage) const {
+    if (recomputation_ != recomputation_mode::recompute_then_backpropagate || schedule_ == schedule::sequential ||
+        !recomputes(stage))
+      return false;
+    int const other = next_stage_[stage];
+    return first_stage_on(device_of_stage_[stage]) == stage && !recomputes(other);
+  }
 
   // Slots.
   /// Slots in which there are passes. A pipeline that trains updates its weights in the slot behind them.
@@ -30463,6 +30627,14 @@ class timetable {
       micro_batch = in_block < serialized_ ? from_start / block * serialized_ + in_block : -1;
     }
     return micro_batch < micro_batches_ ? micro_batch : -1;
+  }
+  /// When a stage carries out forward steps again for its backward pass over a micro-batch.
+  [[nodiscard]] constexpr int recompute_slot(int stage, int micro_batch) const {
+    return slot(backward_pass(stage), micro_batch) - (recomputes_ahead(stage) ? 1 : 0);
+  }
+  /// For which micro-batch it does so in a slot; -1: for none.
+  [[nodiscard]] constexpr int recomputed_at(int stage, int slot) const {
+    return recomputes(stage) ? micro_batch_at(backward_pass(stage), slot + (recomputes_ahead(stage) ? 1 : 0)) : -1;
   }
   /// What a device does in a slot, in order; in slot `slots()` it updates its weights.
   [[nodiscard]] constexpr timetable_steps<timetable> steps(int slot, int device) const& {
@@ -30509,8 +30681,8 @@ class timetable {
   ///
   /// With each stage on a device of its own these are Graphcore's numbers: (2 S - 1) / (N + 2 S - 1) in grouped
   /// training, where each device and slot have room for a forward and a backward pass; (S - 1) / (N + S - 1) in
-  /// interleaved training and in grouped or interleaved inference; 1 - 1 / S sequentially. The weight update does not
-  /// count.
+  /// interleaved training and in grouped or interleaved inference; 1 - 1 / S sequentially. The weight update and
+  /// what is recomputed do not count.
   [[nodiscard]] constexpr double bubble() const {
     auto const room = static_cast<long long>(devices_) * slots() * passes_per_slot();
     auto const used = static_cast<long long>(passes()) * micro_batches_;
@@ -30585,7 +30757,7 @@ class timetable {
 
   stagecraft::schedule schedule_;
   bool trains_;
-  bool recomputes_;
+  recomputation_mode recomputation_;
   int stages_ = 1;
   int devices_ = 1;
   int micro_batches_ = 1;
@@ -30680,13 +30852,19 @@ struct checked_options {
   bool gives_gradient_accumulation = false;  ///< the options of models without stages are given
   int steps_per_execution = 1;
   int metrics = 0;
+  bool infers = false;  ///< it is an inference
 
   [[nodiscard]] constexpr int stages() const { return pipelined ? model.stage_count() : 1; }
   [[nodiscard]] constexpr std::string_view name() const { return model.graph.name(); }
+  /// The description in errors.
+  [[nodiscard]] constexpr std::string_view subject() const { return subject_of(infers); }
+  [[nodiscard]] static constexpr std::string_view subject_of(bool infers) {
+    return infers ? "the inference" : "the training";
+  }
   /// Whether it is said how weights are updated. Evaluation and prediction need not know.
   [[nodiscard]] constexpr bool trains() const {
-    return !pipelined || options.gradient_accumulation_steps_per_replica != 0 ||
-           (options.schedule == schedule::sequential && !gives_gradient_accumulation);
+    return !infers && (!pipelined || options.gradient_accumulation_steps_per_replica != 0 ||
+                       (options.schedule == schedule::sequential && !gives_gradient_accumulation));
   }
 };
 
@@ -30780,10 +30958,9 @@ constexpr void check_storage(checked_options const& checked, diagnostic& problem
         "the training has replicated_optimizer_state_sharding and offload_weight_update_variables on_device; "
         "the parts of the optimizer's state are in remote memory");
   if (options.replicated_weight_sharding && options.offload_weights == offload::on_device)
-    problem.report(
-        2039,
-        "the training has replicated_weight_sharding and offload_weights on_device; the parts of the weights "
-        "are in remote memory");
+    problem.report(2039, checked.subject(),
+                   " has replicated_weight_sharding and offload_weights on_device; the parts of the weights "
+                   "are in remote memory");
 }
 
 /// E2034 and E2035: which results are sent to the host.
@@ -30799,22 +30976,22 @@ constexpr void check_outfeed(checked_options const& checked, diagnostic& problem
 }
 
 /// E2040 to E2043: the queues to and from the host.
-constexpr void check_queues(infeed_queue_options const& infeed, outfeed_queue_options const& outfeed,
-                            bool accumulate_outfeed, bool asynchronous_callbacks, diagnostic& problem) {
+constexpr void check_queues(checked_options const& checked, infeed_queue_options const& infeed,
+                            outfeed_queue_options const& outfeed, bool asynchronous_callbacks, diagnostic& problem) {
   if (infeed.prefetch_depth < 0 || infeed.prefetch_depth > 255)
-    problem.report(2042, "the training's infeed_queue has prefetch_depth ", infeed.prefetch_depth,
+    problem.report(2042, checked.subject(), "'s infeed_queue has prefetch_depth ", infeed.prefetch_depth,
                    "; it must be 1 to 255, or 0 if it is not set");
   if (outfeed.buffer_depth < 1)
-    problem.report(2043, "the training's outfeed_queue has buffer_depth ", outfeed.buffer_depth,
+    problem.report(2043, checked.subject(), "'s outfeed_queue has buffer_depth ", outfeed.buffer_depth,
                    "; it must be at least 1");
   if (outfeed.outfeed_mode != outfeed_mode::last) return;
-  if (accumulate_outfeed)
+  if (checked.options.accumulate_outfeed)
     problem.report(2040,
                    "the training has accumulate_outfeed and outfeed_mode last; results are accumulated where all of "
                    "them are sent, outfeed_mode::all");
   if (asynchronous_callbacks)
-    problem.report(2041,
-                   "the training has asynchronous_callbacks and outfeed_mode last; callbacks that see every step need "
+    problem.report(2041, checked.subject(),
+                   " has asynchronous_callbacks and outfeed_mode last; callbacks that see every step need "
                    "the results of all, outfeed_mode::all");
 }
 
@@ -30854,8 +31031,9 @@ constexpr void check_execution_of_updates(checked_options const& checked, diagno
 }
 
 /// E4021: an execution has steps.
-constexpr void check_steps_per_execution(int steps, diagnostic& problem) {
-  if (steps < 1) problem.report(4021, "the training has steps_per_execution ", steps, "; it must be at least 1");
+constexpr void check_steps_per_execution(checked_options const& checked, diagnostic& problem) {
+  if (int const steps = checked.steps_per_execution; steps < 1)
+    problem.report(4021, checked.subject(), " has steps_per_execution ", steps, "; it must be at least 1");
 }
 
 /// How many micro-batches are in flight at once: their number is a multiple of it.
@@ -30885,22 +31063,23 @@ constexpr void check_execution_of_schedule(checked_options const& checked, diagn
   int const steps = checked.steps_per_execution;
   int const overlap = overlap_length_of(checked, false);
   if (steps % overlap != 0)
-    problem.report(2025, "the training has steps_per_execution ", steps, ", but in evaluate and predict the ",
-                   name(checked.options.schedule), " schedule of ", checked.stages(), " stages works on ", overlap,
+    problem.report(2025, checked.subject(), " has steps_per_execution ", steps, ", but in ",
+                   checked.infers ? "predict" : "evaluate and predict", " the ", name(checked.options.schedule),
+                   " schedule of ", checked.stages(), " stages works on ", overlap,
                    " micro-batches at once; it must be a multiple of ", overlap, ", such as ",
                    (static_cast<long long>(steps) + overlap - 1) / overlap * overlap);
 }
 
 /// E2044: a number of replicas.
-constexpr void check_number_of_replicas(int num_replicas, diagnostic& problem) {
+constexpr void check_number_of_replicas(checked_options const& checked, int num_replicas, diagnostic& problem) {
   if (num_replicas < 0)
-    problem.report(2044, "the training has num_replicas ", num_replicas,
+    problem.report(2044, checked.subject(), " has num_replicas ", num_replicas,
                    "; it must be at least 1, or 0 for as many as the machine has devices for");
 }
 
 /// E2045, E2046 and E2049: the machine has the devices that are asked for.
-constexpr void check_devices_of_machine(std::string_view name, int num_replicas, int shards, int devices,
-                                        diagnostic& problem) {
+constexpr void check_devices_of_machine(std::string_view subject, std::string_view name, int num_replicas, int shards,
+                                        int devices, diagnostic& problem) {
   if (devices < 0)
     problem.report(2049, "the machine has ", devices, " devices; it has at least 1, or 0 for any number");
   if (devices <= 0) return;
@@ -30908,19 +31087,26 @@ constexpr void check_devices_of_machine(std::string_view name, int num_replicas,
   if (shards > devices)
     problem.report(2045, "the stages of model '", name, "' are on ", shards, " devices, but the machine has ", devices);
   else if (num_replicas > 1 && num_replicas * each > devices)
-    problem.report(2046, "the training has num_replicas ", num_replicas, ", and each replica of model '", name,
-                   "' takes ", each, each == 1 ? " device" : " devices", each == shards ? "" : " (a power of two)",
-                   "; that makes ", num_replicas * each, ", but the machine has ", devices);
+    problem.report(2046, subject, " has num_replicas ", num_replicas, ", and each replica of model '", name, "' takes ",
+                   each, each == 1 ? " device" : " devices", each == shards ? "" : " (a power of two)", "; that makes ",
+                   num_replicas * each, ", but the machine has ", devices);
 }
 
 template <class M, auto Training>
 constexpr checked_options options_to_check() {
-  return {.options = options_of<M, Training>,
-          .model = checked_stages<M>,
-          .pipelined = is_pipelined<M>,
-          .gives_gradient_accumulation = Training.gradient_accumulation.given(),
-          .steps_per_execution = Training.steps_per_execution,
-          .metrics = Training.metrics.size() + Training.weighted_metrics.size()};
+  if constexpr (only_infers<Training>)
+    return {.options = options_of<M, Training>,
+            .model = checked_stages<M>,
+            .pipelined = is_pipelined<M>,
+            .steps_per_execution = Training.steps_per_execution,
+            .infers = true};
+  else
+    return {.options = options_of<M, Training>,
+            .model = checked_stages<M>,
+            .pipelined = is_pipelined<M>,
+            .gives_gradient_accumulation = Training.gradient_accumulation.given(),
+            .steps_per_execution = Training.steps_per_execution,
+            .metrics = Training.metrics.size() + Training.weighted_metrics.size()};
 }
 
 /// Rules of schedules that do not look at the number of micro-batches.
@@ -30941,7 +31127,7 @@ inline constexpr diagnostic schedule_problem = [] {
       check_accumulation(checked, problem);
       check_accumulation_of_training(checked, problem);
     }
-    check_steps_per_execution(checked.steps_per_execution, problem);
+    check_steps_per_execution(checked, problem);
     check_schedule(checked, Trains, problem);
     if (!problem.failed()) {
       if (Trains)
@@ -31022,7 +31208,7 @@ inline constexpr timetable unchecked_timetable = [] {
   constexpr pipelining_options options = options_of<M, Training>;
   return Mode == execution_mode::training
              ? timetable(options.schedule, devices_of_stages<M>, options.accumulation_steps(), true,
-                         options.batch_serialization_iterations, options.recomputation_mode != recomputation_mode::none)
+                         options.batch_serialization_iterations, options.recomputation_mode)
              : timetable(options.schedule, devices_of_stages<M>, Training.steps_per_execution, false);
 }();
 
@@ -31033,12 +31219,13 @@ inline constexpr diagnostic const& timetable_problem = schedule_problem<M, Train
 
 /// Which device works on which micro-batch when. In training, for one weight update: micro-batches are those of
 /// gradient_accumulation_steps_per_replica, times batch serialization. In inference, for one execution: those of
-/// steps_per_execution, without batch serialization. A model without stages is one stage on device 0.
+/// steps_per_execution, without batch serialization; so it is with a description of an inference, unless another mode
+/// is named. A model without stages is one stage on device 0.
 ///
 ///     static_assert(sc::timetable_of<two_stages, training>.slots() == 11);
 ///
 /// Errors: numbers that the schedule has no use for, and what it cannot do, E2020, E2022, E2024 to E2031, E2047, E4021.
-template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr timetable timetable_of = [] {
   static_assert(detail::report<detail::timetable_problem<M, Training, Mode>>());
   return detail::unchecked_timetable<M, Training, Mode>;
@@ -31048,19 +31235,19 @@ inline constexpr timetable timetable_of = [] {
 /// waits for anything.
 ///
 ///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
-template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
     detail::unchecked_timetable<M, Training, Mode>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
 /// It may be asked before these numbers are right.
-template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
     detail::timetable_answer<M, detail::form_of_schedule_problem<M, Training, Mode == execution_mode::training>>(
         detail::unchecked_timetable<M, Training, Mode>.overlap_length());
 
 /// Slots per weight update (in inference: per execution).
-template <Model M, auto Training, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_slots = detail::timetable_answer<M, detail::timetable_problem<M, Training, Mode>>(
     detail::unchecked_timetable<M, Training, Mode>.slots());
 
@@ -31379,7 +31566,11 @@ class pass_planner {
   /// layers have kept.
   template <class Each>
   constexpr void for_each_stashed(Each each) const {
-    if (!offloads_stage()) return;
+    if constexpr (offloads)
+      if (offloads_stage()) visit_stashed(each);
+  }
+  template <class Each>
+  constexpr void visit_stashed(Each each) const {
     auto const& again = recomputations_of<M, Training>[at(stage_)].again;
     std::array<bool, calls> value{};
     for (std::size_t i = 0; i < calls; ++i) {
@@ -40974,7 +41165,7 @@ class device_tile_planner {
   constexpr device_tiles<calls, edges, outputs, weights> make() {
     place_variables();
     place_rings();
-    if constexpr (table.device_of_stage(table.stages() - 1) == Device) place_batches();
+    if constexpr (table.device_of_stage(table.stages() - 1) == Device && !only_infers<Training>) place_batches();
     return result_;
   }
 
@@ -41000,7 +41191,9 @@ class device_tile_planner {
       if (!variables::remote_weight(weight)) result_.weight[i] = all_.place(1, variables::weight_bytes(i));
     });
     result_.weight_bytes = all_.bytes();
-    if constexpr (!variables::trains) return;
+    if constexpr (variables::trains) place_state();
+  }
+  constexpr void place_state() {
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
       if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0)
@@ -41828,10 +42021,11 @@ struct pass_profile {
   std::int64_t stored_bytes = 0;   ///< to streaming memory
   std::int64_t stashed_bytes = 0;  ///< of these, what a backward pass will fetch
   std::int64_t streaming_cycles = 0;
-  std::int64_t gather_cycles = 0;  ///< weights of which each replica holds a part
-  std::int64_t sent_bytes = 0;     ///< to other IPUs of the replica
-  std::int64_t peak_bytes = 0;     ///< of a tile
-  int peak_step = 0;               ///< in profiled_steps_of
+  std::int64_t recompute_streaming_cycles = 0;  ///< of these, for what is recomputed a slot ahead
+  std::int64_t gather_cycles = 0;               ///< weights of which each replica holds a part
+  std::int64_t sent_bytes = 0;                  ///< to other IPUs of the replica
+  std::int64_t peak_bytes = 0;                  ///< of a tile
+  int peak_step = 0;                            ///< in profiled_steps_of
 
   /// What is computed, without what comes and goes: what a run counts. `predict` computes no losses.
   [[nodiscard]] constexpr operation_cost work(bool with_losses = true) const noexcept {
@@ -41863,7 +42057,8 @@ struct priced_pass {
   static constexpr dtype type = Training.dtype_policy.compute_dtype;
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr bool backward = table.is_backward(Pass);
-  static constexpr bool has_losses = !backward && stage + 1 == table.stages();
+  static constexpr bool is_last_forward = !backward && stage + 1 == table.stages();
+  static constexpr bool has_losses = is_last_forward && !only_infers<Training>;
   static constexpr std::size_t outputs = graph.outputs_of(0).size();
   static constexpr std::uint64_t logits = outputs_with_logits<M, Training>;
 
@@ -41955,6 +42150,8 @@ class pass_profiler {
   static constexpr ipu_target const& target = Machine::target;
   static constexpr auto const& steps = profiled_steps_of<M, Training, Mode, Machine, Pass>;
   static constexpr bool trains = Mode == execution_mode::training;
+  /// Whether its first steps, which recompute, come a slot before the others.
+  static constexpr bool ahead = pass::backward && pass::table.recomputes_ahead(pass::stage);
 
  public:
   constexpr pass_profile make() {
@@ -41967,8 +42164,10 @@ class pass_profiler {
     add_transfers();
     add_variables();
     add_host();
-    result_.streaming_cycles =
-        streaming_memory_cycles(target, result_.fetched_bytes) + streaming_memory_cycles(target, result_.stored_bytes);
+    result_.recompute_streaming_cycles = streaming_memory_cycles(target, fetched_ahead_);
+    result_.streaming_cycles = result_.recompute_streaming_cycles +
+                               streaming_memory_cycles(target, result_.fetched_bytes - fetched_ahead_) +
+                               streaming_memory_cycles(target, result_.stored_bytes);
     return result_;
   }
 
@@ -42000,6 +42199,7 @@ class pass_profiler {
   }
   constexpr void add_transfers() {
     for (auto const& fetch : plan.fetches) result_.fetched_bytes += bytes_of(fetch, fetch.to);
+    if (ahead) fetched_ahead_ = result_.fetched_bytes;
     for (auto const& transfer : plan.transfers)
       (transfer.device < 0 ? result_.stashed_bytes : result_.sent_bytes) += bytes_of(transfer, transfer.from);
     result_.stored_bytes += result_.stashed_bytes;
@@ -42024,7 +42224,9 @@ class pass_profiler {
           seen[at(i)] = true;
           auto const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
           bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
-          result_.fetched_bytes += shared ? ceil_div(bytes, variables::replicas) : bytes;
+          auto const fetched = shared ? ceil_div(bytes, variables::replicas) : bytes;
+          result_.fetched_bytes += fetched;
+          if (ahead && !step.backward) fetched_ahead_ += fetched;
           if (shared) gathered += bytes;
           if (trains && !pass::backward && weight.is_state()) result_.stored_bytes += bytes;
         }
@@ -42037,7 +42239,7 @@ class pass_profiler {
     if (Pass == 0)
       for (auto const& call : graph.calls)
         if (call.is_input) result_.host_bytes += elements_of_batch(call.shape.size()) * size_of(pass::type);
-    if constexpr (pass::has_losses) {
+    if constexpr (pass::is_last_forward) {
       if constexpr (trains) {
         [&]<std::size_t... Output>(std::index_sequence<Output...>) {
           ((result_.host_bytes += batch_data_bytes<Output>()), ...);
@@ -42066,6 +42268,7 @@ class pass_profiler {
   }
 
   pass_profile result_;
+  std::int64_t fetched_ahead_ = 0;
 };
 
 template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>
@@ -42107,12 +42310,18 @@ struct slot_time {
 
 namespace detail {
 
+/// What a pass does in one slot.
+struct pass_share {
+  std::int64_t work = 0;       ///< with what the I/O tiles give to the others and with gathering weights
+  std::int64_t transfers = 0;  ///< to and from the host and streaming memory
+};
+
 /// What the slots need to know of a pass.
 template <std::size_t Devices>
 struct pass_time {
   int device = 0;
-  std::int64_t work = 0;       ///< with what the I/O tiles give to the others and with gathering weights
-  std::int64_t transfers = 0;  ///< to and from the host and streaming memory
+  pass_share ahead;  ///< what it recomputes in the slot before its own
+  pass_share own;
   std::int64_t sent_bytes = 0;
   std::array<std::int64_t, 4 * Devices> links{};  ///< bytes over each link of each IPU
 };
@@ -42124,12 +42333,17 @@ inline constexpr auto pass_time_of = [] {
   constexpr auto devices = static_cast<std::size_t>(table.devices());
   pass_time<devices> result;
   result.device = pass.device;
-  result.work = pass.work(Mode == execution_mode::training).cycles() + pass.gather_cycles;
-  result.transfers = pass.host_cycles + pass.streaming_cycles;
+  result.own.work = pass.work(Mode == execution_mode::training).cycles() + pass.gather_cycles;
+  result.own.transfers = pass.host_cycles + pass.streaming_cycles;
+  if constexpr (table.is_backward(Pass) && table.recomputes_ahead(table.stage_of_pass(Pass))) {
+    result.ahead = {pass.recompute.cycles() + pass.gather_cycles, pass.recompute_streaming_cycles};
+    result.own.work -= result.ahead.work;
+    result.own.transfers -= result.ahead.transfers;
+  }
   if constexpr (Machine::io_tiles > 0) {
     auto const bytes = pass.host_bytes + pass.fetched_bytes + pass.stored_bytes;
     if (bytes > 0)
-      result.work +=
+      result.own.work +=
           exchange_cycles(Machine::target, ceil_div(bytes, Machine::io_tiles)) + sync_cycles(Machine::target);
   }
   result.sent_bytes = pass.sent_bytes;
@@ -42179,8 +42393,8 @@ inline constexpr short_timetable short_timetable_of = [] {
   result.steady = first < micro_batches ? first : micro_batches - 1;
   int const shorter = first + block + micro_batches % block;
   if (shorter >= micro_batches) return result;
-  result.table =
-      timetable(whole.schedule(), devices_of_stages<M>, shorter, whole.trains(), whole.batch_serialization());
+  result.table = timetable(whole.schedule(), devices_of_stages<M>, shorter, whole.trains(), whole.batch_serialization(),
+                           whole.recomputation());
   result.first_slot = whole.slot(0, first);
   result.period = whole.slot(0, first + block) - result.first_slot;
   result.left_out = (micro_batches - shorter) / block;
@@ -42199,11 +42413,15 @@ constexpr auto find_slot_time(int slot) {
   std::array<std::int64_t, devices> transfers{};
   bool sends = false;
   for (int pass = 0; pass < table.passes(); ++pass) {
-    if (table.micro_batch_at(pass, slot) < 0) continue;
     auto const& own = passes[static_cast<std::size_t>(pass)];
     auto const device = static_cast<std::size_t>(own.device);
-    result.busy[device] += own.work;
-    transfers[device] += own.transfers;
+    auto const add = [&](pass_share const& share) {
+      result.busy[device] += share.work;
+      transfers[device] += share.transfers;
+    };
+    if (own.ahead.work + own.ahead.transfers > 0 && table.micro_batch_at(pass, slot + 1) >= 0) add(own.ahead);
+    if (table.micro_batch_at(pass, slot) < 0) continue;
+    add(own.own);
     if (own.sent_bytes == 0) continue;
     sends = true;
     for (std::size_t i = 0; i < links.size(); ++i) links[i] += own.links[i];
@@ -42570,7 +42788,8 @@ class time_profiler {
       result_.flops += times * work.flops;
       device.inter_ipu += times * pass.gather_cycles;
       // What is left is the exchange with I/O tiles.
-      device.exchange += times * (times_of_passes[i].work - work.cycles() - pass.gather_cycles);
+      device.exchange +=
+          times * (times_of_passes[i].ahead.work + times_of_passes[i].own.work - work.cycles() - pass.gather_cycles);
       device.host += times * pass.host_cycles;
       device.streaming += times * pass.streaming_cycles;
     }
@@ -42745,10 +42964,10 @@ class memory_profiler {
       bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
       bytes += shared ? ceil_div(all, variables::replicas) : all;
     }
-    if (!variables::trains || !weight.trainable) return;
-    if (variables::remote_state(weight))
-      bytes +=
-          detail::slots_of<Training.optimizer> * variables::state_elements(weight) * size_of(variables::variable_type);
+    if constexpr (variables::trains)
+      if (weight.trainable && variables::remote_state(weight))
+        bytes += detail::slots_of<Training.optimizer> * variables::state_elements(weight) *
+                 size_of(variables::variable_type);
   }
   constexpr void add_accumulators(layer_info const& layer) {
     for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
@@ -42775,10 +42994,11 @@ template <class M, auto Training, execution_mode Mode, class Machine, int Device
 inline constexpr device_memory_profile device_memory_profile_of =
     detail::memory_profiler<M, Training, Mode, Machine, Device>().make();
 
-/// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training and in inference.
+/// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training, if there is one, and
+/// in inference.
 template <class M, auto Training, class Machine, int Device>
 inline constexpr std::int64_t bytes_of_tile = detail::larger(
-    device_memory_profile_of<M, Training, execution_mode::training, Machine, Device>.tile.high_water_mark(),
+    device_memory_profile_of<M, Training, detail::mode_of<Training>, Machine, Device>.tile.high_water_mark(),
     device_memory_profile_of<M, Training, execution_mode::inference, Machine, Device>.tile.high_water_mark());
 
 }  // namespace stagecraft
@@ -46627,7 +46847,7 @@ namespace stagecraft::detail {
 
 /// What one call adds to its stage.
 struct call_cost {
-  long long cycles = 0;           ///< forward and backward step of a micro-batch
+  long long cycles = 0;           ///< forward step of a micro-batch and, in training, its backward step
   long long variable_bytes = 0;   ///< of a tile: weights, optimizer state, accumulators
   long long kept_bytes = 0;       ///< of a tile and a micro-batch: its value and what it saves
   long long temporary_bytes = 0;  ///< of a tile, while one of its steps is carried out
@@ -46636,7 +46856,7 @@ struct call_cost {
 template <class M, auto Training, class Machine, int Call>
 constexpr call_cost find_call_cost() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto mode = execution_mode::training;
+  constexpr auto mode = mode_of<Training>;
   constexpr auto const& planned = program_for<M, Training, mode>.calls[Call];
   constexpr auto const& options = options_of<M, Training>;
   call_cost result;
@@ -46664,13 +46884,16 @@ constexpr call_cost find_call_cost() {
         auto const* const planned_weight = planned_weights<M, Training, mode, Machine>[static_cast<std::size_t>(i)];
         long long const bytes = on_tile(weight.size(), policy.variable_dtype, planned_weight);
         result.variable_bytes += bytes;
-        if (!weight.trainable) continue;
-        result.variable_bytes +=
-            on_tile(weight.size(),
-                    options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32,
-                    planned_weight) *
-            layer.call_count;
-        if (!options.offloads_optimizer_state()) result.variable_bytes += bytes * detail::slots_of<Training.optimizer>;
+        if constexpr (mode == execution_mode::training) {
+          if (!weight.trainable) continue;
+          result.variable_bytes +=
+              on_tile(weight.size(),
+                      options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32,
+                      planned_weight) *
+              layer.call_count;
+          if (!options.offloads_optimizer_state())
+            result.variable_bytes += bytes * detail::slots_of<Training.optimizer>;
+        }
       }
   }
   return result;
@@ -46692,6 +46915,7 @@ inline constexpr auto call_costs_of =
 template <class M, auto Training, class Machine, int Stages>
 struct auto_pipeline_costs {
   static constexpr std::size_t count = graph_of<M>.order.size();
+  static constexpr bool trains = mode_of<Training> == execution_mode::training;
   std::array<long long, count> cycles{}, transfer{}, exclusive{}, temporary{};
 
   constexpr auto_pipeline_costs() {
@@ -46706,14 +46930,15 @@ struct auto_pipeline_costs {
       temporary[i] = of_calls[i].temporary_bytes;
       long long const bytes = order.bytes_across[i] / static_cast<long long>(sizeof(float)) *
                               size_of(Training.dtype_policy.compute_dtype) * Training.batch_size;
-      // Values go on while gradients come back, on links of both directions.
+      // In training, values go on while gradients come back, on links of both directions.
       if (i > 0 && bytes > 0)
         transfer[i] = inter_ipu_cycles(target, {.from = route.from, .to = route.to, .bytes = bytes}) +
                       sync_cycles(target, Stages);
     }
     constexpr auto const& graph = graph_of<M>;
-    for (std::size_t output = 0; output < graph.outputs_of(0).size(); ++output)
-      cycles[count - 1] += loss_cycles(output);
+    if constexpr (trains)
+      for (std::size_t output = 0; output < graph.outputs_of(0).size(); ++output)
+        cycles[count - 1] += loss_cycles(output);
   }
 
   [[nodiscard]] constexpr partition_costs costs(bool within_memory) const {
@@ -46726,12 +46951,13 @@ struct auto_pipeline_costs {
   }
 
  private:
-  /// Micro-batches that are alive in the first stage between its forward and backward pass.
+  /// Micro-batches that are alive in the first stage between its forward and its backward pass, or until the next stage
+  /// has them.
   static constexpr int alive() {
     int devices[Stages]{};
     for (int i = 0; i < Stages; ++i) devices[i] = i;
-    timetable const table(options_of<M, Training>.schedule, devices, 4 * Stages * Stages, true);
-    return table.alive(table.forward_pass(0), table.backward_pass(0));
+    timetable const table(options_of<M, Training>.schedule, devices, 4 * Stages * Stages, trains);
+    return table.alive(table.forward_pass(0), trains ? table.backward_pass(0) : Stages > 1 ? 1 : 0);
   }
   static constexpr long long loss_cycles(std::size_t output) {
     return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
@@ -46757,7 +46983,9 @@ namespace detail {
 template <auto Training, class Machine>
 constexpr auto find_training_on() {
   auto result = Training;
-  if constexpr (is_ipu<Machine>)
+  if constexpr (is_ipu<Machine> && only_infers<Training>)
+    result.fold_batch_normalization = false;  // a normalization has vertices of its own there
+  else if constexpr (is_ipu<Machine>)
     if (Machine::config.allow_recompute && result.pipeline.recomputation_mode == recomputation_mode::none)
       result.pipeline.recomputation_mode = recomputation_mode::automatic;
   return result;
@@ -46766,8 +46994,9 @@ constexpr auto find_training_on() {
 }  // namespace detail
 
 /// What a model is trained with on a machine: the training description itself, but for IPUs with
-/// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it. Everything that is made
-/// for a machine asks this: sessions, lowered steps, profiles.
+/// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an
+/// inference, for IPUs, which fold no batch normalization into other layers. Everything that is made for a machine asks
+/// this: sessions, lowered steps, profiles.
 template <auto Training, class Machine>
 inline constexpr auto training_on = detail::find_training_on<Training, Machine>();
 
@@ -46845,7 +47074,7 @@ struct partition_stages {
 /// Whether a partition fits with all that its program takes, code and exchanges included.
 template <class M, auto Training, class Machine, partition const& Partition>
 constexpr bool partition_fits() {
-  constexpr auto mode = execution_mode::training;
+  constexpr auto mode = mode_of<Training>;
   if constexpr (!Partition.found())
     return false;
   else if constexpr (Partition.stages == 1)
@@ -46945,10 +47174,10 @@ struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
 
 }  // namespace detail
 
-/// A model divided into stages for the IPUs of a machine, by what its layers cost there while it is trained: contiguous
-/// in Keras's order, so that the slowest stage and the slowest transfer between two stages together take as few cycles
-/// as they can, among the divisions for which each IPU's memory suffices. Found exactly (`find_partition`), by the
-/// compiler.
+/// A model divided into stages for the IPUs of a machine, by what its layers cost there while it is trained (or while
+/// it predicts, with a description of an inference): contiguous in Keras's order, so that the slowest stage and the
+/// slowest transfer between two stages together take as few cycles as they can, among the divisions for which each
+/// IPU's memory suffices. Found exactly (`find_partition`), by the compiler.
 ///
 ///     using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 4}>;
 ///     using staged = sc::auto_pipeline<resnet50, training, machine>;
@@ -46979,8 +47208,9 @@ struct memory_bytes {
   long long remote = 0;
 };
 
-/// What one device of one replica holds while it trains, in bytes of float32 (accumulators may be halves). Offloaded
-/// data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on them.
+/// What one device of one replica holds while it trains, or predicts, in bytes of float32 (accumulators may be halves).
+/// Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on
+/// them.
 struct device_memory {
   memory_bytes weights;
   memory_bytes optimizer_state;
@@ -47004,10 +47234,11 @@ namespace detail {
 
 template <class M, auto Training, int Device>
 class device_memory_finder {
+  static constexpr auto mode = mode_of<Training>;
   static constexpr auto const& graph = graph_of<M>;
-  static constexpr auto const& program = program_for<M, Training, execution_mode::training>;
+  static constexpr auto const& program = program_for<M, Training, mode>;
   static constexpr auto const& flow = flow_of<M, Training>;
-  static constexpr auto const& table = planning_timetable<M, Training, execution_mode::training>;
+  static constexpr auto const& table = planning_timetable<M, Training, mode>;
   static constexpr pipelining_options options = options_of<M, Training>;
   static constexpr long long float_bytes = sizeof(float);
 
@@ -47020,8 +47251,7 @@ class device_memory_finder {
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
         add_weight(graph.parameters[at(i)], gradients_of(layer));
     }
-    result_.activations.on_device =
-        device_buffers_of<M, Training, execution_mode::training, Device>.floats * float_bytes;
+    result_.activations.on_device = device_buffers_of<M, Training, mode, Device>.floats * float_bytes;
     [this]<std::size_t... Pass>(std::index_sequence<Pass...>) {
       (this->template add_pass<static_cast<int>(Pass)>(), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(table.passes())>{});
@@ -47039,13 +47269,22 @@ class device_memory_finder {
     return count;
   }
 
+  /// What one replica holds of something.
+  [[nodiscard]] constexpr long long part(bool shares, long long all) const {
+    return shares ? (all + replicas_ - 1) / replicas_ : all;
+  }
+
   constexpr void add_weight(parameter const& weight, int gradients) {
     long long const bytes = weight.size() * float_bytes;
-    auto const part = [this](bool shares, long long all) { return shares ? (all + replicas_ - 1) / replicas_ : all; };
     result_.weights.on_device += bytes;
     if (options.offloads_weights())
       result_.weights.remote += part(options.replicated_weight_sharding && weight.trainable, bytes);
-    if (!weight.trainable) return;
+    if constexpr (mode == execution_mode::training)
+      if (weight.trainable) add_state(weight, gradients);
+  }
+
+  constexpr void add_state(parameter const& weight, int gradients) {
+    long long const bytes = weight.size() * float_bytes;
     long long const state =
         part(options.replicated_optimizer_state_sharding, bytes) * detail::slots_of<Training.optimizer>;
     auto& place = result_.optimizer_state;
@@ -47065,7 +47304,7 @@ class device_memory_finder {
   template <int Pass>
   constexpr void add_pass() {
     if (table.device_of_pass(Pass) != Device) return;
-    auto const& places = pass_plan_of<M, Training, execution_mode::training, Pass>.places;
+    auto const& places = pass_plan_of<M, Training, mode, Pass>.places;
     if (places.scratch_floats * float_bytes > result_.working.on_device)
       result_.working.on_device = places.scratch_floats * float_bytes;
     if (!table.is_backward(Pass)) result_.activations.remote += places.remote_floats * float_bytes;
@@ -47077,7 +47316,7 @@ class device_memory_finder {
 
 }  // namespace detail
 
-/// What a device holds while a model is trained.
+/// What a device holds while a model is trained; or predicts, with a description of an inference.
 ///
 ///     static_assert(sc::device_memory_of<two_stages, training, 0>.on_device() < 624 * 1024);
 template <Model M, auto Training, int Device, class Machine = detail::machine_without_limit>
@@ -47095,7 +47334,7 @@ inline constexpr int recomputed_steps = [] {
 }();
 
 /// Bytes that a stage's pass over a micro-batch sends to other devices.
-template <Model M, auto Training, int Pass, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, int Pass, execution_mode Mode = detail::mode_of<Training>>
   requires(Pass >= 0 && Pass < timetable_of<M, Training, Mode>.passes())
 inline constexpr long long bytes_sent = [] {
   long long bytes = 0;
@@ -47310,23 +47549,39 @@ constexpr void check_names_of_metrics(diagnostic& problem) {
       }
 }
 
+/// The rules of numbers that a training and an inference have.
+template <class M, auto Description>
+constexpr void check_options_of_runs(checked_options const& checked, diagnostic& problem) {
+  if (Description.batch_size < 1)
+    problem.report(4020, checked.subject(), " has batch_size ", Description.batch_size, "; it must be at least 1");
+  if (int const fixed = graph_of<M>.batch_size(); fixed != 0 && Description.batch_size != fixed)
+    problem.report(4029, checked.subject(), " has batch_size ", Description.batch_size, ", but the inputs of model '",
+                   graph_of<M>.name(), "' have ", fixed, "; give both the same one, or none to the inputs");
+  check_steps_per_execution(checked, problem);
+  check_number_of_replicas(checked, Description.num_replicas, problem);
+  check_queues(checked, Description.infeed_queue, Description.outfeed_queue, Description.asynchronous_callbacks,
+               problem);
+  check_storage(checked, problem);
+}
+
+/// The first rule that an inference breaks.
+template <class M, auto Inference>
+constexpr diagnostic find_inference_problem() {
+  diagnostic problem;
+  auto const checked = options_to_check<M, Inference>();
+  check_options_of_runs<M, Inference>(checked, problem);
+  check_schedule(checked, false, problem);
+  if (!problem.failed()) check_execution_of_schedule(checked, problem);
+  return problem;
+}
+
 /// The rules of all numbers and options, of a model with stages or without. Those of training hold where it is said how
 /// weights are updated; where it is not, the model can be evaluated, and `fit_problem` says why it cannot be trained.
 template <class M, auto Training>
 constexpr void check_options_of_training(diagnostic& problem) {
-  constexpr bool accumulates_results = options_of<M, Training>.accumulate_outfeed;
   auto const checked = options_to_check<M, Training>();
-  if (Training.batch_size < 1)
-    problem.report(4020, "the training has batch_size ", Training.batch_size, "; it must be at least 1");
-  if (int const fixed = graph_of<M>.batch_size(); fixed != 0 && Training.batch_size != fixed)
-    problem.report(4029, "the training has batch_size ", Training.batch_size, ", but the inputs of model '",
-                   graph_of<M>.name(), "' have ", fixed, "; give both the same one, or none to the inputs");
-  check_steps_per_execution(checked.steps_per_execution, problem);
+  check_options_of_runs<M, Training>(checked, problem);
   check_accumulation(checked, problem);
-  check_number_of_replicas(Training.num_replicas, problem);
-  check_queues(Training.infeed_queue, Training.outfeed_queue, accumulates_results, Training.asynchronous_callbacks,
-               problem);
-  check_storage(checked, problem);
   check_outfeed(checked, problem);
   check_recomputation(checked, problem);
   check_schedule(checked, checked.trains(), problem);
@@ -47371,20 +47626,25 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   return problem;
 }
 
-/// The first rule that a training description breaks.
+/// The first rule that a description of a training or of an inference breaks.
 template <Model M, auto Training>
-inline constexpr diagnostic training_problem =
-    find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+inline constexpr diagnostic training_problem = [] {
+  if constexpr (only_infers<Training>)
+    return find_inference_problem<M, Training>();
+  else
+    return find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+}();
 
 /// E2061: the types that values and weights may have on a machine.
-constexpr void check_dtype_policy(dtype_policy const& policy, bool has_float16, diagnostic& problem) {
+constexpr void check_dtype_policy(std::string_view subject, dtype_policy const& policy, bool has_float16,
+                                  diagnostic& problem) {
   auto const check = [&](dtype type, std::string_view which) {
     if (type != dtype::float32 && type != dtype::float16)
-      problem.report(2061, "the training's dtype_policy has the ", which, ' ', name(type),
+      problem.report(2061, subject, "'s dtype_policy has the ", which, ' ', name(type),
                      "; it must be float32 or float16");
     else if (type == dtype::float16 && !has_float16)
       problem.report(
-          2061, "the training's dtype_policy has the ", which,
+          2061, subject, "'s dtype_policy has the ", which,
           " float16, but the machine is the host, which has float32 only; choose dtype_policies::float32, or "
           "sc::ipu<...> as the machine");
   };
@@ -47427,13 +47687,14 @@ constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnos
   [[maybe_unused]] int const done[] { 0, (check_weight.template operator()<Parameter>(), 0)... };
 }
 
-/// The first rule that a training description breaks with a machine.
+/// The first rule that a description breaks with a machine.
 template <Model M, auto Training, class Machine>
 inline constexpr diagnostic machine_problem = [] {
   diagnostic problem;
-  check_devices_of_machine(graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
-  check_dtype_policy(Training.dtype_policy, is_ipu<Machine>, problem);
-  if constexpr (is_ipu<Machine>) {
+  constexpr auto subject = checked_options::subject_of(only_infers<Training>);
+  check_devices_of_machine(subject, graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
+  check_dtype_policy(subject, Training.dtype_policy, is_ipu<Machine>, problem);
+  if constexpr (is_ipu<Machine> && !only_infers<Training>) {
     check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
     check_weights_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
   }
@@ -47479,6 +47740,17 @@ inline constexpr diagnostic profile_machine_problem = [] {
   return problem;
 }();
 
+/// Whether a model has what the mode is about. Predictions need not say how weights are updated.
+template <class M, auto Training, execution_mode Mode>
+constexpr bool can_be_profiled() {
+  if constexpr (Mode == execution_mode::inference) {
+    return true;
+  } else {
+    static_assert(report<fit_problem<M, Training>>());
+    return !fit_problem<M, Training>.failed();
+  }
+}
+
 /// The first rule that stands in the way of a profile.
 template <class M, auto Training, execution_mode Mode, class Machine>
 constexpr bool has_profile() {
@@ -47487,8 +47759,7 @@ constexpr bool has_profile() {
     return false;
   } else if constexpr (!report<training_problem<M, Training>>() || training_problem<M, Training>.failed()) {
     return false;
-  } else if constexpr (Mode == execution_mode::training &&
-                       (!report<fit_problem<M, Training>>() || fit_problem<M, Training>.failed())) {
+  } else if constexpr (!can_be_profiled<M, Training, Mode>()) {
     return false;
   } else {
     static_assert(report<machine_problem<M, Training, Machine>>());
@@ -47498,22 +47769,24 @@ constexpr bool has_profile() {
 
 }  // namespace detail
 
-/// The profile of a training or, with execution_mode::inference, of predictions. All questions can be asked at compile
-/// time; each part of the answer is a constant of its own, made when it is asked for the first time.
+/// The profile of a training or, with execution_mode::inference or a description of an inference, of predictions. All
+/// questions can be asked at compile time; each part of the answer is a constant of its own, made when it is asked for
+/// the first time.
 ///
 /// Time. Cycles of vertices are Poplar's libraries' own estimates (ipu/cycles/), those of exchanges and syncs the
 /// target's. In each slot of the timetable, an IPU does the steps of its passes one after the other, and what comes
 /// from and goes to the host and streaming memory in between; with I/O tiles (io_tiles), which need an exchange to hand
-/// it on, meanwhile. The slot ends with the transfers between IPUs, after a sync. Data from the host are at hand unless
-/// prefetch_data_streams is off: then each transfer waits for the host. The host computes metrics, behind all this. A
-/// long timetable is not gone through: its middle repeats, so that a part of it says the time of all of it, exactly.
+/// it on, meanwhile. What is recomputed is done in the slot before its backward pass. The slot ends with the transfers
+/// between IPUs, after a sync. Data from the host are at hand unless prefetch_data_streams is off: then each transfer
+/// waits for the host. The host computes metrics, behind all this. A long timetable is not gone through: its middle
+/// repeats, so that a part of it says the time of all of it, exactly.
 /// In the weight update, each IPU updates its weights; replicas reduce gradients and gather results in a ring. Sums of
 /// gradients that are offloaded are fetched for the first micro-batch, too.
 ///
 /// Memory. Every tile keeps room for what tile 0, the fullest, has of a tensor. Assumptions on code are in tile_code.
 ///
 /// Errors: those of the training and its machine, E3010 and E3012 (`fits`), E3011.
-template <Model M, auto Training, class Machine, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 class model_profile {
   static constexpr bool valid = detail::has_profile<M, Training, Mode, Machine>();
   static constexpr time_profile<1> no_time{};
@@ -47663,7 +47936,7 @@ class model_profile {
 ///     inline constexpr auto profile = sc::profile<two_stages, training, machine>;
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
-template <Model M, auto Training, class Machine, execution_mode Mode = execution_mode::training>
+template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr model_profile<M, training_on<Training, Machine>, Machine, Mode> profile{};
 
 }  // namespace stagecraft
@@ -48720,6 +48993,2589 @@ class terminate_on_nan : public callback {
 // All callbacks.
 // Keras counterpart: tf.keras.callbacks. Level 6.
 
+// ---- stagecraft/training/callback_pointers.hpp
+// The callbacks of one run, by their addresses.
+// Keras counterpart: the `callbacks` argument of Model.fit. Level 6.
+
+namespace stagecraft {
+
+namespace detail {
+
+template <class Given>
+concept CallbackValue = std::derived_from<std::remove_cvref_t<Given>, callback>;
+
+/// E4085: a callback itself, where its address belongs.
+template <class Given>
+inline constexpr diagnostic callback_value_problem = [] {
+  diagnostic problem;
+  problem.report(4085, "a callback of type '", type_name<Given>(),
+                 "' is given itself; a run takes the address of a variable of yours: .callbacks = {&stopping}");
+  return problem;
+}();
+
+}  // namespace detail
+
+/// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself.
+struct callback_pointers : std::vector<callback*> {
+  using std::vector<callback*>::vector;
+  callback_pointers(std::vector<callback*> const& pointers) : std::vector<callback*>(pointers) {}
+
+  template <detail::CallbackValue First, class... Others>
+  callback_pointers(First const&, Others const&...) {
+    static_assert(detail::report<detail::callback_value_problem<First>>());
+  }
+  template <class First, detail::CallbackValue Second, class... Others>
+    requires(!detail::CallbackValue<First>)
+  callback_pointers(First const&, Second const&, Others const&...) {
+    static_assert(detail::report<detail::callback_value_problem<Second>>());
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/class_weight.hpp
+// How much a class counts in the loss.
+// Keras counterpart: the `class_weight` dictionary of fit. Level 6.
+
+namespace stagecraft {
+
+/// One entry of `.class_weight = {{0, 1.0f}, {1, 5.0f}}`.
+struct class_weight_entry {
+  int label = 0;     ///< the class
+  float weight = 1;  ///< the factor of its samples' losses
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/sample_source.hpp
+// One array of samples, of whatever type the user has it in, as the training loop reads it: row by row, as float.
+// Keras counterpart: data_adapter's TensorLikeDataAdapter. Level 6.
+
+namespace stagecraft {
+
+/// Any xtensor container, adaptor, view or lazy expression of numbers; its first axis counts samples.
+template <class Data>
+concept TensorData = requires(Data const& data) {
+  typename Data::value_type;
+  requires std::is_arithmetic_v<typename Data::value_type>;
+  data.dimension();
+  data.shape()[0];
+};
+
+/// A std::vector, std::array or std::span of numbers: one number per sample.
+template <class Data>
+concept SequenceData = !TensorData<Data> && requires(Data const& data) {
+  data.size();
+  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*data.data())>>;
+  requires !std::is_same_v<std::remove_cvref_t<decltype(*data.data())>, char>;
+};
+
+template <class Data>
+concept SampleData = TensorData<std::remove_cvref_t<Data>> || SequenceData<std::remove_cvref_t<Data>>;
+
+namespace detail {
+
+/// How to read numbers of one type. There is one table per type, so that reading is one indirect call per sample.
+struct number_reader {
+  void (*to_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to);
+  double (*at)(void const* from, std::ptrdiff_t index);
+  int bytes;  // of one number
+};
+
+template <class Number>
+inline constexpr number_reader reader_of{
+    [](void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to) {
+      Number const* const numbers = static_cast<Number const*>(from) + first;
+      if constexpr (std::is_same_v<Number, float>) {
+        std::memcpy(to, numbers, static_cast<std::size_t>(count) * sizeof(float));
+      } else {
+        for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = static_cast<float>(numbers[i]);
+      }
+    },
+    [](void const* from, std::ptrdiff_t index) { return static_cast<double>(static_cast<Number const*>(from)[index]); },
+    sizeof(Number)};
+
+/// A container, adaptor or view that is contiguous in row-major order by its type.
+template <class Tensor>
+concept RowMajorTensor = requires(Tensor const& data) {
+  data.data() + data.data_offset();
+  requires Tensor::static_layout == xt::layout_type::row_major;
+};
+
+/// Address of the first number when all of them lie one after the other in row-major order, else null.
+template <class Tensor>
+auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const* {
+  if constexpr (requires {
+                  data.data() + data.data_offset();
+                  data.strides()[0];
+                }) {
+    std::ptrdiff_t expected = 1;
+    for (std::size_t axis = data.dimension(); axis-- > 0;) {
+      auto const extent = static_cast<std::ptrdiff_t>(data.shape()[axis]);
+      if (extent != 1 && static_cast<std::ptrdiff_t>(data.strides()[axis]) != expected) return nullptr;
+      expected *= extent;
+    }
+    return data.data() + data.data_offset();
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace detail
+
+/// Refers to an array of samples, without its type. An lvalue that is contiguous in row-major order (any xtensor
+/// container, most views of its first axis, std::vector, std::span) is used in place and must outlive this object; an
+/// rvalue is moved in and kept; a lazy expression or an array in another order is evaluated once, here. Copies share
+/// what is kept. Reading never allocates; numbers that are not float are converted while they are read.
+class sample_source {
+ public:
+  /// No data.
+  sample_source() = default;
+
+  /// Throws data_error E4016 for a single number, or for samples of more than six dimensions.
+  template <class Data>
+    requires(SampleData<Data> && !std::is_same_v<std::remove_cvref_t<Data>, sample_source>)
+  sample_source(Data&& data) {
+    using type = std::remove_cvref_t<Data>;
+    if constexpr (std::is_lvalue_reference_v<Data>) {
+      read(data);
+    } else {
+      auto kept = std::make_shared<type>(std::forward<Data>(data));
+      read(*kept);
+      if (!kept_) kept_ = std::move(kept);
+    }
+  }
+
+  /// Whether there is an array at all (it may have no samples).
+  [[nodiscard]] bool given() const noexcept { return reader_ != nullptr; }
+  /// Number of samples.
+  [[nodiscard]] std::ptrdiff_t count() const noexcept { return count_; }
+  /// Shape of one sample; rank 0 when samples are single numbers.
+  [[nodiscard]] shape const& sample_shape() const noexcept { return sample_shape_; }
+  /// Numbers in one sample.
+  [[nodiscard]] int sample_size() const noexcept { return sample_size_; }
+
+  /// Writes the samples with these numbers to `destination`, one after the other.
+  void gather(std::span<std::int32_t const> rows, float* destination) const {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i + 1 < rows.size()) prefetch(rows[i + 1]);
+      reader_->to_float(numbers_, offset(rows[i]), sample_size_, destination);
+      destination += sample_size_;
+    }
+  }
+  /// Writes `count` samples, from sample `first` on, to `destination`.
+  void gather(std::ptrdiff_t first, std::ptrdiff_t count, float* destination) const {
+    reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
+  }
+  /// The same as whole numbers; for class numbers.
+  void gather(std::span<std::int32_t const> rows, std::int32_t* destination) const {
+    for (std::int32_t const row : rows)
+      for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
+  }
+  void gather(std::ptrdiff_t first, std::ptrdiff_t count, std::int32_t* destination) const {
+    for (std::ptrdiff_t row = first; row < first + count; ++row)
+      for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
+  }
+
+  /// One number of one sample.
+  [[nodiscard]] double at(std::ptrdiff_t row, int index = 0) const {
+    return reader_->at(numbers_, offset(row) + index);
+  }
+
+  /// `count` samples from sample `first` on, in place.
+  [[nodiscard]] sample_source slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
+    sample_source part = *this;
+    part.first_ += first;
+    part.count_ = count;
+    return part;
+  }
+
+ private:
+  [[nodiscard]] std::ptrdiff_t offset(std::ptrdiff_t row) const noexcept { return (first_ + row) * sample_size_; }
+
+  /// Samples in random order come from memory: asking for the next one while this one is copied took a third off the
+  /// time of a batch of 32 MNIST images.
+  void prefetch(std::int32_t row) const noexcept {
+    char const* const sample = static_cast<char const*>(numbers_) + offset(row) * reader_->bytes;
+    std::ptrdiff_t const bytes = static_cast<std::ptrdiff_t>(sample_size_) * reader_->bytes;
+    for (std::ptrdiff_t line = 0; line < bytes; line += 64) __builtin_prefetch(sample + line);
+  }
+
+  template <SequenceData Data>
+  void read(Data const& data) {
+    use(data.data());
+    count_ = static_cast<std::ptrdiff_t>(data.size());
+  }
+
+  template <TensorData Data>
+  void read(Data const& data) {
+    set_shape(data.dimension(), [&](std::size_t axis) { return static_cast<std::ptrdiff_t>(data.shape()[axis]); });
+    if constexpr (detail::RowMajorTensor<Data>) {
+      use(data.data() + data.data_offset());
+    } else {
+      using number = typename Data::value_type;
+      if (number const* const numbers = detail::row_major_numbers(data)) {
+        use(numbers);
+      } else {
+        auto evaluated = std::make_shared<xt::xarray<number, xt::layout_type::row_major>>(data);
+        use(evaluated->data());
+        kept_ = std::move(evaluated);
+      }
+    }
+  }
+
+  template <class Number>
+  void use(Number const* numbers) noexcept {
+    numbers_ = numbers;
+    reader_ = &detail::reader_of<std::remove_cv_t<Number>>;
+  }
+
+  template <class Extent>
+  void set_shape(std::size_t rank, Extent extent) {
+    if (rank == 0 || rank > shape::max_rank + 1) {
+      detail::throw_data_error("E4016",
+                               "data: expected an array of samples with at most 6 dimensions each, found an "
+                               "array of %zu dimensions",
+                               rank);
+    }
+    count_ = extent(0);
+    for (std::size_t axis = 1; axis < rank; ++axis) sample_shape_.push_back(static_cast<int>(extent(axis)));
+    sample_size_ = sample_shape_.size();
+  }
+
+  void const* numbers_ = nullptr;
+  detail::number_reader const* reader_ = nullptr;
+  std::ptrdiff_t first_ = 0;
+  std::ptrdiff_t count_ = 0;
+  int sample_size_ = 1;
+  shape sample_shape_;
+  std::shared_ptr<void const> kept_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/sample_set.hpp
+// The arrays of all inputs, or of all outputs, of a model. Level 6.
+
+namespace stagecraft {
+
+template <class Data>
+concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remove_cvref_t<Data>>::value; };
+
+namespace detail {
+
+/// E4086: something that is no array, above all a vector of vectors.
+template <class Data>
+inline constexpr diagnostic no_data_problem = [] {
+  diagnostic problem;
+  if constexpr (requires(Data const& data) { data[0][0]; })
+    problem.report(4086, "data are given as a ", type_name<Data>(), " whose elements are arrays; give one array: an ",
+                   "xt::xtensor<float, 2>, or xt::adapt(values, shape) of a std::vector<float> with all of them");
+  else
+    problem.report(4086, "data are given as a value of type '", type_name<Data>(),
+                   "', which is no array; give a "
+                   "container or an expression of xtensor, or a std::vector, std::array or std::span of numbers");
+  return problem;
+}();
+
+}  // namespace detail
+
+/// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or
+/// outputs. Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of
+/// them, or by `inputs(a, b)`. Lvalues are used in place and must outlive this object, rvalues are kept. Up to four
+/// arrays need no memory of their own, so that a set can be made in each step.
+class sample_set {
+ public:
+  sample_set() = default;
+  sample_set(sample_source source) { add(std::move(source)); }
+  explicit sample_set(std::vector<sample_source> sources) {
+    for (sample_source& source : sources) add(std::move(source));
+  }
+
+  template <class Data>
+    requires(SampleData<Data>)
+  sample_set(Data&& data) {
+    add(sample_source(std::forward<Data>(data)));
+  }
+
+  template <class Tuple>
+    requires(SampleTuple<Tuple>)
+  sample_set(Tuple&& tuple) {
+    std::apply([this](auto&&... arrays) { (add(sample_source(std::forward<decltype(arrays)>(arrays))), ...); },
+               std::forward<Tuple>(tuple));
+  }
+
+  /// Anything else: E4086.
+  template <class Data>
+    requires(!SampleData<Data> && !SampleTuple<Data> && !std::is_convertible_v<Data, sample_source> &&
+             !std::is_same_v<std::remove_cvref_t<Data>, sample_set>)
+  sample_set(Data const&) {
+    static_assert(detail::report<detail::no_data_problem<Data>>());
+  }
+
+  [[nodiscard]] bool given() const noexcept { return size_ != 0; }
+  /// Number of arrays.
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(size_); }
+  [[nodiscard]] sample_source const& operator[](int index) const { return begin()[index]; }
+  [[nodiscard]] sample_source const* begin() const noexcept { return size_ > few_.size() ? many_.data() : few_.data(); }
+  [[nodiscard]] sample_source const* end() const noexcept { return begin() + size_; }
+
+  /// Number of samples of the first array; 0 when there is none.
+  [[nodiscard]] std::ptrdiff_t count() const noexcept { return size_ == 0 ? 0 : begin()->count(); }
+
+  /// `count` samples of every array, from sample `first` on, in place.
+  [[nodiscard]] sample_set slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
+    sample_set parts;
+    for (sample_source const& source : *this) parts.add(source.slice(first, count));
+    return parts;
+  }
+
+  /// One more array.
+  void add(sample_source source) {
+    if (size_ < few_.size()) {
+      few_[size_++] = std::move(source);
+      return;
+    }
+    if (size_ == few_.size()) many_.assign(few_.begin(), few_.end());
+    many_.push_back(std::move(source));
+    ++size_;
+  }
+
+ private:
+  std::array<sample_source, 4> few_;
+  std::vector<sample_source> many_;  ///< all of them, when they are more
+  std::size_t size_ = 0;
+};
+
+/// The arrays of a model with several inputs, in the order of its inputs: `model.fit(sc::inputs(images, sizes), y)`.
+template <SampleData... Arrays>
+[[nodiscard]] sample_set inputs(Arrays&&... arrays) {
+  sample_set result;
+  (result.add(sample_source(std::forward<Arrays>(arrays))), ...);
+  return result;
+}
+
+/// The same, for the targets of a model with several outputs.
+template <SampleData... Arrays>
+[[nodiscard]] sample_set targets(Arrays&&... arrays) {
+  return inputs(std::forward<Arrays>(arrays)...);
+}
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/labelled_samples.hpp
+// Inputs with their targets: what validation is made with.
+// Keras counterpart: the tuples (x, y) and (x, y, sample_weight) of `validation_data`. Level 6.
+
+namespace stagecraft {
+
+/// Anything with members x and y, as the data sets of this library are.
+template <class Data>
+concept LabelledData = requires(Data& data) {
+  sample_set(data.x);
+  sample_set(data.y);
+};
+
+/// `.validation_data = test`, where test has members x and y, or `.validation_data = {x, y}`, or
+/// `{x, y, sample_weight}`. Lvalues are used in place and must outlive this object, rvalues are kept.
+struct labelled_samples {
+  sample_set x;
+  sample_set y;
+  sample_source sample_weight;
+
+  labelled_samples() = default;
+  labelled_samples(sample_set inputs, sample_set targets, sample_source weights = {})
+      : x(std::move(inputs)), y(std::move(targets)), sample_weight(std::move(weights)) {}
+
+  template <class Data>
+    requires(LabelledData<std::remove_reference_t<Data>> &&
+             !std::is_same_v<std::remove_cvref_t<Data>, labelled_samples>)
+  labelled_samples(Data&& data) : x(std::forward<Data>(data).x), y(std::forward<Data>(data).y) {}
+
+  [[nodiscard]] bool given() const noexcept { return x.given(); }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/fit_options.hpp
+// The options of fit, evaluate and predict.
+// Keras counterpart: the keyword arguments of Model.fit, Model.evaluate and Model.predict. Level 6.
+
+namespace stagecraft {
+
+/// Options of `fit`; names, order and defaults are Keras's. Each can be left out. Data given here as lvalues are used
+/// in place, rvalues are kept.
+struct fit_options {
+  int batch_size = 0;  ///< samples per step; 0: the training description's
+  int epochs = 1;      ///< number of the epoch, from 1, after which training ends
+  int verbose = 1;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line per epoch
+  /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar. Data are not searched
+  /// for NaN: `callbacks::terminate_on_nan no_nan;` and `{&no_nan}` stop a training whose loss becomes NaN.
+  callback_pointers callbacks{};
+  double validation_split = 0;         ///< the last part of the data, before any shuffling, that is kept for validation
+  labelled_samples validation_data{};  ///< takes precedence over validation_split
+  bool shuffle = true;                 ///< whether each epoch visits the samples in another order
+  std::vector<class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
+  sample_source sample_weight{};                   ///< one number per sample
+  int initial_epoch = 0;                           ///< number of the first epoch, from 0; to continue a training
+  /// Batches per epoch, of all replicas together. Each epoch goes on in the data where the one before has ended. 0:
+  /// all.
+  int steps_per_epoch = 0;
+  int validation_steps = 0;     ///< batches per validation, of all replicas together; 0: all of them
+  int validation_freq = 1;      ///< validation runs after every that many epochs
+  std::uint64_t seed = 0;       ///< of the shuffling; 0: the trainer's
+  bool drop_remainder = false;  ///< true: a last batch that is not full is left out
+
+  /// The names above, in the order that C++ demands: E4084 says it.
+  static constexpr std::string_view order =
+      "batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight, "
+      "sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq, seed, drop_remainder";
+};
+
+/// Options of `evaluate`; names, order and defaults are Keras's. Each can be left out.
+struct evaluate_options {
+  int batch_size = 0;             ///< samples per step; 0: the training description's
+  int verbose = 1;                ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  sample_source sample_weight{};  ///< one number per sample
+  int steps = 0;                  ///< batches, of all replicas together; 0: all of them
+  /// The callbacks, such as `{&log}`, called in this order.
+  callback_pointers callbacks{};
+
+  /// The names above, in the order that C++ demands.
+  static constexpr std::string_view order = "batch_size, verbose, sample_weight, steps, callbacks";
+};
+
+/// Options of `predict`; names, order and defaults are Keras's. Each can be left out.
+struct predict_options {
+  int batch_size = 0;  ///< samples per step; 0: the training description's
+  int verbose = 0;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int steps = 0;       ///< batches, of all replicas together; 0: all of them
+  /// The callbacks, such as `{&log}`, called in this order.
+  callback_pointers callbacks{};
+
+  /// The names above, in the order that C++ demands.
+  static constexpr std::string_view order = "batch_size, verbose, steps, callbacks";
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/invalid_predictor.hpp
+// What stands in for a predictor whose model or description has had its compile error, so that the rest of the program
+// adds no more of them. Level 6.
+
+namespace stagecraft::detail {
+
+/// Has the members of model_predictor; none of them is ever run.
+struct invalid_predictor {
+  using tensor = xt::xarray<float>;
+
+  explicit invalid_predictor(std::uint64_t = 0) {}
+
+  tensor predict(sample_set const&, predict_options const& = {}) { return {}; }
+  tensor predict_on_batch(sample_set const&) { return {}; }
+  tensor operator()(sample_set const&) { return {}; }
+
+  [[nodiscard]] std::string_view name() const { return {}; }
+  [[nodiscard]] std::vector<weight_array> get_weights() const { return {}; }
+  void set_weights(std::vector<weight_array> const&) {}
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_weights() const {
+    return {};
+  }
+  template <fixed_name Name>
+  void set_weights(std::vector<weight_array> const&) {}
+  template <fixed_name Name>
+  [[nodiscard]] tensor weight() const {
+    return {};
+  }
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/training/run_kind.hpp
+// What steps are carried out for. Keras counterpart: ModeKeys. Level 6.
+
+namespace stagecraft {
+
+/// Steps of `fit`, of `evaluate` (and of validation), or of `predict`.
+enum class run_kind : unsigned char { training, evaluation, prediction };
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/callback_list.hpp
+// Several callbacks, called one after the other.
+// Keras counterpart: tf.keras.callbacks.CallbackList. Level 6.
+
+namespace stagecraft {
+
+/// Calls each hook of its callbacks, in the order in which they were added. It does not own them.
+class callback_list {
+ public:
+  callback_list() = default;
+  explicit callback_list(std::vector<callback*> callbacks) : callbacks_(std::move(callbacks)) {}
+
+  void append(callback& added) { callbacks_.push_back(&added); }
+  /// Puts the run's progress bar before all others, as Keras does: what they print or write into the logs at the end of
+  /// an epoch comes after it.
+  void prepend(callback& added) { callbacks_.insert(callbacks_.begin(), &added); }
+  [[nodiscard]] bool empty() const noexcept { return callbacks_.empty(); }
+
+  void set_params(callback_params const& params) {
+    for (callback* c : callbacks_) c->set_params(params);
+  }
+  void set_model(trainable& model) {
+    for (callback* c : callbacks_) c->set_model(model);
+  }
+
+  void on_train_begin(logs& values) {
+    for (callback* c : callbacks_) c->on_train_begin(values);
+  }
+  void on_train_end(logs& values) {
+    for (callback* c : callbacks_) c->on_train_end(values);
+  }
+  void on_test_begin(logs& values) {
+    for (callback* c : callbacks_) c->on_test_begin(values);
+  }
+  void on_test_end(logs& values) {
+    for (callback* c : callbacks_) c->on_test_end(values);
+  }
+  void on_predict_begin(logs& values) {
+    for (callback* c : callbacks_) c->on_predict_begin(values);
+  }
+  void on_predict_end(logs& values) {
+    for (callback* c : callbacks_) c->on_predict_end(values);
+  }
+  void on_epoch_begin(int epoch, logs& values) {
+    for (callback* c : callbacks_) c->on_epoch_begin(epoch, values);
+  }
+  void on_epoch_end(int epoch, logs& values) {
+    for (callback* c : callbacks_) c->on_epoch_end(epoch, values);
+  }
+  void on_train_batch_begin(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_train_batch_begin(batch, values);
+  }
+  void on_train_batch_end(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_train_batch_end(batch, values);
+  }
+  void on_test_batch_begin(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_test_batch_begin(batch, values);
+  }
+  void on_test_batch_end(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_test_batch_end(batch, values);
+  }
+  void on_predict_batch_begin(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_predict_batch_begin(batch, values);
+  }
+  void on_predict_batch_end(int batch, logs& values) {
+    for (callback* c : callbacks_) c->on_predict_batch_end(batch, values);
+  }
+
+  /// The hooks of one kind of run.
+  void on_begin(run_kind kind, logs& values) {
+    if (kind == run_kind::training) return on_train_begin(values);
+    kind == run_kind::evaluation ? on_test_begin(values) : on_predict_begin(values);
+  }
+  void on_end(run_kind kind, logs& values) {
+    if (kind == run_kind::training) return on_train_end(values);
+    kind == run_kind::evaluation ? on_test_end(values) : on_predict_end(values);
+  }
+  void on_batch_begin(run_kind kind, int batch, logs& values) {
+    if (kind == run_kind::training) return on_train_batch_begin(batch, values);
+    kind == run_kind::evaluation ? on_test_batch_begin(batch, values) : on_predict_batch_begin(batch, values);
+  }
+  void on_batch_end(run_kind kind, int batch, logs& values) {
+    if (kind == run_kind::training) return on_train_batch_end(batch, values);
+    kind == run_kind::evaluation ? on_test_batch_end(batch, values) : on_predict_batch_end(batch, values);
+  }
+
+ private:
+  std::vector<callback*> callbacks_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/row_weights.hpp
+// How much each row of a batch counts in the loss.
+// Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them. Level 6.
+
+namespace stagecraft {
+
+/// The weights of the rows of a batch: sample weight times class weight. Check both first (data_checks.hpp).
+class row_weights {
+ public:
+  /// All weights are 1.
+  row_weights() = default;
+  /// \param sample_weight one number per sample, or nothing given
+  /// \param by_class one weight per class, or empty
+  /// \param targets where a sample's class is taken from: the number itself, or the first largest of several
+  [[gnu::cold]] row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class,
+                            sample_source targets)
+      : sample_weight_(std::move(sample_weight)), targets_(std::move(targets)), by_class_(by_class.size()) {
+    for (class_weight_entry const& entry : by_class) by_class_[static_cast<std::size_t>(entry.label)] = entry.weight;
+  }
+
+  /// Whether any weight can differ from 1.
+  [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
+
+  /// Writes one weight per row.
+  void gather(std::span<std::int32_t const> rows, float* destination) const {
+    if (sample_weight_.given()) {
+      sample_weight_.gather(rows, destination);
+    } else {
+      for (std::size_t i = 0; i < rows.size(); ++i) destination[i] = 1;
+    }
+    if (by_class_.empty()) return;
+    int const classes = static_cast<int>(by_class_.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) destination[i] *= by_class_[class_of(targets_, rows[i], classes)];
+  }
+
+  /// The class of a sample, one of `classes`: Keras rounds a single number, and takes the largest of several. E4006.
+  [[nodiscard]] static std::size_t class_of(sample_source const& targets, std::ptrdiff_t row, int classes) {
+    int const size = targets.sample_size();
+    double target = 0;
+    if (size > 1) {
+      int best = 0;
+      for (int i = 1; i < size; ++i)
+        if (targets.at(row, i) > targets.at(row, best)) best = i;
+      target = best;
+    } else {
+      target = targets.at(row);
+    }
+    if (!(target >= -0.5 && target < classes - 0.5))
+      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %.15g at sample %td",
+                               classes - 1, target, row);
+    return static_cast<std::size_t>(target + 0.5);
+  }
+
+ private:
+  sample_source sample_weight_;
+  sample_source targets_;
+  std::vector<float> by_class_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/data_checks.hpp
+// What is checked of data and options before anything runs. Each function throws a data_error whose text names the
+// argument, what was expected and what came. Keras counterpart: the ValueErrors of data_adapter and Model.fit. Level 6.
+//
+//   E4001  samples of another shape than the model's input or output
+//   E4002  arrays of unequal length
+//   E4003  no samples, or fewer than are needed
+//   E4004  a label that is no class number, or out of range
+//   E4005  sample_weight of another length or shape than one number per sample
+//   E4006  class_weight that leaves a class out or names one twice
+//   E4007  validation_split outside of [0, 1), or leaving no samples on one side
+//   E4008  batch_size that the compiled program cannot run
+//   E4009  weights of other names, shapes or number than the model's (trainer)
+//   E4010  number of arrays other than the number of the model's inputs or outputs
+//   E4011  epochs, initial_epoch, steps, validation_freq or verbose out of range
+//   E4012  a callback monitors a value that is not reported (callbacks)
+//   E4013  logs or history asked for a name they do not have (logs, history)
+//   E4014  a learning rate that is not finite (learning_rate_scheduler)
+//   E4015  a factor of 1 or more (reduce_lr_on_plateau)
+//   E4016  an array without samples' axis, or of too many dimensions (sample_source)
+//   E4017  steps_per_execution that does not divide the epoch's batches (trainer)
+//   E4018  gradient accumulation that does not divide the batches of an execution (trainer)
+//   E4041  fewer batches than replicas (trainer)
+//   E4042  weights asked for while steps run (trainer)
+
+namespace stagecraft {
+
+namespace detail {
+
+/// A shape as Python prints a tuple.
+struct shape_text {
+  fixed_text<96> text;
+
+  [[gnu::cold]] explicit shape_text(shape const& of) { of.append_to(text); }
+  [[nodiscard]] char const* c_str() const noexcept { return text.characters; }
+};
+
+/// "x", or "x[1]" when there are several.
+struct array_name {
+  char text[64];
+
+  [[gnu::cold]] array_name(char const* argument, int index, int count) {
+    if (count > 1)
+      std::snprintf(text, sizeof(text), "%s[%d]", argument, index);
+    else
+      std::snprintf(text, sizeof(text), "%s", argument);
+  }
+};
+
+/// Keras adds or drops a last axis of extent 1.
+[[nodiscard]] inline bool same_but_for_a_last_one(shape const& found, shape const& expected) {
+  bool const more = found.rank() > expected.rank();
+  shape const& longer = more ? found : expected;
+  shape const& shorter = more ? expected : found;
+  if (longer.rank() - shorter.rank() > 1) return false;
+  for (int axis = 0; axis < longer.rank(); ++axis)
+    if (longer[axis] != (axis < shorter.rank() ? shorter[axis] : 1)) return false;
+  return true;
+}
+
+}  // namespace detail
+
+/// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
+/// or too many, as in Keras.
+/// \param argument the argument's name, for example "x", "y" or "validation_data.y"
+inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
+  int const count = static_cast<int>(expected.size());
+  if (found.size() != count) {
+    detail::throw_data_error("E4010", "%s: expected %d %s, found %d", argument, count, count == 1 ? "array" : "arrays",
+                             found.size());
+  }
+  for (int i = 0; i < count; ++i) {
+    shape const& wanted = expected[static_cast<std::size_t>(i)];
+    shape const& came = found[i].sample_shape();
+    if (detail::same_but_for_a_last_one(came, wanted)) continue;
+    char const* hint = "";
+    if (std::string_view(argument).ends_with('y')) {
+      if (came.size() == 1 && wanted.rank() > 1)
+        hint = "; a flatten or a global pooling before the last layers may be missing";
+      else if (came.size() == 1 && wanted.size() > 1)
+        hint = "; class numbers need the loss sparse_categorical_crossentropy";
+      if (wanted.size() == 1 && came.size() > 1) hint = "; one value per class needs the loss categorical_crossentropy";
+    }
+    detail::throw_data_error("E4001", "%s: expected samples of shape %s, found %s%s",
+                             detail::array_name(argument, i, count).text, detail::shape_text(wanted).c_str(),
+                             detail::shape_text(came).c_str(), hint);
+  }
+}
+
+/// E4003: at least `needed` samples; `reason` says why, in brackets, with a blank before.
+inline void check_count(char const* argument, std::ptrdiff_t found, std::ptrdiff_t needed = 1,
+                        char const* reason = "") {
+  if (found >= needed) return;
+  detail::throw_data_error("E4003", "%s: expected at least %td %s%s, found %td", argument, needed,
+                           needed == 1 ? "sample" : "samples", reason, found);
+}
+
+/// E4002: all arrays of both sets have the same number of samples.
+inline void check_lengths(char const* first_argument, sample_set const& first, char const* second_argument,
+                          sample_set const& second) {
+  for (int i = 0; i < first.size() + second.size(); ++i) {
+    bool const in_first = i < first.size();
+    sample_set const& set = in_first ? first : second;
+    int const index = in_first ? i : i - first.size();
+    if (set[index].count() == first.count()) continue;
+    detail::throw_data_error("E4002", "%s: expected %td samples, as many as %s has, found %td",
+                             detail::array_name(in_first ? first_argument : second_argument, index, set.size()).text,
+                             first.count(), detail::array_name(first_argument, 0, first.size()).text,
+                             set[index].count());
+  }
+}
+
+/// E4004: every number is a class, a whole number from 0 to classes - 1.
+inline void check_labels(char const* argument, sample_source const& labels, int classes) {
+  int const width = labels.sample_size();
+  for (std::ptrdiff_t row = 0; row < labels.count(); ++row) {
+    for (int i = 0; i < width; ++i) {
+      double const label = labels.at(row, i);
+      if (label >= 0 && label < classes && label == static_cast<double>(static_cast<int>(label))) continue;
+      detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %.15g at sample %td", argument,
+                               classes - 1, label, row);
+    }
+  }
+}
+
+/// E4005: one weight per sample, shape (samples) or (samples, 1). Nothing given is fine.
+inline void check_sample_weight(char const* argument, sample_source const& weights, std::ptrdiff_t samples) {
+  if (!weights.given()) return;
+  if (weights.sample_size() != 1) {
+    detail::throw_data_error("E4005", "%s: expected one number per sample, found samples of shape %s", argument,
+                             detail::shape_text(weights.sample_shape()).c_str());
+  }
+  if (weights.count() != samples) {
+    detail::throw_data_error("E4005", "%s: expected %td numbers, one per sample, found %td", argument, samples,
+                             weights.count());
+  }
+}
+
+/// E4006: as in Keras, classes from 0 on, each one once, whether or not the model or the data know them all; and no
+/// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
+/// is fine.
+/// \param targets what `row_weights` will take the classes from
+inline void check_class_weight(std::vector<class_weight_entry> const& weights, sample_source const& targets = {}) {
+  if (weights.empty()) return;
+  int const classes = static_cast<int>(weights.size());
+  for (class_weight_entry const& entry : weights) {
+    int seen = 0;
+    for (class_weight_entry const& other : weights) seen += other.label == entry.label;
+    if (seen > 1)
+      detail::throw_data_error("E4006", "class_weight: expected one weight for each class, found %d for class %d", seen,
+                               entry.label);
+    if (entry.label < 0 || entry.label >= classes)
+      detail::throw_data_error("E4006", "class_weight: expected the classes from 0 to %d, as there are %d, found %d",
+                               classes - 1, classes, entry.label);
+  }
+  for (std::ptrdiff_t row = 0; row < targets.count(); ++row)
+    static_cast<void>(row_weights::class_of(targets, row, classes));
+}
+
+/// E4007: checks `validation_split` and returns the number of samples that are left to train with: the first
+/// floor(samples * (1 - split)), as in Keras.
+[[nodiscard]] inline std::ptrdiff_t training_count(std::ptrdiff_t samples, double split) {
+  if (split == 0) return samples;
+  if (!(split > 0 && split < 1))
+    detail::throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %.15g", split);
+  auto const left = static_cast<std::ptrdiff_t>(static_cast<double>(samples) * (1.0 - split));
+  if (left == 0 || left == samples) {
+    detail::throw_data_error("E4007", "validation_split: %.15g of %td samples leaves none to %s with", split, samples,
+                             left == 0 ? "train" : "validate");
+  }
+  return left;
+}
+
+/// E4008: checks `batch_size` and returns the one to use. A program is compiled for one batch size; it runs smaller
+/// batches by padding them.
+/// \param asked 0: the compiled one
+[[nodiscard]] inline int batch_size_to_use(int asked, int compiled) {
+  if (asked == 0) return compiled;
+  if (asked < 0 || asked > compiled) {
+    detail::throw_data_error("E4008", "batch_size: expected 1 to %d, the training description's batch_size, found %d",
+                             compiled, asked);
+  }
+  return asked;
+}
+
+/// E4011: an option that counts is at least `least`.
+inline void check_at_least(char const* option, int found, int least) {
+  if (found < least) detail::throw_data_error("E4011", "%s: expected at least %d, found %d", option, least, found);
+}
+
+/// E4011: checks the options of `fit` that are numbers. Fewer epochs than `initial_epoch` train nothing, as in Keras.
+inline void check_options(fit_options const& options) {
+  check_at_least("epochs", options.epochs, 0);
+  check_at_least("initial_epoch", options.initial_epoch, 0);
+  check_at_least("steps_per_epoch", options.steps_per_epoch, 0);
+  check_at_least("validation_steps", options.validation_steps, 0);
+  check_at_least("validation_freq", options.validation_freq, 1);
+  check_at_least("verbose", options.verbose, 0);
+}
+
+/// E4003: `steps` batches (0: any number) need that many samples. Keras's IPU data handler refuses such data before
+/// the run, and so does this.
+inline void check_steps(char const* option, int steps, int batches) {
+  if (steps > batches)
+    detail::throw_data_error("E4003", "%s: expected data for %d batches, found %d", option, steps, batches);
+}
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/prediction.hpp
+// What `predict` gives: the outputs of all samples. Level 6.
+
+namespace stagecraft {
+
+/// A tensor (samples, shape...) per output, which steps write to, each its own rows; at the same time if they want.
+template <class Session>
+class prediction {
+  template <std::size_t Output>
+  static constexpr auto rank = static_cast<std::size_t>(Session::output_shape(Output).rank()) + 1;
+  template <std::size_t Output>
+  using tensor = xt::xtensor<float, rank<Output>>;
+  using indices = std::make_index_sequence<Session::output_count>;
+
+ public:
+  /// Takes the memory.
+  explicit prediction(std::ptrdiff_t samples)
+      : samples_(samples), tensors_([samples]<std::size_t... Output>(std::index_sequence<Output...>) {
+          return std::tuple<tensor<Output>...>(make<Output>(samples)...);
+        }(indices{})) {}
+
+  [[nodiscard]] std::ptrdiff_t samples() const noexcept { return samples_; }
+
+  /// Copies the samples of a step to the rows from `first` on.
+  template <class View>
+  void copy(View const& step, std::ptrdiff_t first) {
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) { (copy_output<Output>(step, first), ...); }(indices{});
+  }
+
+  /// The tensor, or a std::tuple of tensors if there are several outputs.
+  [[nodiscard]] auto take() {
+    if constexpr (Session::output_count == 1)
+      return std::move(std::get<0>(tensors_));
+    else
+      return std::move(tensors_);
+  }
+
+ private:
+  template <std::size_t Output>
+  [[nodiscard]] static tensor<Output> make(std::ptrdiff_t samples) {
+    std::array<std::size_t, rank<Output>> extents{static_cast<std::size_t>(samples)};
+    for (std::size_t axis = 1; axis < extents.size(); ++axis)
+      extents[axis] = static_cast<std::size_t>(Session::output_shape(Output)[static_cast<int>(axis) - 1]);
+    return tensor<Output>::from_shape(extents);
+  }
+
+  template <std::size_t Output, class View>
+  void copy_output(View const& step, std::ptrdiff_t first) {
+    constexpr auto size = static_cast<std::ptrdiff_t>(Session::output_shape(Output).size());
+    std::copy_n(step.prediction(Output), step.valid_samples() * size, std::get<Output>(tensors_).data() + first * size);
+  }
+
+  template <class Indices>
+  struct tensors_of;
+  template <std::size_t... Output>
+  struct tensors_of<std::index_sequence<Output...>> {
+    using type = std::tuple<tensor<Output>...>;
+  };
+
+  std::ptrdiff_t samples_;
+  typename tensors_of<indices>::type tensors_;
+};
+
+namespace detail {
+
+/// The outputs of a step where they lie: an xtensor adaptor (samples, shape...), or a std::tuple of them.
+template <class Session>
+[[nodiscard]] auto view_outputs(std::array<float const*, Session::output_count> const& outputs,
+                                std::ptrdiff_t samples) {
+  auto const view = [&]<std::size_t Output>() {
+    constexpr auto const& own = Session::output_shape(Output);
+    std::array<std::size_t, static_cast<std::size_t>(own.rank()) + 1> extents{static_cast<std::size_t>(samples)};
+    for (std::size_t axis = 1; axis < extents.size(); ++axis)
+      extents[axis] = static_cast<std::size_t>(own[static_cast<int>(axis) - 1]);
+    return xt::adapt(outputs[Output], extents[0] * static_cast<std::size_t>(own.size()), xt::no_ownership(), extents);
+  };
+  return [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+    if constexpr (sizeof...(Output) == 1)
+      return view.template operator()<0>();
+    else
+      return std::tuple(view.template operator()<Output>()...);
+  }(std::make_index_sequence<Session::output_count>{});
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/outfeed_queue.hpp
+// Results of steps on their way from the replicas to one thread that looks at them: Graphcore's IPUOutfeedQueue.
+// Level 5.
+
+namespace stagecraft {
+
+/// One producer for each replica, and one consumer. A step is handed out when all replicas have given their result of
+/// it, in the order of steps. The places for `buffer_depth` steps are made once and written again and again; a lock is
+/// not needed, since each side publishes how far it has come.
+///
+/// `outfeed_mode::all`: a producer waits while its results of `buffer_depth` steps are not handed out yet.
+/// `outfeed_mode::last`: there is one place for each replica, a newer result replaces an older one and nobody waits;
+/// `dequeue` while no producer works, which is between executions.
+///
+/// Nothing is allocated after the construction. What the consumer throws comes out of the producers' `push`.
+template <class Result>
+class outfeed_queue {
+ public:
+  /// `make()` gives a new result, as often as there are places. `busy_threads`: how many threads work at the same time,
+  /// as far as it is known; where they have to take turns, nobody waits in a loop.
+  template <class Make>
+  outfeed_queue(int replicas, int buffer_depth, outfeed_mode mode, Make const& make, int busy_threads = 0)
+      : replicas_(static_cast<std::size_t>(replicas)),
+        depth_(mode == outfeed_mode::last ? 1 : buffer_depth),
+        mode_(mode),
+        patience_(detail::patience_of(std::max(busy_threads, replicas + 1))),
+        written_(replicas_) {
+    auto const places = replicas_ * static_cast<std::size_t>(depth_);
+    results_.reserve(places);
+    for (std::size_t i = 0; i < places; ++i) results_.push_back(make());
+  }
+  outfeed_queue(outfeed_queue const&) = delete;
+  outfeed_queue& operator=(outfeed_queue const&) = delete;
+
+  [[nodiscard]] int replicas() const noexcept { return static_cast<int>(replicas_); }
+  [[nodiscard]] outfeed_mode mode() const noexcept { return mode_; }
+
+  /// Forgets all results, errors and that it was closed: steps count from 0 again. While nobody uses the queue.
+  void start() noexcept {
+    for (auto& count : written_) count.reset();
+    handed_out_.reset();
+    closed_.store(false, std::memory_order_relaxed);
+    failure_.clear();
+  }
+
+  /// The next result of a replica: `write(result)` into its place, when there is one. By one thread per replica.
+  /// Throws what the consumer has thrown; data_error E4061 if the queue was cancelled; what `write` throws: then the
+  /// result is not given.
+  template <class Write>
+  void push(int replica, Write&& write) {
+    auto& written = written_[static_cast<std::size_t>(replica)];
+    auto const step = written.value();
+    if (mode_ == outfeed_mode::all) handed_out_.await(step + 1 - depth_, failed(), patience_);
+    if (failure_.failed()) {
+      if (failure_.error()) std::rethrow_exception(failure_.error());
+      detail::throw_data_error("E4061", "outfeed_queue: step %lld of replica %d is not wanted: the queue was cancelled",
+                               static_cast<long long>(step), replica);
+    }
+    write(results_of(step)[static_cast<std::size_t>(replica)]);
+    written.publish(step + 1);
+  }
+
+  /// There are no more results: the consumer gets those that are there.
+  void close() noexcept {
+    closed_.store(true, std::memory_order_seq_cst);
+    for (auto& count : written_) count.wake();
+  }
+
+  /// Waits for the next step, and calls `handler(step, results)` with a std::span<Result> of one result per replica;
+  /// their places are free afterwards. False if the queue is closed and no complete step is left, or if it was
+  /// cancelled. Throws what `handler` throws, and lets the producers throw it; data_error E4062 unless the mode is all.
+  template <class Handler>
+  bool poll(Handler&& handler) {
+    check_polling();
+    auto const step = handed_out_.value();
+    auto const ended = [this] { return closed_.load(std::memory_order_seq_cst) || failure_.failed(); };
+    auto const patience = std::min(patience_, detail::short_patience);
+    for (auto& count : written_)
+      if (!count.await(step + 1, ended, patience)) return false;
+    if (failure_.failed()) return false;
+    hand_out(step, handler);
+    return true;
+  }
+
+  /// The same without waiting: the steps that are complete by now, or the newest alone if the mode is last. Returns
+  /// how many it has handed out.
+  template <class Handler>
+  int dequeue(Handler&& handler) {
+    auto complete = written_.front().value();
+    for (auto const& count : written_) complete = std::min(complete, count.value());
+    int count = 0;
+    for (auto step = handed_out_.value(); step < complete; ++step) {
+      if (mode_ == outfeed_mode::last) step = complete - 1;
+      hand_out(step, handler);
+      ++count;
+    }
+    return count;
+  }
+
+  /// Ends every wait: nothing is handed out any more, and `push` throws the error, or E4061. Any thread may call it at
+  /// any time; the first call counts.
+  void cancel(std::exception_ptr error = nullptr) noexcept {
+    if (!failure_.fail(std::move(error))) return;
+    handed_out_.wake();
+    for (auto& count : written_) count.wake();
+  }
+  /// Whether it was cancelled, and by which exception.
+  [[nodiscard]] first_failure const& failure() const noexcept { return failure_; }
+
+  /// Throws data_error E4062 unless the mode is all.
+  void check_polling() const {
+    if (mode_ != outfeed_mode::all)
+      detail::throw_data_error("E4062", "outfeed_queue: expected outfeed_mode::all to poll every step, found last");
+  }
+
+ private:
+  [[nodiscard]] std::span<Result> results_of(std::int64_t step) noexcept {
+    return std::span(results_).subspan(static_cast<std::size_t>(step % depth_) * replicas_, replicas_);
+  }
+  [[nodiscard]] auto failed() const noexcept {
+    return [this] { return failure_.failed(); };
+  }
+
+  template <class Handler>
+  void hand_out(std::int64_t step, Handler& handler) {
+    try {
+      handler(step, results_of(step));
+    } catch (...) {
+      cancel(std::current_exception());
+      throw;
+    }
+    handed_out_.publish(step + 1);
+  }
+
+  std::size_t replicas_;
+  std::int64_t depth_;
+  outfeed_mode mode_;
+  int patience_;
+  std::vector<Result> results_;    // of all replicas of a step, then of the next one
+  std::vector<progress> written_;  // steps of each replica
+  progress handed_out_;
+  std::atomic<bool> closed_ = false;
+  first_failure failure_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/background_thread.hpp
+// A thread that does one job after another while its owner goes on. Level 5.
+
+namespace stagecraft {
+
+/// Started once; asleep between two jobs. Nothing is allocated after the start.
+/// Errors: std::system_error if the system gives no more threads.
+class background_thread {
+ public:
+  background_thread() : thread_([this] { serve(); }) {}
+  background_thread(background_thread const&) = delete;
+  background_thread& operator=(background_thread const&) = delete;
+  /// Waits for the job.
+  ~background_thread() {
+    wait();
+    call_ = nullptr;
+    given_.publish(given_.value() + 1);
+    thread_.join();
+  }
+
+  /// Calls `job()` there; it does not throw, and outlives `wait`. Waits first for the job before.
+  template <class Job>
+  void start(Job& job) noexcept {
+    wait();
+    job_ = &job;
+    call_ = [](void* what) noexcept { (*static_cast<Job*>(what))(); };
+    given_.publish(given_.value() + 1);
+  }
+
+  /// Waits until the job is done. What it has written is seen afterwards.
+  void wait() noexcept { done_.await(given_.value(), never, 0); }
+
+ private:
+  static constexpr auto never = [] { return false; };
+
+  void serve() noexcept {
+    for (std::int64_t job = 1;; ++job) {
+      given_.await(job, never, 0);
+      if (call_ == nullptr) return;
+      call_(job_);
+      done_.publish(job);
+    }
+  }
+
+  void* job_ = nullptr;
+  void (*call_)(void*) noexcept = nullptr;
+  progress given_, done_;
+  std::thread thread_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/running.hpp
+// What was started for as long as a scope lasts. Level 5.
+
+namespace stagecraft {
+
+/// Stops at its end what works in the background, before what that uses is gone: it is declared after it.
+template <class Runner>
+class [[nodiscard]] running {
+ public:
+  explicit running(Runner& runner) noexcept : runner_(&runner) {}
+  running(running const&) = delete;
+  running& operator=(running const&) = delete;
+  ~running() { runner_->stop(); }
+
+ private:
+  Runner* runner_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/polling_thread.hpp
+// The thread that hands out results while the model works: the polling thread of asynchronous callbacks in Keras on
+// IPU. Level 5.
+
+namespace stagecraft {
+
+/// Calls a handler for every step of a queue, in order, on a thread of its own. Graphcore's has to look again and
+/// again, after pauses that it adapts to the time of a step, since the device cannot wake it; this one sleeps until the
+/// last replica's result of a step wakes it, so there are no pauses to adapt, and no result waits for one. Errors:
+/// std::system_error if the system gives no more threads.
+template <class Result>
+class polling_thread {
+ public:
+  /// The queue outlives it.
+  explicit polling_thread(outfeed_queue<Result>& queue) : queue_(&queue) {}
+  polling_thread(polling_thread const&) = delete;
+  polling_thread& operator=(polling_thread const&) = delete;
+  ~polling_thread() { stop(); }
+
+  /// Starts the queue anew, and `handler(step, results)` for what is pushed from now on.
+  /// First stops what runs. The run ends with what is returned, at the latest, and the handler outlives that.
+  /// Throws data_error E4062 unless the queue's mode is all.
+  template <class Handler>
+  running<polling_thread> start(Handler& handler) {
+    queue_->check_polling();
+    stop();
+    queue_->start();
+    handler_ = const_cast<void*>(static_cast<void const*>(&handler));
+    poll_ = [](outfeed_queue<Result>& queue, void* what) { return queue.poll(*static_cast<Handler*>(what)); };
+    thread_.start(poll_all_);
+    return running(*this);
+  }
+
+  /// After the last push: waits until all complete steps are handled. Throws what the handler has thrown.
+  void finish() {
+    queue_->close();
+    thread_.wait();
+    if (queue_->failure().error()) std::rethrow_exception(queue_->failure().error());
+  }
+
+  /// Drops what is not handled yet, and waits for the handler. What it throws is not heard of.
+  void stop() noexcept {
+    queue_->cancel();
+    thread_.wait();
+  }
+
+ private:
+  struct poll_all {
+    polling_thread* self;
+    void operator()() const noexcept {
+      try {
+        while (self->poll_(*self->queue_, self->handler_)) {
+        }
+      } catch (...) {  // the queue has kept it
+      }
+    }
+  };
+
+  outfeed_queue<Result>* queue_;
+  void* handler_ = nullptr;
+  bool (*poll_)(outfeed_queue<Result>&, void*) = nullptr;
+  poll_all poll_all_{this};
+  background_thread thread_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/asynchronous_callbacks.hpp
+// Calls the callbacks of batches from a thread of its own, as soon as a step's results are there.
+// Keras counterpart: PollingThread, `set_asynchronous_callbacks`. Level 6.
+
+namespace stagecraft {
+
+/// Both hooks of a batch are called for every step, in order, when all replicas have given their results of it: once
+/// for each replica, with its values if they are not reduced. At most `buffer_depth` results of a replica wait; a step
+/// that gives one more waits itself. What a callback throws ends the run.
+template <run_kind Kind, class Results>
+class asynchronous_callbacks {
+ public:
+  using values_of_one = typename Results::values_of_one;
+  using values_of_all = typename Results::values_of_all;
+
+  asynchronous_callbacks(trainable& model, callback_list& callbacks, int buffer_depth, int busy_threads)
+      : queue_(
+            Results::replicas, buffer_depth, outfeed_mode::all, [] { return values_of_one{}; }, busy_threads),
+        thread_(queue_),
+        call_{&model, &callbacks} {}
+
+  /// Before the first step. `values` belongs to the callbacks until `finish`, or until what is returned ends: then
+  /// callbacks that are not called yet are dropped.
+  [[nodiscard]] auto start(logs& values) {
+    call_.values = &values;
+    call_.stops.store(call_.model->stop_training, std::memory_order_relaxed);
+    return thread_.start(call_);
+  }
+  /// Hands over a replica's results of its next step.
+  void put(int replica, values_of_one const& values) {
+    queue_.push(replica, [&](values_of_one& place) { place = values; });
+  }
+  /// Whether a callback wants training to stop.
+  [[nodiscard]] bool stops() const noexcept { return call_.stops.load(std::memory_order_relaxed); }
+  /// After the last step: waits for all callbacks. Throws what one of them has thrown.
+  void finish() { thread_.finish(); }
+  /// Ends every wait, when a step has failed elsewhere.
+  void cancel() noexcept { queue_.cancel(); }
+
+ private:
+  struct call_hooks {
+    trainable* model;
+    callback_list* callbacks;
+    logs* values = nullptr;
+    std::atomic<bool> stops = false;
+
+    call_hooks(trainable* of, callback_list* called) : model(of), callbacks(called) {}
+    void operator()(std::int64_t step, std::span<values_of_one const> results) {
+      auto const batch = static_cast<int>(step);
+      values_of_all all;
+      std::copy(results.begin(), results.end(), all.begin());
+      for (int replica = 0; replica < Results::replicas; ++replica) {
+        logs none;
+        callbacks->on_batch_begin(Kind, batch, none);
+        Results::write(all, *values, replica);
+        callbacks->on_batch_end(Kind, batch, *values);
+      }
+      if (model->stop_training) stops.store(true, std::memory_order_relaxed);
+    }
+  };
+
+  outfeed_queue<values_of_one> queue_;
+  polling_thread<values_of_one> thread_;
+  call_hooks call_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/infeed_queue.hpp
+// Batches that a thread of their own makes ready while the model works: Graphcore's IPUInfeedQueue. Level 5.
+
+namespace stagecraft {
+
+/// One producer, its own thread, and one consumer for each replica. Batches are numbered step by step, in a step
+/// replica by replica: batch `step * replicas + replica`. Each replica has a ring of `prefetch_depth` elements, which
+/// are made once and filled again and again; a lock is not needed, since each side publishes how far it has come.
+///
+/// Batches are filled in the order of their numbers. So a replica that runs ahead waits, at the latest when another one
+/// leaves all its elements in use; a thread that takes for several replicas takes in the order of the numbers.
+///
+/// Nothing is allocated after the construction. What goes wrong in one thread reaches the others: `take` throws what
+/// the filling has thrown, and `cancel` ends every wait.
+/// Errors: std::system_error if the system gives no more threads.
+template <class Element>
+class infeed_queue {
+ public:
+  /// `make()` gives a new element, as often as there are places: replicas * prefetch_depth. `busy_threads`: how many
+  /// threads work at the same time, as far as it is known; where they have to take turns, nobody waits in a loop.
+  template <class Make>
+  infeed_queue(int replicas, int prefetch_depth, Make const& make, int busy_threads = 0)
+      : replicas_(replicas),
+        depth_(prefetch_depth),
+        patience_(detail::patience_of(std::max(busy_threads, replicas + 1))),
+        filled_(static_cast<std::size_t>(replicas)),
+        released_(static_cast<std::size_t>(replicas)) {
+    auto const places = filled_.size() * static_cast<std::size_t>(prefetch_depth);
+    elements_.reserve(places);
+    for (std::size_t i = 0; i < places; ++i) elements_.push_back(make());
+  }
+  infeed_queue(infeed_queue const&) = delete;
+  infeed_queue& operator=(infeed_queue const&) = delete;
+  ~infeed_queue() { stop(); }
+
+  [[nodiscard]] int replicas() const noexcept { return replicas_; }
+  [[nodiscard]] int prefetch_depth() const noexcept { return depth_; }
+
+  /// Begins to fill batches 0 to total - 1: `fill(element, number)`. First stops what runs. The run ends with what is
+  /// returned, at the latest, and `fill` outlives that.
+  template <class Fill>
+  running<infeed_queue> start(std::int64_t total, Fill& fill) noexcept {
+    stop();
+    for (auto& count : filled_) count.reset();
+    for (auto& count : released_) count.reset();
+    failure_.clear();
+    total_ = total;
+    fill_ = const_cast<void*>(static_cast<void const*>(&fill));
+    call_ = [](void* what, Element& element, std::int64_t number) { (*static_cast<Fill*>(what))(element, number); };
+    thread_.start(prefetch_);
+    return running(*this);
+  }
+
+  /// Waits for a batch; it stays as it is until it is released. Each replica takes its own ones in order.
+  /// Throws what the filling of this batch, or of one before, has thrown; data_error E4060 for a number that is not
+  /// started; E4061 if the batch does not come since the queue was cancelled.
+  [[nodiscard]] Element& take(std::int64_t number) {
+    if (number < 0 || number >= total_)
+      detail::throw_data_error("E4060", "infeed_queue: expected the number of one of %lld batches, found %lld",
+                               static_cast<long long>(total_), static_cast<long long>(number));
+    auto const [replica, step] = place_of(number);
+    if (!filled_[replica].await(step + 1, stopped(), patience_)) {
+      if (failure_.error()) std::rethrow_exception(failure_.error());
+      detail::throw_data_error("E4061", "infeed_queue: batch %lld does not come: the queue was cancelled",
+                               static_cast<long long>(number));
+    }
+    return element(replica, step);
+  }
+
+  /// Gives the element of a batch that was taken back, to be filled again.
+  void release(std::int64_t number) noexcept {
+    auto const [replica, step] = place_of(number);
+    released_[replica].publish(step + 1);
+  }
+
+  /// Ends every wait, and the filling after the batch that is being filled. Any thread may call it at any time.
+  void cancel() noexcept { fail(nullptr); }
+
+  /// Ends the filling, waits for it, and drops what is ready. While nobody takes.
+  void stop() noexcept {
+    cancel();
+    thread_.wait();
+    total_ = 0;
+  }
+
+ private:
+  struct place {
+    std::size_t replica;
+    std::int64_t step;
+  };
+  struct prefetch {
+    infeed_queue* queue;
+    void operator()() const noexcept { queue->fill_all(); }
+  };
+
+  [[nodiscard]] place place_of(std::int64_t number) const noexcept {
+    return {static_cast<std::size_t>(number % replicas_), number / replicas_};
+  }
+  [[nodiscard]] Element& element(std::size_t replica, std::int64_t step) noexcept {
+    return elements_[replica * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(step % depth_)];
+  }
+  [[nodiscard]] auto stopped() const noexcept {
+    return [this] { return failure_.failed(); };
+  }
+
+  void fill_all() noexcept {
+    try {
+      auto const patience = std::min(patience_, detail::short_patience);
+      for (std::int64_t number = 0; number < total_; ++number) {
+        auto const [replica, step] = place_of(number);
+        released_[replica].await(step + 1 - depth_, stopped(), patience);
+        if (failure_.failed()) return;
+        call_(fill_, element(replica, step), number);
+        filled_[replica].publish(step + 1);
+      }
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+
+  void fail(std::exception_ptr error) noexcept {
+    if (!failure_.fail(std::move(error))) return;
+    for (auto& count : filled_) count.wake();
+    for (auto& count : released_) count.wake();
+  }
+
+  int replicas_;
+  int depth_;
+  int patience_;
+  std::int64_t total_ = 0;
+  void* fill_ = nullptr;
+  void (*call_)(void*, Element&, std::int64_t) = nullptr;
+  first_failure failure_;
+  std::vector<Element> elements_;  // the rings, one replica's after another's
+  std::vector<progress> filled_;   // steps of each replica
+  std::vector<progress> released_;
+  prefetch prefetch_{this};
+  background_thread thread_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/shuffle.hpp
+// The order in which an epoch visits the samples.
+// Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform. Level 6.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// SplitMix64: one 64-bit number per call, from a counter.
+class order_generator {
+ public:
+  constexpr order_generator(std::uint64_t seed, std::uint64_t stream) noexcept : state_(mix(seed) ^ mix(~stream)) {}
+
+  /// A number in [0, bound), all equally likely (Lemire's multiplication with rejection).
+  constexpr std::uint32_t below(std::uint32_t bound) noexcept {
+    std::uint32_t const threshold = (0u - bound) % bound;
+    for (;;) {
+      std::uint64_t const product = (next() >> 32) * bound;
+      if (static_cast<std::uint32_t>(product) >= threshold) return static_cast<std::uint32_t>(product >> 32);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t mix(std::uint64_t z) noexcept {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  constexpr std::uint64_t next() noexcept { return mix(state_ += 0x9e3779b97f4a7c15u); }
+
+  std::uint64_t state_;
+};
+
+}  // namespace detail
+
+/// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
+constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, std::uint64_t epoch) noexcept {
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
+  detail::order_generator generator(seed, epoch);
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::size_t const j = generator.below(static_cast<std::uint32_t>(i));
+    std::int32_t const last = order[i - 1];
+    order[i - 1] = order[j];
+    order[j] = last;
+  }
+}
+
+/// The batches of an epoch. Memory is taken once, in the constructor.
+class epoch_order {
+ public:
+  /// \param count number of samples
+  /// \param shuffle false: the order of the data, in every epoch
+  epoch_order(std::ptrdiff_t count, bool shuffle, std::uint64_t seed)
+      : order_(static_cast<std::size_t>(count)), shuffle_(shuffle), seed_(seed) {
+    for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
+  }
+
+  /// Sets the order of epoch `epoch`; it does not depend on the epochs before, so a training that is continued with
+  /// `initial_epoch` sees what an uninterrupted one would have seen.
+  void begin_epoch(int epoch) noexcept {
+    if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
+  }
+
+  /// Sets the batches of epoch `epoch`, if each one takes `steps` of the data's `batches` and goes on where the one
+  /// before has ended: data that have been seen come again in another order.
+  void continue_epoch(int epoch, int steps, int batches) {
+    std::int64_t const first = std::int64_t{epoch} * steps;
+    first_ = static_cast<int>(first % batches);
+    begin_epoch(static_cast<int>(first / batches));
+    if (!shuffle_ || first_ + steps <= batches) return;
+    next_.resize(order_.size());
+    shuffle_order(next_, seed_, static_cast<std::uint64_t>(first / batches + 1));
+  }
+
+  /// Number of batches; a last one that is not full counts, unless `drop_remainder`.
+  [[nodiscard]] int batches(int batch_size, bool drop_remainder = false) const noexcept {
+    std::size_t const size = static_cast<std::size_t>(batch_size);
+    return static_cast<int>((order_.size() + (drop_remainder ? 0 : size - 1)) / size);
+  }
+
+  /// The samples of one of the epoch's batches, of which the data have `batches`; fewer than `batch_size` in a last one
+  /// that is not full.
+  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size, int batches) const noexcept {
+    index += first_;
+    auto const& order = index < batches || next_.empty() ? order_ : next_;
+    std::size_t const first = static_cast<std::size_t>(index % batches) * static_cast<std::size_t>(batch_size);
+    std::size_t const left = order.size() - first;
+    return std::span(order).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
+  }
+
+ private:
+  std::vector<std::int32_t> order_;
+  std::vector<std::int32_t> next_;  // what follows when the data end within an epoch
+  int first_ = 0;
+  bool shuffle_;
+  std::uint64_t seed_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/data.hpp
+// From the user's arrays to batches: sources, sets, weights, orders and checks. Level 6.
+
+// ---- stagecraft/training/batch_loader.hpp
+// Brings samples, targets and their weights to where a step finds them, one batch at a time, and checks them before the
+// first one. Level 6.
+
+namespace stagecraft {
+
+/// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
+/// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
+/// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
+/// place of a queue. Several threads may load at the same time, each to a destination of its own.
+template <class Session, auto Training>
+class batch_loader {
+ public:
+  /// What the arguments are called in errors.
+  struct argument_names {
+    char const* x = "x";
+    char const* y = "y";
+    char const* sample_weight = "sample_weight";
+  };
+  static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
+                                                   "validation_data.sample_weight"};
+
+  /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
+  explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
+    std::array<shape, static_cast<std::size_t>(Session::input_count())> inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
+    check_shapes(names.x, x, inputs);
+    check_count(names.x, x.count());
+    check_lengths(names.x, x, names.x, {});
+  }
+
+  /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
+  batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
+               std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
+      : batch_loader(x, names) {
+    y_ = y;
+    std::array<shape, outputs> targets;
+    for (std::size_t i = 0; i < outputs; ++i) {
+      targets[i] = Session::output_shape(i);
+      if (Session::sparse_targets(i)) --targets[i].dimension_count;
+    }
+    check_shapes(names.y, y, targets);
+    check_lengths(names.x, x, names.y, y);
+    for (std::size_t i = 0; i < outputs; ++i)
+      if (Session::sparse_targets(i))
+        check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
+                     y[static_cast<int>(i)], Session::output_shape(i).back());
+    check_sample_weight(names.sample_weight, sample_weight, x.count());
+    if (!class_weight.empty()) check_classes(class_weight);
+    weights_ = row_weights(sample_weight, class_weight, y[0]);
+  }
+
+  [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
+
+  template <class Destination>
+  void load_inputs(Destination& to, std::span<std::int32_t const> rows) const {
+    for (int i = 0; i < Session::input_count(); ++i) {
+      float* const input = to.input(i);
+      x_[i].gather(rows, input);
+      auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
+      for (std::size_t row = rows.size(); row < batch; ++row)
+        std::memcpy(input + row * size, input, size * sizeof(float));
+    }
+    to.set_valid_samples(static_cast<int>(rows.size()));
+  }
+
+  template <class Destination>
+  void load(Destination& to, std::span<std::int32_t const> rows) const {
+    load_inputs(to, rows);
+    load_targets(to, rows, std::make_index_sequence<outputs>{});
+  }
+
+ private:
+  // E4006. As in Keras, a sample has one class, that of its only output.
+  void check_classes(std::vector<class_weight_entry> const& class_weight) const {
+    if (outputs > 1)
+      detail::throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
+    if (Session::rows_per_sample(0) > 1)
+      detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
+                               Session::rows_per_sample(0));
+    check_class_weight(class_weight, y_[0]);
+  }
+
+  static constexpr std::size_t outputs = Session::output_count;
+  static constexpr auto batch = static_cast<std::size_t>(Session::batch);
+
+  template <class Destination, std::size_t... Output>
+  void load_targets(Destination& to, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
+    (load_target<Output>(to, rows), ...);
+  }
+  template <std::size_t Output, class Destination>
+  void load_target(Destination& to, std::span<std::int32_t const> rows) const {
+    auto* const target = to.template target<Output>();
+    y_[static_cast<int>(Output)].gather(rows, target);
+    constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
+    constexpr auto width =
+        Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
+    if (rows.size() < batch)
+      std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
+
+    float* const scale = to.scale(Output);
+    for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
+    if (weights_.given()) weights_.gather(rows, scale);
+    // From one number per sample to one per row, backwards since they share their memory.
+    float const share = 1.0F / static_cast<float>(rows.size() * per_sample);
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      float const weight = scale[i] * share + 0.0F;  // -0 is that of masked steps
+      for (std::size_t k = 0; k < per_sample; ++k) scale[i * per_sample + k] = weight;
+    }
+    for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
+    if constexpr (Session::is_masked(Output))
+      detail::mask_rows<typename Session::shaped_model, Output>(
+          [&](int call) { return to.input(Session::input_number(call)); }, rows.size(), scale);
+  }
+
+  sample_set x_, y_;
+  row_weights weights_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/prepared_batch.hpp
+// A batch that waits for its step. Level 6.
+
+namespace stagecraft {
+
+/// Memory for one batch as a session takes it: samples, targets, the rows' weights in the losses.
+template <class Session>
+class prepared_batch {
+ public:
+  prepared_batch() : memory_(offsets.back()) {}
+
+  [[nodiscard]] float* input(int index) { return place(static_cast<std::size_t>(index)); }
+  template <std::size_t Output>
+  [[nodiscard]] auto* target() {
+    return reinterpret_cast<typename Session::template target_type<Output>*>(place(inputs + Output));
+  }
+  [[nodiscard]] float* scale(std::size_t output) { return place(inputs + outputs + output); }
+  void set_valid_samples(int count) { valid_samples_ = count; }
+
+  /// Copies all of it to where a step finds it.
+  template <class Destination>
+  void copy_inputs(Destination& to) {
+    for (int i = 0; i < Session::input_count(); ++i) copy(static_cast<std::size_t>(i), to.input(i));
+    to.set_valid_samples(valid_samples_);
+  }
+  template <class Destination>
+  void copy_all(Destination& to) {
+    copy_inputs(to);
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      (copy(inputs + Output, to.template target<Output>()), ...);
+    }(std::make_index_sequence<outputs>{});
+    for (std::size_t output = 0; output < outputs; ++output) copy(inputs + outputs + output, to.scale(output));
+  }
+
+ private:
+  static constexpr auto inputs = static_cast<std::size_t>(Session::input_count());
+  static constexpr std::size_t outputs = Session::output_count;
+  static constexpr std::size_t parts = inputs + (Session::has_losses ? 2 * outputs : 0);
+
+  // Class numbers take as many bytes as floats.
+  static constexpr long long floats(std::size_t part) {
+    long long size = 0;
+    if (part < inputs)
+      size = Session::input_shape(static_cast<int>(part)).size();
+    else if (part < inputs + outputs && !Session::sparse_targets(part - inputs))
+      size = Session::output_shape(part - inputs).size();
+    else
+      size = Session::rows_per_sample((part - inputs) % outputs);
+    return size * Session::batch;
+  }
+  // Each part begins a cache line.
+  static constexpr std::array<long long, parts + 1> offsets = [] {
+    std::array<long long, parts + 1> result{};
+    for (std::size_t part = 0; part < parts; ++part) result[part + 1] = result[part] + (floats(part) + 15) / 16 * 16;
+    return result;
+  }();
+
+  [[nodiscard]] float* place(std::size_t part) { return memory_.data() + offsets[part]; }
+  void copy(std::size_t part, void* to) {
+    std::memcpy(to, place(part), static_cast<std::size_t>(floats(part)) * sizeof(float));
+  }
+
+  aligned_block memory_;
+  int valid_samples_ = 0;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/batch_feed.hpp
+// Which samples each step of each replica takes, and how they get there. Level 6.
+
+namespace stagecraft {
+
+namespace detail {
+
+/// In place of a queue, or of what runs in the background.
+struct no_queue {};
+
+}  // namespace detail
+
+/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
+///
+/// With `infeed_queue.prefetch_depth`, a thread of its own makes so many batches ready for each replica while steps
+/// run; 0 stands for 3 if the model has stages or replicas, and for none else. It reads the caller's arrays meanwhile.
+/// Results do not depend on it.
+template <class Session, Model M, auto Training, run_kind Kind>
+class batch_feed {
+ public:
+  using loader = batch_loader<Session, Training>;
+  static constexpr int prefetch_depth = Training.infeed_queue.prefetch_depth > 0 ? Training.infeed_queue.prefetch_depth
+                                        : is_pipelined<M> || Session::replicas > 1 ? 3
+                                                                                   : 0;
+
+  /// Batches are numbered; those that do not exist repeat the last one.
+  batch_feed(loader const& data, epoch_order const& order, int batch_size, int batches, int busy_threads)
+      : fill_{data, order, batch_size, batches}, queue_(make_queue(busy_threads)) {}
+  batch_feed(batch_feed const&) = delete;
+  batch_feed& operator=(batch_feed const&) = delete;
+
+  [[nodiscard]] int batches() const noexcept { return fill_.batches; }
+  [[nodiscard]] int batch_size() const noexcept { return fill_.batch_size; }
+
+  /// Before the first of `steps` steps of each replica. What is returned lives until the last one is done.
+  [[nodiscard]] auto start([[maybe_unused]] int steps) {
+    if constexpr (prefetch_depth > 0)
+      return queue_.start(number(0, steps), fill_);
+    else
+      return detail::no_queue{};
+  }
+  /// Ends every wait, when a run has failed elsewhere.
+  void cancel() noexcept {
+    if constexpr (prefetch_depth > 0) queue_.cancel();
+  }
+
+  /// Brings the batch of a replica's step to its place.
+  template <class Destination>
+  void load(Destination& to, int replica, int step) {
+    std::int64_t const batch = number(replica, step);
+    if constexpr (prefetch_depth == 0) {
+      fill_(to, batch);
+    } else {
+      prepared_batch<Session>& ready = queue_.take(batch);
+      if constexpr (Kind == run_kind::prediction)
+        ready.copy_inputs(to);
+      else
+        ready.copy_all(to);
+      queue_.release(batch);
+    }
+  }
+
+ private:
+  struct fill_batch {
+    loader const& data;
+    epoch_order const& order;
+    int batch_size;
+    int batches;
+
+    template <class Destination>
+    void operator()(Destination& to, std::int64_t number) const {
+      auto const rows = order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
+      if constexpr (Kind == run_kind::prediction)
+        data.load_inputs(to, rows);
+      else
+        data.load(to, rows);
+    }
+  };
+
+  [[nodiscard]] static std::int64_t number(int replica, int step) {
+    return std::int64_t{step} * Session::replicas + replica;
+  }
+  [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
+    if constexpr (prefetch_depth > 0)
+      return infeed_queue<prepared_batch<Session>>(
+          Session::replicas, prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+    else
+      return detail::no_queue{};
+  }
+
+  fill_batch fill_;
+  decltype(make_queue(0)) queue_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/execution/step_view.hpp
+// What is known of one micro-batch when its forward pass and its losses are done. Level 5.
+
+namespace stagecraft {
+
+/// Handed to the function that a session calls once per micro-batch. Tensors are valid during that call only.
+template <class Session>
+class step_view {
+ public:
+  struct numbers {
+    int replica = 0;
+    int step = 0;  ///< counts the replica's micro-batches of this execution
+    int valid_samples = 0;
+    bool training = false;
+    float total_loss = 0;
+  };
+
+  step_view(numbers const& known, std::array<float, Session::output_count> const& losses,
+            std::array<float const*, Session::output_count> const& predictions,
+            std::array<void const*, Session::output_count> const& targets,
+            std::array<float const*, Session::output_count> const& scales)
+      : known_(known), losses_(losses), predictions_(predictions), targets_(targets), scales_(scales) {}
+
+  [[nodiscard]] int replica() const { return known_.replica; }
+  [[nodiscard]] int step() const { return known_.step; }
+  /// Samples of the micro-batch; the rows behind them only fill it.
+  [[nodiscard]] int valid_samples() const { return known_.valid_samples; }
+  [[nodiscard]] bool training() const { return known_.training; }
+  /// The weighted sum of the outputs' losses and the regularizers' penalties; 0 in `predict`.
+  [[nodiscard]] float total_loss() const { return known_.total_loss; }
+  [[nodiscard]] float loss(std::size_t output) const { return losses_[output]; }
+  /// (batch, shape...) of an output.
+  [[nodiscard]] float const* prediction(std::size_t output) const { return predictions_[output]; }
+  /// The targets of an output; see Session::target_type.
+  template <std::size_t Output>
+  [[nodiscard]] auto const* target() const {
+    return static_cast<typename Session::template target_type<Output> const*>(targets_[Output]);
+  }
+  /// The weight of each row of an output in its loss: the sample's, divided by the number of rows that are valid.
+  [[nodiscard]] float const* scale(std::size_t output) const { return scales_[output]; }
+
+ private:
+  numbers known_;
+  std::array<float, Session::output_count> losses_;
+  std::array<float const*, Session::output_count> predictions_;
+  std::array<void const*, Session::output_count> targets_;
+  std::array<float const*, Session::output_count> scales_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/accumulated_value.hpp
+// One result that is gathered over several steps before the host sees it: `accumulate_outfeed` of
+// `pipelining_ops.pipeline`. Level 6.
+
+namespace stagecraft {
+
+/// Sums the shares of a mean in a type of the device; float16 is rounded, and overflows, at each addition.
+template <dtype Type>
+class accumulated_value {
+ public:
+  /// Adds one of `count` values whose mean is wanted.
+  void add(double value, int count) {
+    sum_ = rounded(sum_ + rounded(static_cast<float>(value) / static_cast<float>(count)));
+  }
+  /// The mean; begins again.
+  [[nodiscard]] double take() {
+    float const result = sum_;
+    sum_ = 0;
+    return static_cast<double>(result);
+  }
+
+ private:
+  [[nodiscard]] static float rounded(float value) {
+    if constexpr (Type == dtype::float16) {
+      std::uint16_t half = 0;
+      kernels::halves_of_floats(&value, &half, 1);
+      kernels::floats_of_halves(&half, &value, 1);
+    }
+    return value;
+  }
+
+  float sum_ = 0;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/metrics/metric_call.hpp
+// A metric that is a `call`, as what computes the losses of rows sees it. Level 2.
+
+namespace stagecraft::metrics {
+
+template <metric Metric, bool SparseTargets>
+struct metric_call {
+  static constexpr std::string_view name = "metric";
+  static constexpr bool sparse_targets = SparseTargets;
+  static constexpr metric of = Metric;  // a copy, since Clang 19 finds members of template arguments at wrong places
+
+  constexpr operations::tensor call(operations::tensor target, operations::tensor output) const
+    requires(!Metric.rules -> takes_ops)
+  {
+    std::vector<parameter> no_weights;
+    operations::tracer ops(*output.list, no_weights);
+    return of.rules->call(of.options, ops, target, output);
+  }
+  constexpr operations::tensor call(operations::tracer& ops, operations::tensor target, operations::tensor output) const
+    requires(Metric.rules -> takes_ops)
+  {
+    return of.rules->call(of.options, ops, target, output);
+  }
+
+  friend constexpr bool operator==(metric_call const&, metric_call const&) = default;
+};
+
+}  // namespace stagecraft::metrics
+
+// ---- stagecraft/training/metric_state.hpp
+// Running means of losses and metrics over the batches of an epoch.
+// Keras counterpart: tf.keras.metrics.Mean and the update_state of the metrics; sums are kept in double where Keras
+// keeps float32. Level 6.
+
+namespace stagecraft {
+
+/// A weighted mean that grows. The mean of nothing is 0, as in Keras.
+class running_mean {
+ public:
+  void add(double value, double weight = 1) noexcept {
+    sum_ += value * weight;
+    weight_ += weight;
+  }
+  void reset() noexcept { sum_ = weight_ = 0; }
+  [[nodiscard]] double result() const noexcept { return weight_ != 0 ? sum_ / weight_ : 0; }
+
+ private:
+  double sum_ = 0;
+  double weight_ = 0;
+};
+
+namespace detail {
+
+/// True for numbers that are neither infinite nor NaN, without <cmath>.
+[[nodiscard]] inline bool is_finite(float value) noexcept { return value - value == 0; }
+
+/// tf.math.argmax of a row: the first largest. NaN is never it, and the first column is if no number is finite or more.
+[[nodiscard]] inline int first_largest(float const* values, int width) noexcept {
+  int best = 0;
+  float largest = std::numeric_limits<float>::lowest();
+  for (int i = 0; i < width; ++i)
+    if (values[i] > largest) {
+      largest = values[i];
+      best = i;
+    }
+  return best;
+}
+
+/// Whether column `label` is the first largest. Counts what speaks against it, which needs no branch and no chain of
+/// maxima.
+[[nodiscard]] inline bool is_first_largest(float const* values, int width, int label) noexcept {
+  if (label < 0 || label >= width) return false;
+  float const value = values[label];
+  if (!(value > std::numeric_limits<float>::lowest())) return first_largest(values, width) == label;
+  int against = 0;
+  for (int i = 0; i < label; ++i) against += values[i] >= value;
+  for (int i = label; i < width; ++i) against += values[i] > value;
+  return against == 0;
+}
+
+/// tf.math.in_top_k for one row.
+[[nodiscard]] inline bool is_in_top_k(float const* values, int width, int label, int k) noexcept {
+  if (label < 0 || label >= width) return false;
+  float const value = values[label];
+  int larger = 0;
+  int not_finite = 0;
+  for (int i = 0; i < width; ++i) {
+    larger += values[i] > value;
+    not_finite += !is_finite(values[i]);
+  }
+  return not_finite == 0 && larger < k;
+}
+
+}  // namespace detail
+
+/// One metric's mean over the rows seen since the last reset; `accuracy` is resolved. It does not allocate.
+///
+/// Keras's rules: compiled metrics are means over rows and do not see sample weights (pass none), weighted metrics do;
+/// rows that only pad a partial batch are left out by the caller. For outputs of higher rank a row is one vector along
+/// the last axis, which has `Width` columns.
+template <metrics::metric Metric, bool SparseTargets, int Width>
+class metric_state {
+ public:
+  /// The metric, with `accuracy` resolved.
+  static constexpr metrics::metric resolved = metrics::resolve(Metric, SparseTargets, Width);
+
+  /// Takes in `rows` rows of predictions and their targets: `Width` columns each, or one class number.
+  /// \param weights null, or one weight per row, to be multiplied by `factor`
+  template <class Target>
+  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr,
+              int factor = 1) noexcept {
+    add(predictions, targets, rows,
+        [&](int row) { return weights == nullptr ? 1.0F : weights[row] * static_cast<float>(factor); });
+  }
+  /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.
+  template <class Target>
+  void update_unmasked(float const* predictions, Target const* targets, int rows, float const* weights) noexcept {
+    add(predictions, targets, rows, [&](int row) { return detail::is_masked(weights[row]) ? 0.0F : 1.0F; });
+  }
+
+  void reset() noexcept { mean_.reset(); }
+  /// The mean so far; 0 when nothing came yet.
+  [[nodiscard]] double result() const noexcept { return mean_.result(); }
+
+ private:
+  template <class Target, class Weight>
+  void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {
+    constexpr int target_width = std::is_same_v<Target, float> ? Width : 1;
+    for (int row = 0; row < rows; ++row)
+      mean_.add(score(predictions + std::ptrdiff_t{row} * Width, targets + std::ptrdiff_t{row} * target_width),
+                weight(row));
+  }
+  template <class Target>
+  [[nodiscard]] static double score(float const* prediction, Target const* target) noexcept {
+    using enum metrics::metric_kind;
+    constexpr bool sparse = !std::is_same_v<Target, float>;
+    if constexpr (resolved.kind == call) {
+      using row = kernels::loss_row<metrics::metric_call<resolved, sparse>{}, Width, kernels::default_architecture>;
+      if constexpr (sparse) {
+        auto const label = static_cast<float>(*target);
+        return row::evaluate(&label, prediction, 1, nullptr);
+      } else {
+        return row::evaluate(target, prediction, 1, nullptr);
+      }
+    } else if constexpr (resolved.kind == categorical_accuracy || resolved.kind == top_k_categorical_accuracy) {
+      return score_class(prediction, sparse ? static_cast<int>(*target) : first_of(target));
+    } else {
+      return score_class(prediction, static_cast<int>(*target));
+    }
+  }
+  template <class Target>
+  [[nodiscard]] static int first_of(Target const* target) noexcept {
+    if constexpr (std::is_same_v<Target, float>)
+      return detail::first_largest(target, Width);
+    else
+      return 0;
+  }
+
+  [[nodiscard]] static bool score_class(float const* prediction, int label) noexcept {
+    using enum metrics::metric_kind;
+    if constexpr (resolved.kind == top_k_categorical_accuracy || resolved.kind == sparse_top_k_categorical_accuracy)
+      return detail::is_in_top_k(prediction, Width, label, resolved.k);
+    else
+      return detail::is_first_largest(prediction, Width, label);
+  }
+
+  running_mean mean_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/step_results.hpp
+// What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names. Level 6.
+
+namespace stagecraft {
+
+/// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
+/// metrics of each output and its weighted ones, whose names begin with the output's name if there are several.
+/// `predict` reports nothing.
+///
+/// The options of the pipeline, or of gradient accumulation, say what is reported, as Graphcore's outfeed does:
+/// - all of it, after each step: means over the samples;
+/// - `outfeed_loss`, `outfeed_mask`: while training, only the total loss, or not all metrics; the others are not
+///   computed and have no name;
+/// - `accumulate_outfeed`: per weight update, the mean of its micro-batches' results, each divided by their number and
+///   summed in `accumulate_outfeed_dtype`. In `evaluate` the same per execution; Graphcore's guide divides by the steps
+///   of the epoch, to which the mean over all executions comes in the end. An epoch's values are the means over its
+///   steps; a batch that is not full counts as much as the others;
+/// - `outfeed_mode::last`: the results of each execution's last step; those of the other steps are not computed. An
+///   epoch's values are the means of these.
+template <class Session, Model M, auto Training, run_kind Kind>
+class step_results {
+  static constexpr bool trains = Kind == run_kind::training;
+  static constexpr bool only_loss = trains && options_of<M, Training>.outfeed_loss;
+  static constexpr bool accumulates = Kind != run_kind::prediction && options_of<M, Training>.accumulate_outfeed;
+  static constexpr bool only_last = Training.outfeed_queue.outfeed_mode == outfeed_mode::last;
+  static constexpr auto reported = [] {
+    if constexpr (Kind == run_kind::prediction) {
+      return reported_metric_list<0>{};
+    } else {
+      auto result = reported_metrics<M, Training>;
+      if (only_loss) result.count = 0;
+      if (!trains) return result;
+      std::size_t kept = 0;
+      for (auto const& each : result)
+        if (!options_of<M, Training>.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
+      result.count = kept;
+      return result;
+    }
+  }();
+
+ public:
+  static constexpr std::size_t outputs = Session::output_count;
+  /// Metrics that are reported, of all outputs.
+  static constexpr std::size_t metrics = reported.count;
+  static constexpr std::size_t losses = Kind == run_kind::prediction ? 0 : outputs == 1 || only_loss ? 1 : 1 + outputs;
+  /// Number of values.
+  static constexpr std::size_t count = losses + metrics;
+  using values_type = std::array<double, count>;
+
+  [[nodiscard]] static std::string name(std::size_t index) {
+    if (index == 0) return "loss";
+    if (index < losses) return output_name(index - 1) + "_loss";
+    if constexpr (metrics > 0) {
+      auto const& each = reported.items[index - losses];
+      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name());
+      return outputs == 1 ? metric : output_name(each.output) + "_" + metric;
+    }
+    return {};
+  }
+
+  /// Says of how many steps the next execution consists.
+  void begin_execution(int steps) {
+    steps_ = steps;
+    if constexpr (accumulates) {
+      gathered_.fill({});
+      gathered_steps_ = 0;
+      gathered_count_ = trains ? std::min(steps, options_of<M, Training>.accumulation_steps()) : steps;
+    }
+  }
+
+  /// Takes in a step.
+  void add(step_view<Session> const& step) {
+    if constexpr (count > 0) {
+      if (only_last && step.step() + 1 != steps_) return;
+      if constexpr (accumulates) for_each_metric([&]<std::size_t Index>() { std::get<Index>(metrics_).reset(); });
+      for_each_metric([&]<std::size_t Index>() { add_metric<Index>(step); });
+      if constexpr (accumulates) {
+        gather(step);
+      } else {
+        for (std::size_t i = 0; i < losses; ++i) losses_[i].add(loss(step, i), step.valid_samples());
+      }
+    }
+  }
+
+  [[nodiscard]] values_type values() const {
+    values_type result{};
+    if constexpr (!accumulates)
+      for_each_metric([&]<std::size_t Index>() { result[losses + Index] = std::get<Index>(metrics_).result(); });
+    for (std::size_t i = 0; i < losses_.size(); ++i) result[i] = losses_[i].result();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] static std::string output_name(std::size_t output) {
+    return std::string(output_names<M>[output].view());
+  }
+
+  [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
+    return static_cast<double>(index == 0 ? step.total_loss() : step.loss(index - 1));
+  }
+
+  template <class Each>
+  static void for_each_metric(Each const& each) {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (each.template operator()<Index>(), ...);
+    }(std::make_index_sequence<metrics>{});
+  }
+  template <std::size_t Index>
+  void add_metric(step_view<Session> const& step) {
+    constexpr auto output = reported.items[Index].output;
+    int const rows = step.valid_samples() * Session::rows_per_sample(output);
+    auto& metric = std::get<Index>(metrics_);
+    auto const* const target = step.template target<output>();
+    // A row's scale is its weight divided by the number of rows.
+    if constexpr (reported.items[Index].is_weighted)
+      metric.update(step.prediction(output), target, rows, step.scale(output), rows);
+    else if constexpr (Session::is_masked(output))
+      metric.update_unmasked(step.prediction(output), target, rows, step.scale(output));
+    else
+      metric.update(step.prediction(output), target, rows);
+  }
+
+  void gather(step_view<Session> const& step) {
+    for (std::size_t i = 0; i < losses; ++i) gathered_[i].add(loss(step, i), gathered_count_);
+    for_each_metric([&]<std::size_t Index>() {
+      gathered_[losses + Index].add(std::get<Index>(metrics_).result(), gathered_count_);
+    });
+    if (++gathered_steps_ < gathered_count_) return;
+    gathered_steps_ = 0;
+    for (std::size_t i = 0; i < count; ++i) losses_[i].add(gathered_[i].take(), gathered_count_);
+  }
+
+  template <std::size_t Index>
+  struct state_of {
+    static constexpr auto metric = reported.items[Index].metric;  // a copy: see reported_metrics
+    static constexpr auto output = reported.items[Index].output;
+    using type = metric_state<metric, Session::sparse_targets(output), Session::output_shape(output).back()>;
+  };
+  using metric_states = decltype([]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::tuple<typename state_of<Index>::type...>();
+  }(std::make_index_sequence<metrics>{}));
+  using accumulated = accumulated_value<options_of<M, Training>.accumulate_outfeed_dtype>;
+
+  std::array<running_mean, accumulates ? count : losses> losses_;
+  metric_states metrics_;
+  std::array<accumulated, accumulates ? count : 0> gathered_;  // since the last one that was reported
+  int gathered_steps_ = 0;
+  int gathered_count_ = 1;
+  int steps_ = 1;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/replica_results.hpp
+// What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod. Level 6.
+
+namespace stagecraft {
+
+/// The results of each replica, which add to their own at the same time, and what is made of them for the host, as
+/// `replicated_metric_reduction_method` says:
+/// - `none`: those of the last replica;
+/// - `list`: all of them. In logs, "loss" is the last replica's, and "loss_replica_0" and so on are those of all;
+///   `evaluate` gives an array per value, with one number per replica;
+/// - `sum`, `mean`: of all replicas, in their order.
+/// With one replica these are all the same.
+template <class Session, Model M, auto Training, run_kind Kind>
+class replica_results {
+ public:
+  using results_of_one = step_results<Session, M, Training, Kind>;
+  using values_of_one = typename results_of_one::values_type;
+  static constexpr int replicas = Session::replicas;
+  static constexpr std::size_t count = results_of_one::count;
+  /// A prediction reports nothing, so that it makes no difference.
+  static constexpr auto method = [] {
+    if constexpr (Kind == run_kind::prediction)
+      return replicated_metric_reduction_method::none;
+    else
+      return Training.replicated_metric_reduction_method;
+  }();
+  static constexpr bool lists = replicas > 1 && method == replicated_metric_reduction_method::list;
+  using values_of_all = std::array<values_of_one, std::size_t{replicas}>;
+  /// One entry per value: a number, or an array of numbers if all replicas are listed.
+  using report_type = std::array<std::conditional_t<lists, std::array<double, std::size_t{replicas}>, double>, count>;
+
+  void begin_execution(int steps) {
+    for (auto& each : replicas_) each.results.begin_execution(steps);
+  }
+  [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[static_cast<std::size_t>(replica)].results; }
+
+  [[nodiscard]] values_of_all values() const {
+    values_of_all result;
+    for (std::size_t replica = 0; replica < result.size(); ++replica)
+      result[replica] = replicas_[replica].results.values();
+    return result;
+  }
+
+  /// What `evaluate` gives.
+  [[nodiscard]] report_type report() const {
+    report_type result{};
+    values_of_all const all = values();
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (lists)
+        for (std::size_t replica = 0; replica < all.size(); ++replica) result[i][replica] = all[replica][i];
+      else
+        result[i] = reduce(all, i);
+    }
+    return result;
+  }
+
+  /// Logs with all names, to be filled again and again.
+  [[nodiscard]] static logs make_logs() {
+    logs result;
+    for (std::size_t i = 0; i < logged; ++i) result[name(i)] = 0;
+    return result;
+  }
+
+  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them. Where replicas are not reduced,
+  /// the values under Keras's names are those of one of them.
+  static void write(values_of_all const& all, logs& values_of_step, int replica = replicas - 1) {
+    if (values_of_step.size() < logged) values_of_step = make_logs();
+    for (std::size_t i = 0; i < logged; ++i) values_of_step.value(i) = value(all, i, replica);
+  }
+  void write(logs& values_of_step) const { write(values(), values_of_step); }
+  /// Into any logs, each name with a prefix.
+  void write(logs& values_of_epoch, std::string const& prefix) const {
+    values_of_all const all = values();
+    for (std::size_t i = 0; i < logged; ++i) values_of_epoch[prefix + name(i)] = value(all, i);
+  }
+
+ private:
+  static constexpr std::size_t logged = lists ? count * (1 + std::size_t{replicas}) : count;
+
+  // Those of each replica stand behind those that have Keras's names.
+  [[nodiscard]] static std::string name(std::size_t index) {
+    if (index < count) return results_of_one::name(index);
+    auto const listed = index - count;
+    return results_of_one::name(listed / replicas) + "_replica_" + std::to_string(listed % replicas);
+  }
+  [[nodiscard]] static double value(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
+    if (index < count) return reduce(all, index, replica);
+    auto const listed = index - count;
+    return all[listed % replicas][listed / replicas];
+  }
+
+  [[nodiscard]] static double reduce(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
+    using enum replicated_metric_reduction_method;
+    if (replicas == 1 || method == none || method == list) return all[static_cast<std::size_t>(replica)][index];
+    double total = 0;
+    for (auto const& values : all) total += values[index];
+    return method == mean ? total / replicas : total;
+  }
+
+  // In cache lines of their own: replicas add at the same time.
+  struct alignas(64) own_results {
+    results_of_one results;
+  };
+  std::array<own_results, std::size_t{replicas}> replicas_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/step_runner.hpp
+// Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches. Level 6.
+
+namespace stagecraft {
+
+/// How many steps each replica takes, and how many of them at once.
+struct step_counts {
+  int steps = 0;
+  int execution = 1;
+};
+
+/// Runs one execution after the other.
+///
+/// Callbacks of batches are called once per execution: the first hook with its first step before it, the second one
+/// with its last step after it. With `asynchronous_callbacks`, both are called for every step of every replica, from a
+/// thread of its own, as soon as the step's results are there (not in training and evaluation with
+/// `accumulate_outfeed`); logs then hold the same for the last replica as those of synchronous callbacks do for the
+/// same step. Such a callback may ask for `stop_training` and for another learning rate, which the executions that
+/// follow obey; those of steps that are carried out are all called. Hooks of epochs and runs are called on the caller's
+/// thread, when all batches' are done.
+template <class Trained, Model M, auto Training, run_kind Kind>
+class step_runner {
+  using session_type = typename Trained::session_type;
+
+ public:
+  using feed_type = batch_feed<session_type, M, Training, Kind>;
+  using results_type = replica_results<session_type, M, Training, Kind>;
+  static constexpr bool is_asynchronous =
+      Training.asynchronous_callbacks && (Kind == run_kind::prediction || !options_of<M, Training>.accumulate_outfeed);
+  /// Threads that work at the same time.
+  static constexpr int busy_threads =
+      session_type::threads + (feed_type::prefetch_depth > 0 ? 1 : 0) + (is_asynchronous ? 1 : 0);
+
+  step_runner(Trained& model, callback_list& callbacks, step_counts const& counts,
+              typename feed_type::loader const& data, epoch_order const& order, int batch_size, int batches)
+      : model_(model), callbacks_(callbacks), counts_(counts), feed_(data, order, batch_size, batches, busy_threads) {
+    if constexpr (is_asynchronous) {
+      int const depth = Training.outfeed_queue.buffer_depth;  // Clang aligns no Training that is referred to
+      asynchronous_.emplace(model, callbacks, depth, busy_threads);
+    }
+  }
+
+  /// All steps, from the first one on. `look(view, step)` sees each step of each replica, perhaps of several replicas
+  /// at the same time.
+  template <class Look>
+  void run(results_type& results, logs& values, Look const& look) {
+    model_.session().begin_run();
+    // In this order: callbacks and batches end before the model is at rest again, whatever ends the run.
+    [[maybe_unused]] auto const beside_steps = begin_callbacks_beside_steps();
+    [[maybe_unused]] auto const calling = begin_callbacks(values);
+    [[maybe_unused]] auto const feeding = feed_.start(counts_.steps);
+    [[maybe_unused]] logs none;  // what hooks get before there are results
+    for (int first = 0; first < counts_.steps && !stops(); first += counts_.execution) {
+      int const steps = std::min(counts_.execution, counts_.steps - first);
+      model_.begin_execution();
+      results.begin_execution(steps);
+      if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
+      execute(first, steps, results, look);
+      if constexpr (!is_asynchronous) {
+        results.write(values);
+        callbacks_.on_batch_end(Kind, first + steps - 1, values);
+      }
+    }
+    if constexpr (is_asynchronous) asynchronous_->finish();
+  }
+  void run(results_type& results, logs& values) {
+    run(results, values, [](auto const&, int) {});
+  }
+
+ private:
+  [[nodiscard]] auto begin_callbacks_beside_steps() {
+    if constexpr (is_asynchronous)
+      return typename Trained::callbacks_beside_steps(model_);
+    else
+      return detail::no_queue{};
+  }
+  [[nodiscard]] auto begin_callbacks([[maybe_unused]] logs& values) {
+    if constexpr (is_asynchronous)
+      return asynchronous_->start(values);
+    else
+      return detail::no_queue{};
+  }
+
+  /// What sessions call. `cancel` is for those with several threads: when one has failed, others may wait here.
+  struct bring_batch {
+    step_runner& runner;
+    int first;
+
+    template <class Destination>
+    void operator()(Destination& to, int replica, int step) const {
+      runner.feed_.load(to, replica, first + step);
+    }
+    void cancel() const noexcept { runner.feed_.cancel(); }
+  };
+  template <class Look>
+  struct take_results {
+    step_runner& runner;
+    results_type& results;
+    Look const& look;
+    int first;
+
+    template <class View>
+    void operator()(View const& step) const {
+      auto& own = results[step.replica()];
+      own.add(step);
+      look(step, first + step.step());
+      if constexpr (is_asynchronous) runner.asynchronous_->put(step.replica(), own.values());
+    }
+    void cancel() const noexcept {
+      if constexpr (is_asynchronous) runner.asynchronous_->cancel();
+    }
+  };
+
+  template <class Look>
+  void execute(int first, int steps, results_type& results, Look const& look) {
+    auto& session = model_.session();
+    bring_batch const bring{*this, first};
+    take_results<Look> const take{*this, results, look, first};
+    if constexpr (Kind == run_kind::training)
+      session.train(steps, bring, take);
+    else if constexpr (Kind == run_kind::evaluation)
+      session.test(steps, bring, take);
+    else
+      session.predict(steps, bring, take);
+  }
+
+  [[nodiscard]] bool stops() const {
+    if constexpr (Kind != run_kind::training)
+      return false;
+    else if constexpr (is_asynchronous)
+      return asynchronous_->stops();
+    else
+      return model_.stop_training;
+  }
+
+  Trained& model_;
+  callback_list& callbacks_;
+  step_counts counts_;
+  feed_type feed_;
+  std::conditional_t<is_asynchronous, std::optional<asynchronous_callbacks<Kind, results_type>>, detail::no_queue>
+      asynchronous_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/run_prediction.hpp
+// What `predict` does, of a trainer and of a predictor. Level 6.
+
+namespace stagecraft::detail {
+
+/// As in Keras, a bar among the user's callbacks stands in for the run's own.
+[[nodiscard]] inline bool needs_bar(int verbose, std::vector<callback*> const& given) {
+  bool found = false;
+  for (callback* each : given) found = found || dynamic_cast<callbacks::progbar_logger*>(each) != nullptr;
+  return verbose != 0 && !found;
+}
+
+/// E4008: at most `batch_size` samples.
+inline void check_one_batch(std::ptrdiff_t count, int batch_size) {
+  if (count > batch_size)
+    throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
+                     batch_size, count);
+}
+
+/// The numbers of the samples of a batch: 0, 1, ...
+template <int Batch>
+inline constexpr auto samples_of_batch = [] {
+  std::array<std::int32_t, static_cast<std::size_t>(Batch < 1 ? 1 : Batch)> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<std::int32_t>(i);
+  return result;
+}();
+
+/// The outputs for one batch, where they lie in the session's memory.
+template <auto Description, class Session>
+auto call_model(Session& session, sample_set const& x) {
+  batch_loader<Session, Description> const data(x);
+  check_one_batch(data.count(), Description.batch_size);
+  auto const rows = std::span(samples_of_batch<Description.batch_size>).first(static_cast<std::size_t>(data.count()));
+  std::array<float const*, Session::output_count> results{};
+  session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
+               [&](auto const& step) {
+                 for (std::size_t i = 0; i < results.size(); ++i) results[i] = step.prediction(i);
+               });
+  return view_outputs<Session>(results, data.count());
+}
+
+/// The outputs for all samples, in their order. No batch is left out: replicas that have no batch in the last step
+/// repeat the last one, and nothing is made of that.
+template <Model M, auto Description, class Trained>
+auto run_prediction(Trained& model, sample_set const& x, predict_options const& options) {
+  using session = typename Trained::session_type;
+  constexpr int replicas = session::replicas;
+  int const batch_size = batch_size_to_use(options.batch_size, Description.batch_size);
+  batch_loader<session, Description> const data(x);
+  callbacks::progbar_logger bar;
+  callback_list callbacks(options.callbacks);
+  if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+  callbacks.set_model(model);
+  epoch_order const order(data.count(), false, 0);
+  int const batches = order.batches(batch_size);
+  check_at_least("steps", options.steps, 0);
+  check_steps("steps", options.steps, batches);
+  int const taken = options.steps > 0 ? options.steps : batches;
+  step_counts const counts{(taken + replicas - 1) / replicas, Description.steps_per_execution};
+  callbacks.set_params({options.verbose, 1, counts.steps, false});
+  step_runner<Trained, M, Description, run_kind::prediction> predicted(model, callbacks, counts, data, order,
+                                                                       batch_size, taken);
+  prediction<session> result(std::min(data.count(), std::ptrdiff_t{taken} * batch_size));
+  replica_results<session, M, Description, run_kind::prediction> nothing;
+  logs none;
+  callbacks.on_predict_begin(none);
+  predicted.run(nothing, none, [&](auto const& view, int step) {
+    int const batch = step * replicas + view.replica();
+    if (batch < taken) result.copy(view, std::ptrdiff_t{batch} * batch_size);
+  });
+  callbacks.on_predict_end(none);
+  return result.take();
+}
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/execution/device_cursor.hpp
 // Goes through what one device does, in the order of a timetable. Level 5.
 
@@ -48902,16 +51758,34 @@ struct pipeline_sizes : session_shape<M, Training> {
   }
   static constexpr pipelining_options options = options_of<M, Training>;
   static constexpr auto const& weights = weight_storage_of<M, architecture>;
-  static constexpr auto const& gradients = pipeline_gradients<M, Training, architecture>;
   static constexpr int replicas = Replicas;
-  static constexpr long long all_targets = shape::target_offset(shape::output_count);
-  static constexpr long long all_scales = shape::scale_offset(shape::output_count);
+  static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::output_count) : 0;
+  static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::output_count) : 0;
   /// What most memory is planned for: training, if it is said how weights are updated.
   static constexpr execution_mode main_mode = detail::main_mode<M, Training>;
   static constexpr bool trains = main_mode == execution_mode::training;
   static constexpr int stages = table<main_mode>().stages();
   static constexpr int passes = table<main_mode>().passes();
   static constexpr int devices = table<main_mode>().devices();
+  /// Floats of gradients, and of the optimizer's numbers of each weight: none without training.
+  static constexpr long long gradient_floats = [] {
+    if constexpr (trains)
+      return pipeline_gradients<M, Training, architecture>.floats;
+    else
+      return 0LL;
+  }();
+  static constexpr float learning_rate = [] {
+    if constexpr (shape::has_losses)
+      return Training.optimizer.learning_rate;
+    else
+      return 0.0F;
+  }();
+  static constexpr int slots = [] {
+    if constexpr (trains)
+      return detail::slots_of<Training.optimizer>;
+    else
+      return 0;
+  }();
   static constexpr bool halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   static constexpr bool shards_state = Replicas > 1 && options.replicated_optimizer_state_sharding;
@@ -48984,17 +51858,16 @@ template <class Sizes>
 struct pipeline_memory {
   static constexpr bool has_halves = Sizes::halves;
 
-  template <class Slots>
-  explicit pipeline_memory(int number, Slots slots, long long workspace_floats)
+  explicit pipeline_memory(int number, long long workspace_floats)
       : replica(number),
         weights(Sizes::weights.floats),
-        gradients(Sizes::gradients.floats),
-        halves(Sizes::halves ? (Sizes::gradients.floats + 1) / 2 : 0),
-        state(Sizes::all_state_floats * slots),
+        gradients(Sizes::gradient_floats),
+        halves(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
+        state(Sizes::all_state_floats * Sizes::slots),
         local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
-        local_gradients(Sizes::fetches_gradients ? Sizes::gradients.floats : 0),
-        local_halves(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradients.floats + 1) / 2 : 0),
-        local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * slots : 0),
+        local_gradients(Sizes::fetches_gradients ? Sizes::gradient_floats : 0),
+        local_halves(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
+        local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
         samples(static_cast<std::size_t>(Sizes::most_samples)) {
@@ -49040,6 +51913,136 @@ void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long f
 }  // namespace detail
 
 }  // namespace stagecraft
+
+// ---- stagecraft/execution/folded_normalization.hpp
+// Batch normalizations that become a part of the weights of the layer before them, where these do not change: y = gamma
+// (Wx + b - mean) / deviation + beta is a product with other weights. Level 5.
+
+namespace stagecraft::detail {
+
+template <class L>
+inline constexpr bool takes_normalization =
+    std::is_same_v<L, layers::dense> || std::is_same_v<L, layers::conv1d> || std::is_same_v<L, layers::conv2d>;
+
+/// Whether the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
+template <class Plan, int Call>
+constexpr bool takes_in_epilogue() {
+  using model = typename Plan::model;
+  constexpr int next = Plan::epilogue(Call);
+  if constexpr (next < 0) {
+    return false;
+  } else if constexpr (!std::is_same_v<layer_t<model, next>, layers::batch_normalization> ||
+                       !takes_normalization<layer_t<model, Call>>) {
+    return false;
+  } else {
+    return layer_of<model, Call>.activation == linear && Plan::graph.layer_of(Call).call_count == 1 &&
+           Plan::graph.layer_of(next).call_count == 1;
+  }
+}
+
+/// The call whose weights contain a batch normalization; -1: it has a step of its own.
+template <class Plan, int Call>
+inline constexpr int folded_into = [] {
+  if constexpr (!only_infers<Plan::training>) {
+    return -1;
+  } else if constexpr (!Plan::training.fold_batch_normalization || Plan::options.offloads_weights() ||
+                       !std::is_same_v<layer_t<typename Plan::model, Call>, layers::batch_normalization>) {
+    return -1;
+  } else {
+    constexpr int before = [] {
+      int call = Call;
+      while (call >= 0 && Plan::epilogue(call) != Call) --call;
+      return call;
+    }();
+    if constexpr (before < 0)
+      return -1;
+    else
+      return takes_in_epilogue<Plan, before>() ? before : -1;
+  }
+}();
+
+/// The numbers of the weights of a batch normalization, in its layer.
+template <class M, int Call>
+struct normalization_weights {
+  static constexpr auto const& options = layer_of<M, Call>.options;
+  static constexpr int gamma = 0, beta = options.scale ? 1 : 0;
+  static constexpr int moving_mean = beta + (options.center ? 1 : 0), moving_variance = moving_mean + 1;
+};
+
+/// Makes the weights of a call of those that are given, for steps that leave out the normalization: a kernel whose
+/// columns are scaled, and a bias, which stands in place of the moving mean if the call's layer has none.
+template <class Plan, int Call>
+void fold_normalization(float const* given, float* folded) {
+  using model = typename Plan::model;
+  using layout = weight_layout<model, typename Plan::architecture>;
+  using numbers = normalization_weights<model, Call>;
+  constexpr int before = folded_into<Plan, Call>;
+  constexpr auto own = static_cast<std::size_t>(Plan::graph.layer_of(Call).first_parameter);
+  constexpr auto kernel = static_cast<std::size_t>(Plan::graph.layer_of(before).first_parameter);
+  constexpr bool has_bias = layer_of<model, before>.options.use_bias;
+  constexpr auto target = has_bias ? kernel + 1 : own + numbers::moving_mean;
+  constexpr long long size = Plan::graph.parameters[kernel].size(),
+                      columns = Plan::graph.parameters[kernel].shape.back();
+  auto const at = [given](std::size_t parameter) { return given + layout::storage.offset[parameter]; };
+  aligned_block const values(size), scale(columns), bias(columns);
+  for (long long c = 0; c < columns; ++c) {
+    double factor = 1 / std::sqrt(double{at(own + numbers::moving_variance)[c]} + double{numbers::options.epsilon});
+    if constexpr (numbers::options.scale) factor *= double{at(own + numbers::gamma)[c]};
+    double offset = -factor * double{at(own + numbers::moving_mean)[c]};
+    if constexpr (has_bias) offset += factor * double{at(kernel + 1)[c]};
+    if constexpr (numbers::options.center) offset += double{at(own + numbers::beta)[c]};
+    scale.data()[c] = static_cast<float>(factor);
+    bias.data()[c] = static_cast<float>(offset);
+  }
+  layout::template read<kernel>(given, values.data());
+  for (long long i = 0; i < size; ++i) values.data()[i] *= scale.data()[i % columns];
+  layout::template write<kernel>(values.data(), folded);
+  std::copy_n(bias.data(), columns, folded + layout::storage.offset[target]);
+}
+
+/// The weights that the steps of a session read, if there are such normalizations. `Plan<Call>` is that of a call.
+template <class M, auto Description, class Arch, template <int> class Plan>
+class folded_weights {
+  static constexpr auto calls = std::make_index_sequence<graph_of<M>.calls.size()>();
+
+ public:
+  /// Whether a normalization is a part of the weights before it.
+  template <int Call>
+  [[nodiscard]] static constexpr bool is_folded() {
+    if constexpr (only_infers<Description>)
+      return folded_into<Plan<Call>, Call> >= 0;
+    else
+      return false;
+  }
+  /// How many are.
+  static constexpr int count = []<std::size_t... Call>(std::index_sequence<Call...>) {
+    int found = 0;
+    for (bool const each : {false, is_folded<static_cast<int>(Call)>()...}) found += each ? 1 : 0;
+    return found;
+  }(calls);
+
+  [[nodiscard]] float* data() const noexcept { return weights_.data(); }
+
+  /// Makes them of those that are given.
+  void fold(float const* given) {
+    if constexpr (count > 0) {
+      std::copy_n(given, weights_.size(), weights_.data());
+      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+        [[maybe_unused]] int const done[]{0, (fold_call<static_cast<int>(Call)>(given), 0)...};
+      }(calls);
+    }
+  }
+
+ private:
+  template <int Call>
+  void fold_call(float const* given) {
+    if constexpr (is_folded<Call>()) fold_normalization<Plan<Call>, Call>(given, weights_.data());
+  }
+
+  aligned_block weights_{count > 0 ? weight_storage_of<M, Arch>.floats : 0};
+};
+
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/kernels/channel_rows.hpp
 // Sums over the rows of a row-major matrix, one for each channel (column), and numbers per channel laid beside the
@@ -49631,6 +52634,9 @@ struct operation<layers::batch_normalization> {
   static constexpr bool has_phases = true;
 
   template <class Call>
+  static constexpr bool is_folded = detail::folded_into<typename Call::plan, Call::call> >= 0;
+
+  template <class Call>
   struct shapes {
     using arch = typename Call::architecture;
     static constexpr auto const& layer = Call::layer;
@@ -49642,8 +52648,9 @@ struct operation<layers::batch_normalization> {
     static constexpr int outer = Call::batch * outer_per_sample;
     /// A frozen layer uses its moving statistics, in training too.
     static constexpr bool uses_batch = Call::plan::trains && layer.trainable;
-    static constexpr int gamma = 0, beta = layer.options.scale ? 1 : 0;
-    static constexpr int moving_mean = beta + (layer.options.center ? 1 : 0), moving_variance = moving_mean + 1;
+    using numbers = detail::normalization_weights<typename Call::model, Call::call>;
+    static constexpr int gamma = numbers::gamma, beta = numbers::beta;
+    static constexpr int moving_mean = numbers::moving_mean, moving_variance = numbers::moving_variance;
 
     // Arrays with one number per channel: in `saved` mean and reciprocal deviation, then the items' sums; in the
     // workspace four of them, then what the kernels need.
@@ -49686,19 +52693,28 @@ struct operation<layers::batch_normalization> {
     }
   }
 
-  /// With the moving statistics: reciprocal deviations, then scales and offsets of the channels.
+  /// With the moving statistics: reciprocal deviations, then scales and offsets of the channels. Nothing, or a bias,
+  /// where it is a part of the weights before it.
   template <class Call>
   static constexpr long long epilogue_floats() {
-    return 3LL * shapes<Call>::array;
+    return is_folded<Call> ? 0 : 3LL * shapes<Call>::array;
   }
   template <int Input, class Call>
-  [[nodiscard]] static auto epilogue(Call const& call, float* workspace) {
+  [[nodiscard]] static auto epilogue(Call const& call, [[maybe_unused]] float* workspace) {
     using s = shapes<Call>;
-    float* const scale = workspace + s::array;
-    kernels::reciprocal_deviation<typename s::arch>(call.weight(s::moving_variance), Call::layer.options.epsilon,
-                                                    workspace, s::channels);
-    kernels::normalization_scale<s::channels, typename s::arch>(workspace, s::gamma_of(call), s::beta_of(call), scale);
-    return kernels::normalization_epilogue{call.weight(s::moving_mean), scale, scale + s::array};
+    if constexpr (is_folded<Call>) {
+      if constexpr (layer_of<typename Call::model, Call::input_call(Input)>.options.use_bias)
+        return kernels::no_epilogue{};
+      else
+        return kernels::bias_epilogue{call.weight(s::moving_mean)};
+    } else {
+      float* const scale = workspace + s::array;
+      kernels::reciprocal_deviation<typename s::arch>(call.weight(s::moving_variance), Call::layer.options.epsilon,
+                                                      workspace, s::channels);
+      kernels::normalization_scale<s::channels, typename s::arch>(workspace, s::gamma_of(call), s::beta_of(call),
+                                                                  scale);
+      return kernels::normalization_epilogue{call.weight(s::moving_mean), scale, scale + s::array};
+    }
   }
 
   template <class Call>
@@ -51664,9 +54680,12 @@ struct convolution_operation {
   template <class Call>
   static constexpr long long workspace() {
     using s = shapes<Call>;
-    return std::max({kernels::convolution_workspace<s::convolution, typename s::arch>,
-                     kernels::convolution_input_gradient_workspace<s::convolution, typename s::arch>,
-                     kernels::convolution_filter_gradient_workspace<s::convolution, typename s::arch>});
+    constexpr long long forward = kernels::convolution_workspace<s::convolution, typename s::arch>;
+    if constexpr (!Call::plan::trains)
+      return forward;
+    else
+      return std::max({forward, kernels::convolution_input_gradient_workspace<s::convolution, typename s::arch>,
+                       kernels::convolution_filter_gradient_workspace<s::convolution, typename s::arch>});
   }
 
   template <class Call>
@@ -51727,7 +54746,7 @@ struct update_in_registers {
   long long slot_stride;
 
   template <class Batch>
-  void operator()(Batch const& gradient, int offset) const {
+  [[gnu::always_inline]] inline void operator()(Batch const& gradient, int offset) const {
     constexpr int slot_count = slots_of<Optimizer>;
     Batch state[slot_count + 1];
     Batch weight = Batch::load_unaligned(weights + offset);
@@ -51763,8 +54782,11 @@ struct operation<layers::dense> {
   static constexpr long long workspace() {
     using s = shapes<Call>;
     using arch = typename Call::architecture;
-    return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
-                    kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
+    if constexpr (!Call::plan::trains)
+      return 0;
+    else
+      return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
+                      kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
   }
 
   template <class Call>
@@ -53620,57 +56642,6 @@ struct operation<layers::recomputation_checkpoint> : view_operation {};
 // ---- stagecraft/execution/operations/operations.hpp
 // The steps of all layers on the host. Level 5.
 
-// ---- stagecraft/execution/step_view.hpp
-// What is known of one micro-batch when its forward pass and its losses are done. Level 5.
-
-namespace stagecraft {
-
-/// Handed to the function that a session calls once per micro-batch. Tensors are valid during that call only.
-template <class Session>
-class step_view {
- public:
-  struct numbers {
-    int replica = 0;
-    int step = 0;  ///< counts the replica's micro-batches of this execution
-    int valid_samples = 0;
-    bool training = false;
-    float total_loss = 0;
-  };
-
-  step_view(numbers const& known, std::array<float, Session::output_count> const& losses,
-            std::array<float const*, Session::output_count> const& predictions,
-            std::array<void const*, Session::output_count> const& targets,
-            std::array<float const*, Session::output_count> const& scales)
-      : known_(known), losses_(losses), predictions_(predictions), targets_(targets), scales_(scales) {}
-
-  [[nodiscard]] int replica() const { return known_.replica; }
-  [[nodiscard]] int step() const { return known_.step; }
-  /// Samples of the micro-batch; the rows behind them only fill it.
-  [[nodiscard]] int valid_samples() const { return known_.valid_samples; }
-  [[nodiscard]] bool training() const { return known_.training; }
-  /// The weighted sum of the outputs' losses and the regularizers' penalties; 0 in `predict`.
-  [[nodiscard]] float total_loss() const { return known_.total_loss; }
-  [[nodiscard]] float loss(std::size_t output) const { return losses_[output]; }
-  /// (batch, shape...) of an output.
-  [[nodiscard]] float const* prediction(std::size_t output) const { return predictions_[output]; }
-  /// The targets of an output; see Session::target_type.
-  template <std::size_t Output>
-  [[nodiscard]] auto const* target() const {
-    return static_cast<typename Session::template target_type<Output> const*>(targets_[Output]);
-  }
-  /// The weight of each row of an output in its loss: the sample's, divided by the number of rows that are valid.
-  [[nodiscard]] float const* scale(std::size_t output) const { return scales_[output]; }
-
- private:
-  numbers known_;
-  std::array<float, Session::output_count> losses_;
-  std::array<float const*, Session::output_count> predictions_;
-  std::array<void const*, Session::output_count> targets_;
-  std::array<float const*, Session::output_count> scales_;
-};
-
-}  // namespace stagecraft
-
 // ---- stagecraft/execution/thread_team.hpp
 // Threads that carry out one step after another together. Level 5.
 
@@ -53979,6 +56950,7 @@ struct pipeline_execution {
   std::uint64_t seed = 1;
   std::uint64_t first_step = 0;           ///< of training, counted over all replicas
   float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
+  float* folded_weights = nullptr;        ///< those that steps read, if others' normalizations are in them
   trace* record = nullptr;
 };
 
@@ -54101,6 +57073,7 @@ class pipeline_pass {
         .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),
         .micro_batch = micro_batch,
         .accumulated = static_cast<int>(micro_batch % accumulation_steps)};
+    if constexpr (Session::folds) memory.weights = all.folded_weights;
     if constexpr (is_ipu<typename plan::machine>) {
       auto& passes = trains ? own.emulated.counted.training : own.emulated.counted.inference;
       memory.counted = &passes[Pass].cost;
@@ -54218,15 +57191,16 @@ class pipeline_pass {
     float total = 0;
     auto const targets = targets_of(own, memory.micro_batch);
     auto const scales = scales_of(own, memory.micro_batch);
-    if (all.has_targets) {
-      [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-        ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
-          total += plan::training.loss_weights.of(Output) * losses[Output]),
-         ...);
-      }(output_indices{});
-      for (std::size_t i = 0; i < plan::weights.count; ++i)
-        if (!graph.parameters[i].regularizer.empty()) total += own.penalties[i];
-    }
+    if constexpr (Session::has_losses)
+      if (all.has_targets) {
+        [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+          ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
+            total += plan::training.loss_weights.of(Output) * losses[Output]),
+           ...);
+        }(output_indices{});
+        for (std::size_t i = 0; i < plan::weights.count; ++i)
+          if (!graph.parameters[i].regularizer.empty()) total += own.penalties[i];
+      }
     [&]<std::size_t... Output>(std::index_sequence<Output...>) {
       (finish_output<Output>(memory), ...);
       all.call_results(all.results,
@@ -54814,26 +57788,30 @@ template <Model M, auto Training, class Machine>
 class host_pipeline : public session_shape<M, Training> {
  public:
   using architecture = typename Machine::architecture;
+  using shape_type = session_shape<M, Training>;
   static constexpr int replicas = replicas_of<M, Training, Machine>;
   using sizes = pipeline_sizes<M, Training, Machine, replicas>;
   template <execution_mode Mode, int Pass>
   using plan = pipeline_plan<M, Training, Mode, Machine, Pass>;
+  template <int Call>
+  using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<M>(Call)>;
+  using folded_type = detail::folded_weights<M, Training, architecture, plan_of_call>;
   static constexpr int devices = sizes::devices;
+  /// Whether batch normalizations are parts of other layers' weights.
+  static constexpr bool folds = folded_type::count > 0;
   /// The threads that work: no more than there are devices.
   static constexpr int threads = std::min(Machine::threads, replicas* devices);
-  using shape_type = session_shape<M, Training>;
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
 
   explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : team_(threads > 1 ? std::make_unique<thread_team>(threads) : nullptr),
         seed_(seed),
-        learning_rate_(first_plan::training.optimizer.learning_rate) {
+        learning_rate_(sizes::learning_rate) {
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
-      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), slot_count, workspace_floats());
+      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats());
       pointers_[i] = replicas_[i].get();
     }
-    // Gradients are not in use yet: their memory takes the values before they are packed.
-    layout::initialize(seed, replicas_[0]->weights.data(), replicas_[0]->gradients.data());
+    initialize_weights(seed);
     begin_run();
   }
 
@@ -54864,11 +57842,26 @@ class host_pipeline : public session_shape<M, Training> {
     run<execution_mode::inference>(execution(feed, results, false), steps);
   }
 
+  /// One micro-batch of the first replica, forward, on the caller's thread: a stage after the other, without queues,
+  /// locks or other threads.
+  template <class Feed, class Results>
+  void call(Feed const& feed, Results const& results) {
+    kernels::flush_denormals const flush;
+    auto all = execution(feed, results, false);
+    all.team = nullptr;
+    for (auto& count : pointers_[0]->done) count.reset();
+    [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
+      (pipeline_pass<host_pipeline, execution_mode::inference, static_cast<int>(Stage)>::run(all, *pointers_[0], 0, 0),
+       ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(sizes::stages)>{});
+  }
+
   /// All replicas get the weights of the first one. Called before the first execution of a run.
   void begin_run() {
     if constexpr (is_ipu<Machine>) ipu_arithmetic<first_plan>::given_weights(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+    if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
   }
   /// An execution of training has no micro-batches left over.
   void begin_accumulation() {}
@@ -54878,6 +57871,7 @@ class host_pipeline : public session_shape<M, Training> {
 
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
+    weights_changed_ = true;
     return replicas_[0]->weights.data() + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
@@ -54890,6 +57884,7 @@ class host_pipeline : public session_shape<M, Training> {
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
+    weights_changed_ = true;
     layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
   }
   template <std::size_t Parameter>
@@ -54924,13 +57919,12 @@ class host_pipeline : public session_shape<M, Training> {
   using execution_type = pipeline_execution<host_pipeline>;
   using update = pipeline_update<sizes, first_plan>;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
-  static constexpr int slot_count = sizes::trains ? detail::slots_of<Training.optimizer> : 0;
   static constexpr std::size_t replica_count = static_cast<std::size_t>(replicas);
   /// Devices of one thread.
   static constexpr std::size_t most_units = threads <= replicas
                                                 ? (replica_count + threads - 1) / threads * devices
                                                 : (devices + threads / replicas - 1) / (threads / replicas);
-  static constexpr bool has_penalties = [] {
+  static constexpr bool has_penalties = shape_type::has_losses && [] {
     for (auto const& parameter : graph.parameters)
       if (!parameter.regularizer.empty()) return true;
     return false;
@@ -54945,6 +57939,16 @@ class host_pipeline : public session_shape<M, Training> {
     bool (*is_ready)(memory_type const&, std::int64_t micro_batch);
     bool (*run)(execution_type const&, memory_type&, std::int64_t micro_batch, int worker);
   };
+
+  void initialize_weights(std::uint64_t seed) {
+    if constexpr (sizes::trains) {
+      // Gradients are not in use yet: their memory takes the values before they are packed.
+      layout::initialize(seed, replicas_[0]->weights.data(), replicas_[0]->gradients.data());
+    } else {
+      aligned_block const unpacked(layout::storage.floats);
+      layout::initialize(seed, replicas_[0]->weights.data(), unpacked.data());
+    }
+  }
 
   template <class Feed, class Results>
   execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
@@ -54966,6 +57970,7 @@ class host_pipeline : public session_shape<M, Training> {
     all.seed = seed_;
     all.record = trace_;
     all.shared_weights = replicas_[0]->weights.data();
+    all.folded_weights = folded_.data();
     return all;
   }
 
@@ -54994,7 +57999,8 @@ class host_pipeline : public session_shape<M, Training> {
   template <execution_mode Mode>
   void work_of(execution_type const& all, int steps, int worker) {
     constexpr bool trains = Mode == execution_mode::training;
-    if (has_penalties && all.has_targets && !find_penalties(worker)) return;
+    if constexpr (has_penalties)
+      if (all.has_targets && !find_penalties(worker)) return;
     int const round = trains ? accumulation_steps : steps;
     timetable const table = trains ? sizes::template table<Mode>()
                                    : timetable(sizes::options.schedule, detail::devices_of_stages<M>, steps, false);
@@ -55120,7 +58126,10 @@ class host_pipeline : public session_shape<M, Training> {
     using machine = host_machine<1, architecture>;
     auto const of_layers = detail::largest_workspace<host_plan<M, Training, sizes::main_mode, machine>,
                                                      host_plan<M, Training, execution_mode::inference, machine>>();
-    return std::max(of_layers, update::functions::workspace_floats());
+    if constexpr (!shape_type::has_losses)
+      return of_layers;
+    else
+      return std::max(of_layers, update::functions::workspace_floats());
   }
 
   std::unique_ptr<thread_team> team_;
@@ -55131,6 +58140,8 @@ class host_pipeline : public session_shape<M, Training> {
   std::int64_t updates_ = 0;
   std::int64_t new_updates_ = 0;  // of this execution
   float learning_rate_;
+  folded_type folded_;
+  bool weights_changed_ = true;
   trace* trace_ = nullptr;
 };
 
@@ -55431,6 +58442,11 @@ class host_session : public session_shape<M, Training> {
       results(view(step, false));
     }
   }
+  /// One step of `predict`, at once.
+  template <class Feed, class Results>
+  void call(Feed const& feed, Results const& results) {
+    predict(1, feed, results);
+  }
   /// Called before the first execution of a run; a session of several replicas makes their weights the same.
   void begin_run() {}
 
@@ -55675,10 +58691,11 @@ class host_session : public session_shape<M, Training> {
 namespace stagecraft {
 
 /// Whether a model needs devices of its own: the machine consists of IPUs, or the model has stages or replicas, or
-/// keeps something in remote memory. A device is the work of one thread: more threads than devices do not help.
+/// keeps something in remote memory, or is not trained. A device is the work of one thread: more threads than devices
+/// do not help.
 template <Model M, auto Training, class Machine>
 inline constexpr bool runs_on_devices =
-    is_ipu<Machine> || is_pipelined<M> || replicas_of<M, Training, Machine> > 1 ||
+    is_ipu<Machine> || detail::only_infers<Training> || is_pipelined<M> || replicas_of<M, Training, Machine> > 1 ||
     options_of<M, Training>.offloads_optimizer_state() || options_of<M, Training>.offloads_weights() ||
     options_of<M, Training>.offload_gradient_accumulation_buffers == offload::remote;
 
@@ -55691,2622 +58708,74 @@ using session_of =
 
 }  // namespace stagecraft
 
-// ---- stagecraft/program/unsuited_loss.hpp
-// Losses that read an output as what it is not: cross-entropy of probabilities after a linear layer, or of logits after
-// softmax or sigmoid. Both train, to nothing or slowly, so that a trainer warns of them. Level 4.
+// ---- stagecraft/training/run_problem.hpp
+// The first rule that a model, its stages and its description break, where a trainer or a predictor is named. Level 6.
 
 namespace stagecraft::detail {
 
-/// What a loss takes an output for.
-enum class misread_output : unsigned char { none, logits_as_probabilities, probabilities_as_logits };
+/// The model of a trainer's session. Models that differ in stages that they do not have share one: that of the model
+/// itself, unless its own code gives it stages.
+template <class M>
+using model_of_session = std::conditional_t<is_pipelined<M> || is_pipelined<typename traced_model<M>::type>, M,
+                                            typename traced_model<M>::type>;
+template <class M, auto Description, class Machine>
+using session_of_run = session_of<model_of_session<M>, Description, Machine>;
 
-template <class M, auto Training, std::size_t Output>
-constexpr misread_output find_misread_output() {
-  constexpr auto const& loss = losses::loss_of_output<Output>(Training.loss);
-  constexpr auto const& last = last_activations_of<M>[Output];
-  if constexpr (requires { loss.from_logits; }) {
-    if (last.is_known && !loss.from_logits && last.function.kind == activation_kind::linear && !last.is_layer)
-      return misread_output::logits_as_probabilities;
-    if (last.has_logits() && loss.from_logits) return misread_output::probabilities_as_logits;
-  }
-  return misread_output::none;
-}
-
-/// The first output that its loss takes for something else, unless the description says that it is meant.
-template <class M, auto Training>
-inline constexpr misread_output misread_output_of = [] {
-  misread_output result = misread_output::none;
-  if constexpr (!Training.outputs_are_meant)
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((result = result == misread_output::none ? find_misread_output<M, Training, Output>() : result), ...);
-    }(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
-  return result;
-}();
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/training/run_kind.hpp
-// What steps are carried out for. Keras counterpart: ModeKeys. Level 6.
-
-namespace stagecraft {
-
-/// Steps of `fit`, of `evaluate` (and of validation), or of `predict`.
-enum class run_kind : unsigned char { training, evaluation, prediction };
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/callback_list.hpp
-// Several callbacks, called one after the other.
-// Keras counterpart: tf.keras.callbacks.CallbackList. Level 6.
-
-namespace stagecraft {
-
-/// Calls each hook of its callbacks, in the order in which they were added. It does not own them.
-class callback_list {
- public:
-  callback_list() = default;
-  explicit callback_list(std::vector<callback*> callbacks) : callbacks_(std::move(callbacks)) {}
-
-  void append(callback& added) { callbacks_.push_back(&added); }
-  /// Puts the run's progress bar before all others, as Keras does: what they print or write into the logs at the end of
-  /// an epoch comes after it.
-  void prepend(callback& added) { callbacks_.insert(callbacks_.begin(), &added); }
-  [[nodiscard]] bool empty() const noexcept { return callbacks_.empty(); }
-
-  void set_params(callback_params const& params) {
-    for (callback* c : callbacks_) c->set_params(params);
-  }
-  void set_model(trainable& model) {
-    for (callback* c : callbacks_) c->set_model(model);
-  }
-
-  void on_train_begin(logs& values) {
-    for (callback* c : callbacks_) c->on_train_begin(values);
-  }
-  void on_train_end(logs& values) {
-    for (callback* c : callbacks_) c->on_train_end(values);
-  }
-  void on_test_begin(logs& values) {
-    for (callback* c : callbacks_) c->on_test_begin(values);
-  }
-  void on_test_end(logs& values) {
-    for (callback* c : callbacks_) c->on_test_end(values);
-  }
-  void on_predict_begin(logs& values) {
-    for (callback* c : callbacks_) c->on_predict_begin(values);
-  }
-  void on_predict_end(logs& values) {
-    for (callback* c : callbacks_) c->on_predict_end(values);
-  }
-  void on_epoch_begin(int epoch, logs& values) {
-    for (callback* c : callbacks_) c->on_epoch_begin(epoch, values);
-  }
-  void on_epoch_end(int epoch, logs& values) {
-    for (callback* c : callbacks_) c->on_epoch_end(epoch, values);
-  }
-  void on_train_batch_begin(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_train_batch_begin(batch, values);
-  }
-  void on_train_batch_end(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_train_batch_end(batch, values);
-  }
-  void on_test_batch_begin(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_test_batch_begin(batch, values);
-  }
-  void on_test_batch_end(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_test_batch_end(batch, values);
-  }
-  void on_predict_batch_begin(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_predict_batch_begin(batch, values);
-  }
-  void on_predict_batch_end(int batch, logs& values) {
-    for (callback* c : callbacks_) c->on_predict_batch_end(batch, values);
-  }
-
-  /// The hooks of one kind of run.
-  void on_begin(run_kind kind, logs& values) {
-    if (kind == run_kind::training) return on_train_begin(values);
-    kind == run_kind::evaluation ? on_test_begin(values) : on_predict_begin(values);
-  }
-  void on_end(run_kind kind, logs& values) {
-    if (kind == run_kind::training) return on_train_end(values);
-    kind == run_kind::evaluation ? on_test_end(values) : on_predict_end(values);
-  }
-  void on_batch_begin(run_kind kind, int batch, logs& values) {
-    if (kind == run_kind::training) return on_train_batch_begin(batch, values);
-    kind == run_kind::evaluation ? on_test_batch_begin(batch, values) : on_predict_batch_begin(batch, values);
-  }
-  void on_batch_end(run_kind kind, int batch, logs& values) {
-    if (kind == run_kind::training) return on_train_batch_end(batch, values);
-    kind == run_kind::evaluation ? on_test_batch_end(batch, values) : on_predict_batch_end(batch, values);
-  }
-
- private:
-  std::vector<callback*> callbacks_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/callback_pointers.hpp
-// The callbacks of one run, by their addresses.
-// Keras counterpart: the `callbacks` argument of Model.fit. Level 6.
-
-namespace stagecraft {
-
-namespace detail {
-
-template <class Given>
-concept CallbackValue = std::derived_from<std::remove_cvref_t<Given>, callback>;
-
-/// E4085: a callback itself, where its address belongs.
-template <class Given>
-inline constexpr diagnostic callback_value_problem = [] {
+/// E4094: a description of the other kind.
+template <auto Description, bool Trains>
+inline constexpr diagnostic kind_of_description_problem = [] {
   diagnostic problem;
-  problem.report(4085, "a callback of type '", type_name<Given>(),
-                 "' is given itself; a run takes the address of a variable of yours: .callbacks = {&stopping}");
+  constexpr bool infers = only_infers<Description>;
+  if (Trains && infers)
+    problem.report(4094,
+                   "a trainer is given a description of an inference, which says nothing of a loss and an optimizer; "
+                   "name a sc::training, or an sc::predictor of the model");
+  if (!Trains && !infers)
+    problem.report(4094,
+                   "a predictor is given what is no description of an inference; name a sc::inference{.batch_size = "
+                   "...}, or an sc::trainer of the model");
   return problem;
 }();
 
-}  // namespace detail
-
-/// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself.
-struct callback_pointers : std::vector<callback*> {
-  using std::vector<callback*>::vector;
-  callback_pointers(std::vector<callback*> const& pointers) : std::vector<callback*>(pointers) {}
-
-  template <detail::CallbackValue First, class... Others>
-  callback_pointers(First const&, Others const&...) {
-    static_assert(detail::report<detail::callback_value_problem<First>>());
-  }
-  template <class First, detail::CallbackValue Second, class... Others>
-    requires(!detail::CallbackValue<First>)
-  callback_pointers(First const&, Second const&, Others const&...) {
-    static_assert(detail::report<detail::callback_value_problem<Second>>());
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/class_weight.hpp
-// How much a class counts in the loss.
-// Keras counterpart: the `class_weight` dictionary of fit. Level 6.
-
-namespace stagecraft {
-
-/// One entry of `.class_weight = {{0, 1.0f}, {1, 5.0f}}`.
-struct class_weight_entry {
-  int label = 0;     ///< the class
-  float weight = 1;  ///< the factor of its samples' losses
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/sample_source.hpp
-// One array of samples, of whatever type the user has it in, as the training loop reads it: row by row, as float.
-// Keras counterpart: data_adapter's TensorLikeDataAdapter. Level 6.
-
-namespace stagecraft {
-
-/// Any xtensor container, adaptor, view or lazy expression of numbers; its first axis counts samples.
-template <class Data>
-concept TensorData = requires(Data const& data) {
-  typename Data::value_type;
-  requires std::is_arithmetic_v<typename Data::value_type>;
-  data.dimension();
-  data.shape()[0];
-};
-
-/// A std::vector, std::array or std::span of numbers: one number per sample.
-template <class Data>
-concept SequenceData = !TensorData<Data> && requires(Data const& data) {
-  data.size();
-  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*data.data())>>;
-  requires !std::is_same_v<std::remove_cvref_t<decltype(*data.data())>, char>;
-};
-
-template <class Data>
-concept SampleData = TensorData<std::remove_cvref_t<Data>> || SequenceData<std::remove_cvref_t<Data>>;
-
-namespace detail {
-
-/// How to read numbers of one type. There is one table per type, so that reading is one indirect call per sample.
-struct number_reader {
-  void (*to_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to);
-  double (*at)(void const* from, std::ptrdiff_t index);
-  int bytes;  // of one number
-};
-
-template <class Number>
-inline constexpr number_reader reader_of{
-    [](void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to) {
-      Number const* const numbers = static_cast<Number const*>(from) + first;
-      if constexpr (std::is_same_v<Number, float>) {
-        std::memcpy(to, numbers, static_cast<std::size_t>(count) * sizeof(float));
-      } else {
-        for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = static_cast<float>(numbers[i]);
-      }
-    },
-    [](void const* from, std::ptrdiff_t index) { return static_cast<double>(static_cast<Number const*>(from)[index]); },
-    sizeof(Number)};
-
-/// A container, adaptor or view that is contiguous in row-major order by its type.
-template <class Tensor>
-concept RowMajorTensor = requires(Tensor const& data) {
-  data.data() + data.data_offset();
-  requires Tensor::static_layout == xt::layout_type::row_major;
-};
-
-/// Address of the first number when all of them lie one after the other in row-major order, else null.
-template <class Tensor>
-auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const* {
-  if constexpr (requires {
-                  data.data() + data.data_offset();
-                  data.strides()[0];
-                }) {
-    std::ptrdiff_t expected = 1;
-    for (std::size_t axis = data.dimension(); axis-- > 0;) {
-      auto const extent = static_cast<std::ptrdiff_t>(data.shape()[axis]);
-      if (extent != 1 && static_cast<std::ptrdiff_t>(data.strides()[axis]) != expected) return nullptr;
-      expected *= extent;
-    }
-    return data.data() + data.data_offset();
-  } else {
-    return nullptr;
-  }
-}
-
-}  // namespace detail
-
-/// Refers to an array of samples, without its type. An lvalue that is contiguous in row-major order (any xtensor
-/// container, most views of its first axis, std::vector, std::span) is used in place and must outlive this object; an
-/// rvalue is moved in and kept; a lazy expression or an array in another order is evaluated once, here. Copies share
-/// what is kept. Reading never allocates; numbers that are not float are converted while they are read.
-class sample_source {
- public:
-  /// No data.
-  sample_source() = default;
-
-  /// Throws data_error E4016 for a single number, or for samples of more than six dimensions.
-  template <class Data>
-    requires(SampleData<Data> && !std::is_same_v<std::remove_cvref_t<Data>, sample_source>)
-  sample_source(Data&& data) {
-    using type = std::remove_cvref_t<Data>;
-    if constexpr (std::is_lvalue_reference_v<Data>) {
-      read(data);
-    } else {
-      auto kept = std::make_shared<type>(std::forward<Data>(data));
-      read(*kept);
-      if (!kept_) kept_ = std::move(kept);
-    }
-  }
-
-  /// Whether there is an array at all (it may have no samples).
-  [[nodiscard]] bool given() const noexcept { return reader_ != nullptr; }
-  /// Number of samples.
-  [[nodiscard]] std::ptrdiff_t count() const noexcept { return count_; }
-  /// Shape of one sample; rank 0 when samples are single numbers.
-  [[nodiscard]] shape const& sample_shape() const noexcept { return sample_shape_; }
-  /// Numbers in one sample.
-  [[nodiscard]] int sample_size() const noexcept { return sample_size_; }
-
-  /// Writes the samples with these numbers to `destination`, one after the other.
-  void gather(std::span<std::int32_t const> rows, float* destination) const {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (i + 1 < rows.size()) prefetch(rows[i + 1]);
-      reader_->to_float(numbers_, offset(rows[i]), sample_size_, destination);
-      destination += sample_size_;
-    }
-  }
-  /// Writes `count` samples, from sample `first` on, to `destination`.
-  void gather(std::ptrdiff_t first, std::ptrdiff_t count, float* destination) const {
-    reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
-  }
-  /// The same as whole numbers; for class numbers.
-  void gather(std::span<std::int32_t const> rows, std::int32_t* destination) const {
-    for (std::int32_t const row : rows)
-      for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
-  }
-  void gather(std::ptrdiff_t first, std::ptrdiff_t count, std::int32_t* destination) const {
-    for (std::ptrdiff_t row = first; row < first + count; ++row)
-      for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
-  }
-
-  /// One number of one sample.
-  [[nodiscard]] double at(std::ptrdiff_t row, int index = 0) const {
-    return reader_->at(numbers_, offset(row) + index);
-  }
-
-  /// `count` samples from sample `first` on, in place.
-  [[nodiscard]] sample_source slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
-    sample_source part = *this;
-    part.first_ += first;
-    part.count_ = count;
-    return part;
-  }
-
- private:
-  [[nodiscard]] std::ptrdiff_t offset(std::ptrdiff_t row) const noexcept { return (first_ + row) * sample_size_; }
-
-  /// Samples in random order come from memory: asking for the next one while this one is copied took a third off the
-  /// time of a batch of 32 MNIST images.
-  void prefetch(std::int32_t row) const noexcept {
-    char const* const sample = static_cast<char const*>(numbers_) + offset(row) * reader_->bytes;
-    std::ptrdiff_t const bytes = static_cast<std::ptrdiff_t>(sample_size_) * reader_->bytes;
-    for (std::ptrdiff_t line = 0; line < bytes; line += 64) __builtin_prefetch(sample + line);
-  }
-
-  template <SequenceData Data>
-  void read(Data const& data) {
-    use(data.data());
-    count_ = static_cast<std::ptrdiff_t>(data.size());
-  }
-
-  template <TensorData Data>
-  void read(Data const& data) {
-    set_shape(data.dimension(), [&](std::size_t axis) { return static_cast<std::ptrdiff_t>(data.shape()[axis]); });
-    if constexpr (detail::RowMajorTensor<Data>) {
-      use(data.data() + data.data_offset());
-    } else {
-      using number = typename Data::value_type;
-      if (number const* const numbers = detail::row_major_numbers(data)) {
-        use(numbers);
-      } else {
-        auto evaluated = std::make_shared<xt::xarray<number, xt::layout_type::row_major>>(data);
-        use(evaluated->data());
-        kept_ = std::move(evaluated);
-      }
-    }
-  }
-
-  template <class Number>
-  void use(Number const* numbers) noexcept {
-    numbers_ = numbers;
-    reader_ = &detail::reader_of<std::remove_cv_t<Number>>;
-  }
-
-  template <class Extent>
-  void set_shape(std::size_t rank, Extent extent) {
-    if (rank == 0 || rank > shape::max_rank + 1) {
-      detail::throw_data_error("E4016",
-                               "data: expected an array of samples with at most 6 dimensions each, found an "
-                               "array of %zu dimensions",
-                               rank);
-    }
-    count_ = extent(0);
-    for (std::size_t axis = 1; axis < rank; ++axis) sample_shape_.push_back(static_cast<int>(extent(axis)));
-    sample_size_ = sample_shape_.size();
-  }
-
-  void const* numbers_ = nullptr;
-  detail::number_reader const* reader_ = nullptr;
-  std::ptrdiff_t first_ = 0;
-  std::ptrdiff_t count_ = 0;
-  int sample_size_ = 1;
-  shape sample_shape_;
-  std::shared_ptr<void const> kept_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/sample_set.hpp
-// The arrays of all inputs, or of all outputs, of a model. Level 6.
-
-namespace stagecraft {
-
-template <class Data>
-concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remove_cvref_t<Data>>::value; };
-
-namespace detail {
-
-/// E4086: something that is no array, above all a vector of vectors.
-template <class Data>
-inline constexpr diagnostic no_data_problem = [] {
+/// E4092: a machine of which only the description is included.
+template <class Machine>
+inline constexpr diagnostic execution_problem = [] {
   diagnostic problem;
-  if constexpr (requires(Data const& data) { data[0][0]; })
-    problem.report(4086, "data are given as a ", type_name<Data>(), " whose elements are arrays; give one array: an ",
-                   "xt::xtensor<float, 2>, or xt::adapt(values, shape) of a std::vector<float> with all of them");
+  if (!is_carried_out<Machine>)
+    problem.report(4092,
+                   "a model is trained on emulated IPUs, but how they carry out its steps is not included: "
+                   "#include <stagecraft/ipu.hpp>");
+  return problem;
+}();
+
+inline constexpr diagnostic already_reported_problem = [] {
+  diagnostic problem;
+  problem.already_reported();
+  return problem;
+}();
+
+/// The first rule that a model, its stages or its description breaks, alone or with the machine.
+template <class M, auto Description, class Machine, bool Trains>
+constexpr diagnostic const& run_problem() {
+  if constexpr (requires { Description.is_refused; })
+    return already_reported_problem;
+  else if constexpr (kind_of_description_problem<Description, Trains>.failed())
+    return kind_of_description_problem<Description, Trains>;
+  else if constexpr (is_invalid<M>)
+    return findings<typename traced_model<M>::type>.problem;
+  else if constexpr (has_invalid_stages<M>)
+    return stage_problem<M>;
+  else if constexpr (training_problem<M, Description>.failed())
+    return training_problem<M, Description>;
+  else if constexpr (machine_problem<M, Description, Machine>.failed())
+    return machine_problem<M, Description, Machine>;
+  else if constexpr (execution_problem<Machine>.failed())
+    return execution_problem<Machine>;
   else
-    problem.report(4086, "data are given as a value of type '", type_name<Data>(),
-                   "', which is no array; give a "
-                   "container or an expression of xtensor, or a std::vector, std::array or std::span of numbers");
-  return problem;
-}();
-
-}  // namespace detail
-
-/// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or
-/// outputs. Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of
-/// them, or by `inputs(a, b)`. Lvalues are used in place and must outlive this object, rvalues are kept. Up to four
-/// arrays need no memory of their own, so that a set can be made in each step.
-class sample_set {
- public:
-  sample_set() = default;
-  sample_set(sample_source source) { add(std::move(source)); }
-  explicit sample_set(std::vector<sample_source> sources) {
-    for (sample_source& source : sources) add(std::move(source));
-  }
-
-  template <class Data>
-    requires(SampleData<Data>)
-  sample_set(Data&& data) {
-    add(sample_source(std::forward<Data>(data)));
-  }
-
-  template <class Tuple>
-    requires(SampleTuple<Tuple>)
-  sample_set(Tuple&& tuple) {
-    std::apply([this](auto&&... arrays) { (add(sample_source(std::forward<decltype(arrays)>(arrays))), ...); },
-               std::forward<Tuple>(tuple));
-  }
-
-  /// Anything else: E4086.
-  template <class Data>
-    requires(!SampleData<Data> && !SampleTuple<Data> && !std::is_convertible_v<Data, sample_source> &&
-             !std::is_same_v<std::remove_cvref_t<Data>, sample_set>)
-  sample_set(Data const&) {
-    static_assert(detail::report<detail::no_data_problem<Data>>());
-  }
-
-  [[nodiscard]] bool given() const noexcept { return size_ != 0; }
-  /// Number of arrays.
-  [[nodiscard]] int size() const noexcept { return static_cast<int>(size_); }
-  [[nodiscard]] sample_source const& operator[](int index) const { return begin()[index]; }
-  [[nodiscard]] sample_source const* begin() const noexcept { return size_ > few_.size() ? many_.data() : few_.data(); }
-  [[nodiscard]] sample_source const* end() const noexcept { return begin() + size_; }
-
-  /// Number of samples of the first array; 0 when there is none.
-  [[nodiscard]] std::ptrdiff_t count() const noexcept { return size_ == 0 ? 0 : begin()->count(); }
-
-  /// `count` samples of every array, from sample `first` on, in place.
-  [[nodiscard]] sample_set slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
-    sample_set parts;
-    for (sample_source const& source : *this) parts.add(source.slice(first, count));
-    return parts;
-  }
-
-  /// One more array.
-  void add(sample_source source) {
-    if (size_ < few_.size()) {
-      few_[size_++] = std::move(source);
-      return;
-    }
-    if (size_ == few_.size()) many_.assign(few_.begin(), few_.end());
-    many_.push_back(std::move(source));
-    ++size_;
-  }
-
- private:
-  std::array<sample_source, 4> few_;
-  std::vector<sample_source> many_;  ///< all of them, when they are more
-  std::size_t size_ = 0;
-};
-
-/// The arrays of a model with several inputs, in the order of its inputs: `model.fit(sc::inputs(images, sizes), y)`.
-template <SampleData... Arrays>
-[[nodiscard]] sample_set inputs(Arrays&&... arrays) {
-  sample_set result;
-  (result.add(sample_source(std::forward<Arrays>(arrays))), ...);
-  return result;
+    return memory_problem_on<model_of_session<M>, training_on<Description, Machine>, Machine>;
 }
-
-/// The same, for the targets of a model with several outputs.
-template <SampleData... Arrays>
-[[nodiscard]] sample_set targets(Arrays&&... arrays) {
-  return inputs(std::forward<Arrays>(arrays)...);
-}
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/labelled_samples.hpp
-// Inputs with their targets: what validation is made with.
-// Keras counterpart: the tuples (x, y) and (x, y, sample_weight) of `validation_data`. Level 6.
-
-namespace stagecraft {
-
-/// Anything with members x and y, as the data sets of this library are.
-template <class Data>
-concept LabelledData = requires(Data& data) {
-  sample_set(data.x);
-  sample_set(data.y);
-};
-
-/// `.validation_data = test`, where test has members x and y, or `.validation_data = {x, y}`, or
-/// `{x, y, sample_weight}`. Lvalues are used in place and must outlive this object, rvalues are kept.
-struct labelled_samples {
-  sample_set x;
-  sample_set y;
-  sample_source sample_weight;
-
-  labelled_samples() = default;
-  labelled_samples(sample_set inputs, sample_set targets, sample_source weights = {})
-      : x(std::move(inputs)), y(std::move(targets)), sample_weight(std::move(weights)) {}
-
-  template <class Data>
-    requires(LabelledData<std::remove_reference_t<Data>> &&
-             !std::is_same_v<std::remove_cvref_t<Data>, labelled_samples>)
-  labelled_samples(Data&& data) : x(std::forward<Data>(data).x), y(std::forward<Data>(data).y) {}
-
-  [[nodiscard]] bool given() const noexcept { return x.given(); }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/fit_options.hpp
-// The options of fit, evaluate and predict.
-// Keras counterpart: the keyword arguments of Model.fit, Model.evaluate and Model.predict. Level 6.
-
-namespace stagecraft {
-
-/// Options of `fit`; names, order and defaults are Keras's. Each can be left out. Data given here as lvalues are used
-/// in place, rvalues are kept.
-struct fit_options {
-  int batch_size = 0;  ///< samples per step; 0: the training description's
-  int epochs = 1;      ///< number of the epoch, from 1, after which training ends
-  int verbose = 1;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line per epoch
-  /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar. Data are not searched
-  /// for NaN: `callbacks::terminate_on_nan no_nan;` and `{&no_nan}` stop a training whose loss becomes NaN.
-  callback_pointers callbacks{};
-  double validation_split = 0;         ///< the last part of the data, before any shuffling, that is kept for validation
-  labelled_samples validation_data{};  ///< takes precedence over validation_split
-  bool shuffle = true;                 ///< whether each epoch visits the samples in another order
-  std::vector<class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
-  sample_source sample_weight{};                   ///< one number per sample
-  int initial_epoch = 0;                           ///< number of the first epoch, from 0; to continue a training
-  /// Batches per epoch, of all replicas together. Each epoch goes on in the data where the one before has ended. 0:
-  /// all.
-  int steps_per_epoch = 0;
-  int validation_steps = 0;     ///< batches per validation, of all replicas together; 0: all of them
-  int validation_freq = 1;      ///< validation runs after every that many epochs
-  std::uint64_t seed = 0;       ///< of the shuffling; 0: the trainer's
-  bool drop_remainder = false;  ///< true: a last batch that is not full is left out
-
-  /// The names above, in the order that C++ demands: E4084 says it.
-  static constexpr std::string_view order =
-      "batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight, "
-      "sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq, seed, drop_remainder";
-};
-
-/// Options of `evaluate`; names, order and defaults are Keras's. Each can be left out.
-struct evaluate_options {
-  int batch_size = 0;             ///< samples per step; 0: the training description's
-  int verbose = 1;                ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
-  sample_source sample_weight{};  ///< one number per sample
-  int steps = 0;                  ///< batches, of all replicas together; 0: all of them
-  /// The callbacks, such as `{&log}`, called in this order.
-  callback_pointers callbacks{};
-
-  /// The names above, in the order that C++ demands.
-  static constexpr std::string_view order = "batch_size, verbose, sample_weight, steps, callbacks";
-};
-
-/// Options of `predict`; names, order and defaults are Keras's. Each can be left out.
-struct predict_options {
-  int batch_size = 0;  ///< samples per step; 0: the training description's
-  int verbose = 0;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
-  int steps = 0;       ///< batches, of all replicas together; 0: all of them
-  /// The callbacks, such as `{&log}`, called in this order.
-  callback_pointers callbacks{};
-
-  /// The names above, in the order that C++ demands.
-  static constexpr std::string_view order = "batch_size, verbose, steps, callbacks";
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/row_weights.hpp
-// How much each row of a batch counts in the loss.
-// Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them. Level 6.
-
-namespace stagecraft {
-
-/// The weights of the rows of a batch: sample weight times class weight. Check both first (data_checks.hpp).
-class row_weights {
- public:
-  /// All weights are 1.
-  row_weights() = default;
-  /// \param sample_weight one number per sample, or nothing given
-  /// \param by_class one weight per class, or empty
-  /// \param targets where a sample's class is taken from: the number itself, or the first largest of several
-  [[gnu::cold]] row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class,
-                            sample_source targets)
-      : sample_weight_(std::move(sample_weight)), targets_(std::move(targets)), by_class_(by_class.size()) {
-    for (class_weight_entry const& entry : by_class) by_class_[static_cast<std::size_t>(entry.label)] = entry.weight;
-  }
-
-  /// Whether any weight can differ from 1.
-  [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
-
-  /// Writes one weight per row.
-  void gather(std::span<std::int32_t const> rows, float* destination) const {
-    if (sample_weight_.given()) {
-      sample_weight_.gather(rows, destination);
-    } else {
-      for (std::size_t i = 0; i < rows.size(); ++i) destination[i] = 1;
-    }
-    if (by_class_.empty()) return;
-    int const classes = static_cast<int>(by_class_.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) destination[i] *= by_class_[class_of(targets_, rows[i], classes)];
-  }
-
-  /// The class of a sample, one of `classes`: Keras rounds a single number, and takes the largest of several. E4006.
-  [[nodiscard]] static std::size_t class_of(sample_source const& targets, std::ptrdiff_t row, int classes) {
-    int const size = targets.sample_size();
-    double target = 0;
-    if (size > 1) {
-      int best = 0;
-      for (int i = 1; i < size; ++i)
-        if (targets.at(row, i) > targets.at(row, best)) best = i;
-      target = best;
-    } else {
-      target = targets.at(row);
-    }
-    if (!(target >= -0.5 && target < classes - 0.5))
-      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %.15g at sample %td",
-                               classes - 1, target, row);
-    return static_cast<std::size_t>(target + 0.5);
-  }
-
- private:
-  sample_source sample_weight_;
-  sample_source targets_;
-  std::vector<float> by_class_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/data_checks.hpp
-// What is checked of data and options before anything runs. Each function throws a data_error whose text names the
-// argument, what was expected and what came. Keras counterpart: the ValueErrors of data_adapter and Model.fit. Level 6.
-//
-//   E4001  samples of another shape than the model's input or output
-//   E4002  arrays of unequal length
-//   E4003  no samples, or fewer than are needed
-//   E4004  a label that is no class number, or out of range
-//   E4005  sample_weight of another length or shape than one number per sample
-//   E4006  class_weight that leaves a class out or names one twice
-//   E4007  validation_split outside of [0, 1), or leaving no samples on one side
-//   E4008  batch_size that the compiled program cannot run
-//   E4009  weights of other names, shapes or number than the model's (trainer)
-//   E4010  number of arrays other than the number of the model's inputs or outputs
-//   E4011  epochs, initial_epoch, steps, validation_freq or verbose out of range
-//   E4012  a callback monitors a value that is not reported (callbacks)
-//   E4013  logs or history asked for a name they do not have (logs, history)
-//   E4014  a learning rate that is not finite (learning_rate_scheduler)
-//   E4015  a factor of 1 or more (reduce_lr_on_plateau)
-//   E4016  an array without samples' axis, or of too many dimensions (sample_source)
-//   E4017  steps_per_execution that does not divide the epoch's batches (trainer)
-//   E4018  gradient accumulation that does not divide the batches of an execution (trainer)
-//   E4041  fewer batches than replicas (trainer)
-//   E4042  weights asked for while steps run (trainer)
-
-namespace stagecraft {
-
-namespace detail {
-
-/// A shape as Python prints a tuple.
-struct shape_text {
-  fixed_text<96> text;
-
-  [[gnu::cold]] explicit shape_text(shape const& of) { of.append_to(text); }
-  [[nodiscard]] char const* c_str() const noexcept { return text.characters; }
-};
-
-/// "x", or "x[1]" when there are several.
-struct array_name {
-  char text[64];
-
-  [[gnu::cold]] array_name(char const* argument, int index, int count) {
-    if (count > 1)
-      std::snprintf(text, sizeof(text), "%s[%d]", argument, index);
-    else
-      std::snprintf(text, sizeof(text), "%s", argument);
-  }
-};
-
-/// Keras adds or drops a last axis of extent 1.
-[[nodiscard]] inline bool same_but_for_a_last_one(shape const& found, shape const& expected) {
-  bool const more = found.rank() > expected.rank();
-  shape const& longer = more ? found : expected;
-  shape const& shorter = more ? expected : found;
-  if (longer.rank() - shorter.rank() > 1) return false;
-  for (int axis = 0; axis < longer.rank(); ++axis)
-    if (longer[axis] != (axis < shorter.rank() ? shorter[axis] : 1)) return false;
-  return true;
-}
-
-}  // namespace detail
-
-/// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
-/// or too many, as in Keras.
-/// \param argument the argument's name, for example "x", "y" or "validation_data.y"
-inline void check_shapes(char const* argument, sample_set const& found, std::span<shape const> expected) {
-  int const count = static_cast<int>(expected.size());
-  if (found.size() != count) {
-    detail::throw_data_error("E4010", "%s: expected %d %s, found %d", argument, count, count == 1 ? "array" : "arrays",
-                             found.size());
-  }
-  for (int i = 0; i < count; ++i) {
-    shape const& wanted = expected[static_cast<std::size_t>(i)];
-    shape const& came = found[i].sample_shape();
-    if (detail::same_but_for_a_last_one(came, wanted)) continue;
-    char const* hint = "";
-    if (std::string_view(argument).ends_with('y')) {
-      if (came.size() == 1 && wanted.rank() > 1)
-        hint = "; a flatten or a global pooling before the last layers may be missing";
-      else if (came.size() == 1 && wanted.size() > 1)
-        hint = "; class numbers need the loss sparse_categorical_crossentropy";
-      if (wanted.size() == 1 && came.size() > 1) hint = "; one value per class needs the loss categorical_crossentropy";
-    }
-    detail::throw_data_error("E4001", "%s: expected samples of shape %s, found %s%s",
-                             detail::array_name(argument, i, count).text, detail::shape_text(wanted).c_str(),
-                             detail::shape_text(came).c_str(), hint);
-  }
-}
-
-/// E4003: at least `needed` samples; `reason` says why, in brackets, with a blank before.
-inline void check_count(char const* argument, std::ptrdiff_t found, std::ptrdiff_t needed = 1,
-                        char const* reason = "") {
-  if (found >= needed) return;
-  detail::throw_data_error("E4003", "%s: expected at least %td %s%s, found %td", argument, needed,
-                           needed == 1 ? "sample" : "samples", reason, found);
-}
-
-/// E4002: all arrays of both sets have the same number of samples.
-inline void check_lengths(char const* first_argument, sample_set const& first, char const* second_argument,
-                          sample_set const& second) {
-  for (int i = 0; i < first.size() + second.size(); ++i) {
-    bool const in_first = i < first.size();
-    sample_set const& set = in_first ? first : second;
-    int const index = in_first ? i : i - first.size();
-    if (set[index].count() == first.count()) continue;
-    detail::throw_data_error("E4002", "%s: expected %td samples, as many as %s has, found %td",
-                             detail::array_name(in_first ? first_argument : second_argument, index, set.size()).text,
-                             first.count(), detail::array_name(first_argument, 0, first.size()).text,
-                             set[index].count());
-  }
-}
-
-/// E4004: every number is a class, a whole number from 0 to classes - 1.
-inline void check_labels(char const* argument, sample_source const& labels, int classes) {
-  int const width = labels.sample_size();
-  for (std::ptrdiff_t row = 0; row < labels.count(); ++row) {
-    for (int i = 0; i < width; ++i) {
-      double const label = labels.at(row, i);
-      if (label >= 0 && label < classes && label == static_cast<double>(static_cast<int>(label))) continue;
-      detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %.15g at sample %td", argument,
-                               classes - 1, label, row);
-    }
-  }
-}
-
-/// E4005: one weight per sample, shape (samples) or (samples, 1). Nothing given is fine.
-inline void check_sample_weight(char const* argument, sample_source const& weights, std::ptrdiff_t samples) {
-  if (!weights.given()) return;
-  if (weights.sample_size() != 1) {
-    detail::throw_data_error("E4005", "%s: expected one number per sample, found samples of shape %s", argument,
-                             detail::shape_text(weights.sample_shape()).c_str());
-  }
-  if (weights.count() != samples) {
-    detail::throw_data_error("E4005", "%s: expected %td numbers, one per sample, found %td", argument, samples,
-                             weights.count());
-  }
-}
-
-/// E4006: as in Keras, classes from 0 on, each one once, whether or not the model or the data know them all; and no
-/// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
-/// is fine.
-/// \param targets what `row_weights` will take the classes from
-inline void check_class_weight(std::vector<class_weight_entry> const& weights, sample_source const& targets = {}) {
-  if (weights.empty()) return;
-  int const classes = static_cast<int>(weights.size());
-  for (class_weight_entry const& entry : weights) {
-    int seen = 0;
-    for (class_weight_entry const& other : weights) seen += other.label == entry.label;
-    if (seen > 1)
-      detail::throw_data_error("E4006", "class_weight: expected one weight for each class, found %d for class %d", seen,
-                               entry.label);
-    if (entry.label < 0 || entry.label >= classes)
-      detail::throw_data_error("E4006", "class_weight: expected the classes from 0 to %d, as there are %d, found %d",
-                               classes - 1, classes, entry.label);
-  }
-  for (std::ptrdiff_t row = 0; row < targets.count(); ++row)
-    static_cast<void>(row_weights::class_of(targets, row, classes));
-}
-
-/// E4007: checks `validation_split` and returns the number of samples that are left to train with: the first
-/// floor(samples * (1 - split)), as in Keras.
-[[nodiscard]] inline std::ptrdiff_t training_count(std::ptrdiff_t samples, double split) {
-  if (split == 0) return samples;
-  if (!(split > 0 && split < 1))
-    detail::throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %.15g", split);
-  auto const left = static_cast<std::ptrdiff_t>(static_cast<double>(samples) * (1.0 - split));
-  if (left == 0 || left == samples) {
-    detail::throw_data_error("E4007", "validation_split: %.15g of %td samples leaves none to %s with", split, samples,
-                             left == 0 ? "train" : "validate");
-  }
-  return left;
-}
-
-/// E4008: checks `batch_size` and returns the one to use. A program is compiled for one batch size; it runs smaller
-/// batches by padding them.
-/// \param asked 0: the compiled one
-[[nodiscard]] inline int batch_size_to_use(int asked, int compiled) {
-  if (asked == 0) return compiled;
-  if (asked < 0 || asked > compiled) {
-    detail::throw_data_error("E4008", "batch_size: expected 1 to %d, the training description's batch_size, found %d",
-                             compiled, asked);
-  }
-  return asked;
-}
-
-/// E4011: an option that counts is at least `least`.
-inline void check_at_least(char const* option, int found, int least) {
-  if (found < least) detail::throw_data_error("E4011", "%s: expected at least %d, found %d", option, least, found);
-}
-
-/// E4011: checks the options of `fit` that are numbers. Fewer epochs than `initial_epoch` train nothing, as in Keras.
-inline void check_options(fit_options const& options) {
-  check_at_least("epochs", options.epochs, 0);
-  check_at_least("initial_epoch", options.initial_epoch, 0);
-  check_at_least("steps_per_epoch", options.steps_per_epoch, 0);
-  check_at_least("validation_steps", options.validation_steps, 0);
-  check_at_least("validation_freq", options.validation_freq, 1);
-  check_at_least("verbose", options.verbose, 0);
-}
-
-/// E4003: `steps` batches (0: any number) need that many samples. Keras's IPU data handler refuses such data before
-/// the run, and so does this.
-inline void check_steps(char const* option, int steps, int batches) {
-  if (steps > batches)
-    detail::throw_data_error("E4003", "%s: expected data for %d batches, found %d", option, steps, batches);
-}
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/execution_rules.hpp
-// How the batches of a run become steps of its replicas, and steps become executions: Keras on IPU's rules, checked
-// before anything runs. Keras counterpart: IPUDataHandler. Level 6.
-
-namespace stagecraft {
-
-/// How many steps each replica takes: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
-/// those that are left over are left out, with a warning.
-/// Errors: E4003 if more batches are asked for (0: all) than there are, E4041 if some replica would have none.
-/// \param option the name in errors of what is asked for, and `argument` that of the data
-[[nodiscard]] inline int steps_of_replica(char const* argument, char const* option, int asked, int batches,
-                                          int replicas) {
-  if (asked > 0) check_steps(option, asked, batches);
-  int const taken = asked > 0 ? asked : batches;
-  if (taken < replicas)
-    detail::throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d",
-                             asked > 0 ? option : argument, replicas, taken);
-  int const left = taken % replicas;
-  if (left != 0)
-    std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", taken, replicas,
-                 left == 1 ? "the last one is" : "the last ones are");
-  return taken / replicas;
-}
-
-/// How many steps of each replica training executes at once. As in Keras on IPU, an execution is cut to an epoch that
-/// is shorter (with a warning), and must divide a longer one.
-/// Errors: E4017, E4018.
-[[nodiscard]] inline int steps_of_training_execution(int steps_of_epoch, int wanted, int accumulation_steps,
-                                                     int replicas) {
-  int const steps = std::min(wanted, steps_of_epoch);
-  char const* const whose = replicas > 1 ? " of each replica" : "";
-  if (steps_of_epoch % steps != 0)
-    detail::throw_data_error("E4017", "steps_per_execution: expected a divisor of the epoch's %d batches%s, found %d",
-                             steps_of_epoch, whose, steps);
-  if (steps % accumulation_steps != 0)
-    detail::throw_data_error(
-        "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches%s, found %d",
-        steps, whose, accumulation_steps);
-  if (steps < wanted)
-    std::fprintf(stderr,
-                 "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
-                 wanted, steps_of_epoch, steps);
-  return steps;
-}
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/history.hpp
-// What happened in each epoch of a training.
-// Keras counterpart: tf.keras.callbacks.History. Level 6.
-
-namespace stagecraft {
-
-/// One sequence of numbers per name, in the order in which the names appeared.
-class named_series {
- public:
-  struct series {
-    std::string name;
-    std::vector<double> values;
-  };
-
-  [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
-
-  /// The numbers of that name, one per epoch that reported it. Throws data_error E4013, with the names that there are.
-  [[nodiscard]] std::vector<double> const& at(std::string_view name) const {
-    if (series const* const found = find(name)) return found->values;
-    throw_unknown(name);
-  }
-  /// Same as `at`.
-  [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
-
-  [[gnu::cold]] void append(std::string_view name, double value) {
-    if (series const* const found = find(name))
-      const_cast<series*>(found)->values.push_back(value);
-    else
-      series_.push_back({std::string(name), {value}});
-  }
-
-  [[nodiscard]] std::size_t size() const noexcept { return series_.size(); }
-  [[nodiscard]] bool empty() const noexcept { return series_.empty(); }
-  [[nodiscard]] auto begin() const noexcept { return series_.begin(); }
-  [[nodiscard]] auto end() const noexcept { return series_.end(); }
-
- private:
-  [[noreturn, gnu::cold]] void throw_unknown(std::string_view name) const {
-    std::string list;
-    for (series const& s : series_) {
-      if (!list.empty()) list += ", ";
-      list += s.name;
-    }
-    detail::throw_data_error("E4013", "history: nothing is named '%.*s'; there are: %s", static_cast<int>(name.size()),
-                             name.data(), list.c_str());
-  }
-
-  [[nodiscard]] series const* find(std::string_view name) const noexcept {
-    for (series const& s : series_)
-      if (s.name == name) return &s;
-    return nullptr;
-  }
-
-  std::vector<series> series_;
-};
-
-/// Records the logs of each epoch; `fit` returns it: `history.history["val_accuracy"].back()`.
-class training_history : public callback {
- public:
-  std::vector<int> epoch;  ///< the epochs' numbers, from 0
-  named_series history;    ///< their logs: "loss", "val_loss", ...
-
-  /// Same as `history.at`.
-  [[nodiscard]] std::vector<double> const& at(std::string_view name) const { return history.at(name); }
-
-  void on_train_begin(logs&) override { epoch.clear(); }
-  [[gnu::cold]] void on_epoch_end(int number, logs& values) override {
-    epoch.push_back(number);
-    for (logs::entry const& e : values) history.append(e.name, e.value);
-  }
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/invalid_trainer.hpp
-// What stands in for a trainer whose model or training description has had its compile error, so that the rest of the
-// program adds no more of them. Level 6.
-
-namespace stagecraft::detail {
-
-/// Has the members of model_trainer; none of them is ever run.
-template <auto Training>
-struct invalid_trainer : trainable {
-  using evaluation =
-      std::array<double, 1 + static_cast<std::size_t>(Training.metrics.size() + Training.weighted_metrics.size())>;
-  using tensor = xt::xarray<float>;
-
-  explicit invalid_trainer(std::uint64_t = 0) {}
-
-  training_history fit(sample_set const&, sample_set const&, fit_options const& = {}) { return {}; }
-  evaluation evaluate(sample_set const&, sample_set const&, evaluate_options const& = {}) { return {}; }
-  tensor predict(sample_set const&, predict_options const& = {}) { return {}; }
-  evaluation train_on_batch(sample_set const&, sample_set const&, sample_source const& = {},
-                            std::vector<class_weight_entry> const& = {}) {
-    return {};
-  }
-  evaluation test_on_batch(sample_set const&, sample_set const&, sample_source const& = {}) { return {}; }
-  tensor predict_on_batch(sample_set const&) { return {}; }
-
-  [[nodiscard]] std::string_view name() const override { return {}; }
-  [[nodiscard]] float learning_rate() const override { return 0; }
-  void set_learning_rate(float) override {}
-  [[nodiscard]] std::vector<weight_array> get_weights() const override { return {}; }
-  void set_weights(std::vector<weight_array> const&) override {}
-  template <fixed_name Name>
-  [[nodiscard]] std::vector<weight_array> get_weights() const {
-    return {};
-  }
-  template <fixed_name Name>
-  void set_weights(std::vector<weight_array> const&) {}
-  template <fixed_name Name>
-  [[nodiscard]] tensor weight() {
-    return {};
-  }
-};
 
 }  // namespace stagecraft::detail
-
-// ---- stagecraft/training/prediction.hpp
-// What `predict` gives: the outputs of all samples. Level 6.
-
-namespace stagecraft {
-
-/// A tensor (samples, shape...) per output, which steps write to, each its own rows; at the same time if they want.
-template <class Session>
-class prediction {
-  template <std::size_t Output>
-  static constexpr auto rank = static_cast<std::size_t>(Session::output_shape(Output).rank()) + 1;
-  template <std::size_t Output>
-  using tensor = xt::xtensor<float, rank<Output>>;
-  using indices = std::make_index_sequence<Session::output_count>;
-
- public:
-  /// Takes the memory.
-  explicit prediction(std::ptrdiff_t samples)
-      : samples_(samples), tensors_([samples]<std::size_t... Output>(std::index_sequence<Output...>) {
-          return std::tuple<tensor<Output>...>(make<Output>(samples)...);
-        }(indices{})) {}
-
-  [[nodiscard]] std::ptrdiff_t samples() const noexcept { return samples_; }
-
-  /// Copies the samples of a step to the rows from `first` on.
-  template <class View>
-  void copy(View const& step, std::ptrdiff_t first) {
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) { (copy_output<Output>(step, first), ...); }(indices{});
-  }
-
-  /// The tensor, or a std::tuple of tensors if there are several outputs.
-  [[nodiscard]] auto take() {
-    if constexpr (Session::output_count == 1)
-      return std::move(std::get<0>(tensors_));
-    else
-      return std::move(tensors_);
-  }
-
- private:
-  template <std::size_t Output>
-  [[nodiscard]] static tensor<Output> make(std::ptrdiff_t samples) {
-    std::array<std::size_t, rank<Output>> extents{static_cast<std::size_t>(samples)};
-    for (std::size_t axis = 1; axis < extents.size(); ++axis)
-      extents[axis] = static_cast<std::size_t>(Session::output_shape(Output)[static_cast<int>(axis) - 1]);
-    return tensor<Output>::from_shape(extents);
-  }
-
-  template <std::size_t Output, class View>
-  void copy_output(View const& step, std::ptrdiff_t first) {
-    constexpr auto size = static_cast<std::ptrdiff_t>(Session::output_shape(Output).size());
-    std::copy_n(step.prediction(Output), step.valid_samples() * size, std::get<Output>(tensors_).data() + first * size);
-  }
-
-  template <class Indices>
-  struct tensors_of;
-  template <std::size_t... Output>
-  struct tensors_of<std::index_sequence<Output...>> {
-    using type = std::tuple<tensor<Output>...>;
-  };
-
-  std::ptrdiff_t samples_;
-  typename tensors_of<indices>::type tensors_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/accumulated_value.hpp
-// One result that is gathered over several steps before the host sees it: `accumulate_outfeed` of
-// `pipelining_ops.pipeline`. Level 6.
-
-namespace stagecraft {
-
-/// Sums the shares of a mean in a type of the device; float16 is rounded, and overflows, at each addition.
-template <dtype Type>
-class accumulated_value {
- public:
-  /// Adds one of `count` values whose mean is wanted.
-  void add(double value, int count) {
-    sum_ = rounded(sum_ + rounded(static_cast<float>(value) / static_cast<float>(count)));
-  }
-  /// The mean; begins again.
-  [[nodiscard]] double take() {
-    float const result = sum_;
-    sum_ = 0;
-    return static_cast<double>(result);
-  }
-
- private:
-  [[nodiscard]] static float rounded(float value) {
-    if constexpr (Type == dtype::float16) {
-      std::uint16_t half = 0;
-      kernels::halves_of_floats(&value, &half, 1);
-      kernels::floats_of_halves(&half, &value, 1);
-    }
-    return value;
-  }
-
-  float sum_ = 0;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/metrics/metric_call.hpp
-// A metric that is a `call`, as what computes the losses of rows sees it. Level 2.
-
-namespace stagecraft::metrics {
-
-template <metric Metric, bool SparseTargets>
-struct metric_call {
-  static constexpr std::string_view name = "metric";
-  static constexpr bool sparse_targets = SparseTargets;
-  static constexpr metric of = Metric;  // a copy, since Clang 19 finds members of template arguments at wrong places
-
-  constexpr operations::tensor call(operations::tensor target, operations::tensor output) const
-    requires(!Metric.rules -> takes_ops)
-  {
-    std::vector<parameter> no_weights;
-    operations::tracer ops(*output.list, no_weights);
-    return of.rules->call(of.options, ops, target, output);
-  }
-  constexpr operations::tensor call(operations::tracer& ops, operations::tensor target, operations::tensor output) const
-    requires(Metric.rules -> takes_ops)
-  {
-    return of.rules->call(of.options, ops, target, output);
-  }
-
-  friend constexpr bool operator==(metric_call const&, metric_call const&) = default;
-};
-
-}  // namespace stagecraft::metrics
-
-// ---- stagecraft/training/metric_state.hpp
-// Running means of losses and metrics over the batches of an epoch.
-// Keras counterpart: tf.keras.metrics.Mean and the update_state of the metrics; sums are kept in double where Keras
-// keeps float32. Level 6.
-
-namespace stagecraft {
-
-/// A weighted mean that grows. The mean of nothing is 0, as in Keras.
-class running_mean {
- public:
-  void add(double value, double weight = 1) noexcept {
-    sum_ += value * weight;
-    weight_ += weight;
-  }
-  void reset() noexcept { sum_ = weight_ = 0; }
-  [[nodiscard]] double result() const noexcept { return weight_ != 0 ? sum_ / weight_ : 0; }
-
- private:
-  double sum_ = 0;
-  double weight_ = 0;
-};
-
-namespace detail {
-
-/// True for numbers that are neither infinite nor NaN, without <cmath>.
-[[nodiscard]] inline bool is_finite(float value) noexcept { return value - value == 0; }
-
-/// tf.math.argmax of a row: the first largest. NaN is never it, and the first column is if no number is finite or more.
-[[nodiscard]] inline int first_largest(float const* values, int width) noexcept {
-  int best = 0;
-  float largest = std::numeric_limits<float>::lowest();
-  for (int i = 0; i < width; ++i)
-    if (values[i] > largest) {
-      largest = values[i];
-      best = i;
-    }
-  return best;
-}
-
-/// Whether column `label` is the first largest. Counts what speaks against it, which needs no branch and no chain of
-/// maxima.
-[[nodiscard]] inline bool is_first_largest(float const* values, int width, int label) noexcept {
-  if (label < 0 || label >= width) return false;
-  float const value = values[label];
-  if (!(value > std::numeric_limits<float>::lowest())) return first_largest(values, width) == label;
-  int against = 0;
-  for (int i = 0; i < label; ++i) against += values[i] >= value;
-  for (int i = label; i < width; ++i) against += values[i] > value;
-  return against == 0;
-}
-
-/// tf.math.in_top_k for one row.
-[[nodiscard]] inline bool is_in_top_k(float const* values, int width, int label, int k) noexcept {
-  if (label < 0 || label >= width) return false;
-  float const value = values[label];
-  int larger = 0;
-  int not_finite = 0;
-  for (int i = 0; i < width; ++i) {
-    larger += values[i] > value;
-    not_finite += !is_finite(values[i]);
-  }
-  return not_finite == 0 && larger < k;
-}
-
-}  // namespace detail
-
-/// One metric's mean over the rows seen since the last reset; `accuracy` is resolved. It does not allocate.
-///
-/// Keras's rules: compiled metrics are means over rows and do not see sample weights (pass none), weighted metrics do;
-/// rows that only pad a partial batch are left out by the caller. For outputs of higher rank a row is one vector along
-/// the last axis, which has `Width` columns.
-template <metrics::metric Metric, bool SparseTargets, int Width>
-class metric_state {
- public:
-  /// The metric, with `accuracy` resolved.
-  static constexpr metrics::metric resolved = metrics::resolve(Metric, SparseTargets, Width);
-
-  /// Takes in `rows` rows of predictions and their targets: `Width` columns each, or one class number.
-  /// \param weights null, or one weight per row, to be multiplied by `factor`
-  template <class Target>
-  void update(float const* predictions, Target const* targets, int rows, float const* weights = nullptr,
-              int factor = 1) noexcept {
-    add(predictions, targets, rows,
-        [&](int row) { return weights == nullptr ? 1.0F : weights[row] * static_cast<float>(factor); });
-  }
-  /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.
-  template <class Target>
-  void update_unmasked(float const* predictions, Target const* targets, int rows, float const* weights) noexcept {
-    add(predictions, targets, rows, [&](int row) { return detail::is_masked(weights[row]) ? 0.0F : 1.0F; });
-  }
-
-  void reset() noexcept { mean_.reset(); }
-  /// The mean so far; 0 when nothing came yet.
-  [[nodiscard]] double result() const noexcept { return mean_.result(); }
-
- private:
-  template <class Target, class Weight>
-  void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {
-    constexpr int target_width = std::is_same_v<Target, float> ? Width : 1;
-    for (int row = 0; row < rows; ++row)
-      mean_.add(score(predictions + std::ptrdiff_t{row} * Width, targets + std::ptrdiff_t{row} * target_width),
-                weight(row));
-  }
-  template <class Target>
-  [[nodiscard]] static double score(float const* prediction, Target const* target) noexcept {
-    using enum metrics::metric_kind;
-    constexpr bool sparse = !std::is_same_v<Target, float>;
-    if constexpr (resolved.kind == call) {
-      using row = kernels::loss_row<metrics::metric_call<resolved, sparse>{}, Width, kernels::default_architecture>;
-      if constexpr (sparse) {
-        auto const label = static_cast<float>(*target);
-        return row::evaluate(&label, prediction, 1, nullptr);
-      } else {
-        return row::evaluate(target, prediction, 1, nullptr);
-      }
-    } else if constexpr (resolved.kind == categorical_accuracy || resolved.kind == top_k_categorical_accuracy) {
-      return score_class(prediction, sparse ? static_cast<int>(*target) : first_of(target));
-    } else {
-      return score_class(prediction, static_cast<int>(*target));
-    }
-  }
-  template <class Target>
-  [[nodiscard]] static int first_of(Target const* target) noexcept {
-    if constexpr (std::is_same_v<Target, float>)
-      return detail::first_largest(target, Width);
-    else
-      return 0;
-  }
-
-  [[nodiscard]] static bool score_class(float const* prediction, int label) noexcept {
-    using enum metrics::metric_kind;
-    if constexpr (resolved.kind == top_k_categorical_accuracy || resolved.kind == sparse_top_k_categorical_accuracy)
-      return detail::is_in_top_k(prediction, Width, label, resolved.k);
-    else
-      return detail::is_first_largest(prediction, Width, label);
-  }
-
-  running_mean mean_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/step_results.hpp
-// What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names. Level 6.
-
-namespace stagecraft {
-
-/// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
-/// metrics of each output and its weighted ones, whose names begin with the output's name if there are several.
-/// `predict` reports nothing.
-///
-/// The options of the pipeline, or of gradient accumulation, say what is reported, as Graphcore's outfeed does:
-/// - all of it, after each step: means over the samples;
-/// - `outfeed_loss`, `outfeed_mask`: while training, only the total loss, or not all metrics; the others are not
-///   computed and have no name;
-/// - `accumulate_outfeed`: per weight update, the mean of its micro-batches' results, each divided by their number and
-///   summed in `accumulate_outfeed_dtype`. In `evaluate` the same per execution; Graphcore's guide divides by the steps
-///   of the epoch, to which the mean over all executions comes in the end. An epoch's values are the means over its
-///   steps; a batch that is not full counts as much as the others;
-/// - `outfeed_mode::last`: the results of each execution's last step; those of the other steps are not computed. An
-///   epoch's values are the means of these.
-template <class Session, Model M, auto Training, run_kind Kind>
-class step_results {
-  static constexpr bool trains = Kind == run_kind::training;
-  static constexpr bool only_loss = trains && options_of<M, Training>.outfeed_loss;
-  static constexpr bool accumulates = Kind != run_kind::prediction && options_of<M, Training>.accumulate_outfeed;
-  static constexpr bool only_last = Training.outfeed_queue.outfeed_mode == outfeed_mode::last;
-  static constexpr auto reported = [] {
-    auto result = reported_metrics<M, Training>;
-    if (Kind == run_kind::prediction || only_loss) result.count = 0;
-    if (!trains) return result;
-    std::size_t kept = 0;
-    for (auto const& each : result)
-      if (!options_of<M, Training>.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
-    result.count = kept;
-    return result;
-  }();
-
- public:
-  static constexpr std::size_t outputs = Session::output_count;
-  /// Metrics that are reported, of all outputs.
-  static constexpr std::size_t metrics = reported.count;
-  static constexpr std::size_t losses = Kind == run_kind::prediction ? 0 : outputs == 1 || only_loss ? 1 : 1 + outputs;
-  /// Number of values.
-  static constexpr std::size_t count = losses + metrics;
-  using values_type = std::array<double, count>;
-
-  [[nodiscard]] static std::string name(std::size_t index) {
-    if (index == 0) return "loss";
-    if (index < losses) return output_name(index - 1) + "_loss";
-    if constexpr (metrics > 0) {
-      auto const& each = reported.items[index - losses];
-      std::string const metric = (each.says_so ? "weighted_" : "") + std::string(each.metric.name());
-      return outputs == 1 ? metric : output_name(each.output) + "_" + metric;
-    }
-    return {};
-  }
-
-  /// Says of how many steps the next execution consists.
-  void begin_execution(int steps) {
-    steps_ = steps;
-    if constexpr (accumulates) {
-      gathered_.fill({});
-      gathered_steps_ = 0;
-      gathered_count_ = trains ? std::min(steps, options_of<M, Training>.accumulation_steps()) : steps;
-    }
-  }
-
-  /// Takes in a step.
-  void add(step_view<Session> const& step) {
-    if constexpr (count > 0) {
-      if (only_last && step.step() + 1 != steps_) return;
-      if constexpr (accumulates) for_each_metric([&]<std::size_t Index>() { std::get<Index>(metrics_).reset(); });
-      for_each_metric([&]<std::size_t Index>() { add_metric<Index>(step); });
-      if constexpr (accumulates) {
-        gather(step);
-      } else {
-        for (std::size_t i = 0; i < losses; ++i) losses_[i].add(loss(step, i), step.valid_samples());
-      }
-    }
-  }
-
-  [[nodiscard]] values_type values() const {
-    values_type result{};
-    if constexpr (!accumulates)
-      for_each_metric([&]<std::size_t Index>() { result[losses + Index] = std::get<Index>(metrics_).result(); });
-    for (std::size_t i = 0; i < losses_.size(); ++i) result[i] = losses_[i].result();
-    return result;
-  }
-
- private:
-  [[nodiscard]] static std::string output_name(std::size_t output) {
-    return std::string(output_names<M>[output].view());
-  }
-
-  [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
-    return static_cast<double>(index == 0 ? step.total_loss() : step.loss(index - 1));
-  }
-
-  template <class Each>
-  static void for_each_metric(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<metrics>{});
-  }
-  template <std::size_t Index>
-  void add_metric(step_view<Session> const& step) {
-    constexpr auto output = reported.items[Index].output;
-    int const rows = step.valid_samples() * Session::rows_per_sample(output);
-    auto& metric = std::get<Index>(metrics_);
-    auto const* const target = step.template target<output>();
-    // A row's scale is its weight divided by the number of rows.
-    if constexpr (reported.items[Index].is_weighted)
-      metric.update(step.prediction(output), target, rows, step.scale(output), rows);
-    else if constexpr (Session::is_masked(output))
-      metric.update_unmasked(step.prediction(output), target, rows, step.scale(output));
-    else
-      metric.update(step.prediction(output), target, rows);
-  }
-
-  void gather(step_view<Session> const& step) {
-    for (std::size_t i = 0; i < losses; ++i) gathered_[i].add(loss(step, i), gathered_count_);
-    for_each_metric([&]<std::size_t Index>() {
-      gathered_[losses + Index].add(std::get<Index>(metrics_).result(), gathered_count_);
-    });
-    if (++gathered_steps_ < gathered_count_) return;
-    gathered_steps_ = 0;
-    for (std::size_t i = 0; i < count; ++i) losses_[i].add(gathered_[i].take(), gathered_count_);
-  }
-
-  template <std::size_t Index>
-  struct state_of {
-    static constexpr auto metric = reported.items[Index].metric;  // a copy: see reported_metrics
-    static constexpr auto output = reported.items[Index].output;
-    using type = metric_state<metric, Session::sparse_targets(output), Session::output_shape(output).back()>;
-  };
-  using metric_states = decltype([]<std::size_t... Index>(std::index_sequence<Index...>) {
-    return std::tuple<typename state_of<Index>::type...>();
-  }(std::make_index_sequence<metrics>{}));
-  using accumulated = accumulated_value<options_of<M, Training>.accumulate_outfeed_dtype>;
-
-  std::array<running_mean, accumulates ? count : losses> losses_;
-  metric_states metrics_;
-  std::array<accumulated, accumulates ? count : 0> gathered_;  // since the last one that was reported
-  int gathered_steps_ = 0;
-  int gathered_count_ = 1;
-  int steps_ = 1;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/replica_results.hpp
-// What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod. Level 6.
-
-namespace stagecraft {
-
-/// The results of each replica, which add to their own at the same time, and what is made of them for the host, as
-/// `replicated_metric_reduction_method` says:
-/// - `none`: those of the last replica;
-/// - `list`: all of them. In logs, "loss" is the last replica's, and "loss_replica_0" and so on are those of all;
-///   `evaluate` gives an array per value, with one number per replica;
-/// - `sum`, `mean`: of all replicas, in their order.
-/// With one replica these are all the same.
-template <class Session, Model M, auto Training, run_kind Kind>
-class replica_results {
- public:
-  using results_of_one = step_results<Session, M, Training, Kind>;
-  using values_of_one = typename results_of_one::values_type;
-  static constexpr int replicas = Session::replicas;
-  static constexpr std::size_t count = results_of_one::count;
-  static constexpr bool lists =
-      replicas > 1 && Training.replicated_metric_reduction_method == replicated_metric_reduction_method::list;
-  using values_of_all = std::array<values_of_one, std::size_t{replicas}>;
-  /// One entry per value: a number, or an array of numbers if all replicas are listed.
-  using report_type = std::array<std::conditional_t<lists, std::array<double, std::size_t{replicas}>, double>, count>;
-
-  void begin_execution(int steps) {
-    for (auto& each : replicas_) each.results.begin_execution(steps);
-  }
-  [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[static_cast<std::size_t>(replica)].results; }
-
-  [[nodiscard]] values_of_all values() const {
-    values_of_all result;
-    for (std::size_t replica = 0; replica < result.size(); ++replica)
-      result[replica] = replicas_[replica].results.values();
-    return result;
-  }
-
-  /// What `evaluate` gives.
-  [[nodiscard]] report_type report() const {
-    report_type result{};
-    values_of_all const all = values();
-    for (std::size_t i = 0; i < count; ++i) {
-      if constexpr (lists)
-        for (std::size_t replica = 0; replica < all.size(); ++replica) result[i][replica] = all[replica][i];
-      else
-        result[i] = reduce(all, i);
-    }
-    return result;
-  }
-
-  /// Logs with all names, to be filled again and again.
-  [[nodiscard]] static logs make_logs() {
-    logs result;
-    for (std::size_t i = 0; i < logged; ++i) result[name(i)] = 0;
-    return result;
-  }
-
-  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them. Where replicas are not reduced,
-  /// the values under Keras's names are those of one of them.
-  static void write(values_of_all const& all, logs& values_of_step, int replica = replicas - 1) {
-    if (values_of_step.size() < logged) values_of_step = make_logs();
-    for (std::size_t i = 0; i < logged; ++i) values_of_step.value(i) = value(all, i, replica);
-  }
-  void write(logs& values_of_step) const { write(values(), values_of_step); }
-  /// Into any logs, each name with a prefix.
-  void write(logs& values_of_epoch, std::string const& prefix) const {
-    values_of_all const all = values();
-    for (std::size_t i = 0; i < logged; ++i) values_of_epoch[prefix + name(i)] = value(all, i);
-  }
-
- private:
-  static constexpr std::size_t logged = lists ? count * (1 + std::size_t{replicas}) : count;
-
-  // Those of each replica stand behind those that have Keras's names.
-  [[nodiscard]] static std::string name(std::size_t index) {
-    if (index < count) return results_of_one::name(index);
-    auto const listed = index - count;
-    return results_of_one::name(listed / replicas) + "_replica_" + std::to_string(listed % replicas);
-  }
-  [[nodiscard]] static double value(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
-    if (index < count) return reduce(all, index, replica);
-    auto const listed = index - count;
-    return all[listed % replicas][listed / replicas];
-  }
-
-  [[nodiscard]] static double reduce(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
-    using enum replicated_metric_reduction_method;
-    constexpr auto method = Training.replicated_metric_reduction_method;
-    if (replicas == 1 || method == none || method == list) return all[static_cast<std::size_t>(replica)][index];
-    double total = 0;
-    for (auto const& values : all) total += values[index];
-    return method == mean ? total / replicas : total;
-  }
-
-  // In cache lines of their own: replicas add at the same time.
-  struct alignas(64) own_results {
-    results_of_one results;
-  };
-  std::array<own_results, std::size_t{replicas}> replicas_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/single_batch_problem.hpp
-// When a model cannot be trained on a single batch. Level 6.
-
-namespace stagecraft::detail {
-
-/// E2060: a single batch of a model whose weights are updated from several, in whole executions.
-template <class M, auto Training, class Machine>
-inline constexpr diagnostic single_batch_problem = [] {
-  diagnostic problem;
-  constexpr int replicas = replicas_of<M, Training, Machine>;
-  constexpr int micro_batches = options_of<M, Training>.accumulation_steps();
-  if (is_pipelined<M>)
-    problem.report(2060, "train_on_batch is called on a model with pipeline stages; its weights are updated from ",
-                   micro_batches, " micro-batches, which fit gives it");
-  if (replicas > 1)
-    problem.report(2060, "train_on_batch is called on a model with ", replicas,
-                   " replicas, each of which takes a batch of its own; fit gives it to them");
-  if (runs_on_devices<M, Training, Machine> && micro_batches > 1)
-    problem.report(2060,
-                   "train_on_batch is called on a model that keeps a part of its state in remote memory; its "
-                   "weights are updated from ",
-                   micro_batches, " micro-batches, which fit gives it");
-  return problem;
-}();
-
-}  // namespace stagecraft::detail
-
-// ---- stagecraft/execution/outfeed_queue.hpp
-// Results of steps on their way from the replicas to one thread that looks at them: Graphcore's IPUOutfeedQueue.
-// Level 5.
-
-namespace stagecraft {
-
-/// One producer for each replica, and one consumer. A step is handed out when all replicas have given their result of
-/// it, in the order of steps. The places for `buffer_depth` steps are made once and written again and again; a lock is
-/// not needed, since each side publishes how far it has come.
-///
-/// `outfeed_mode::all`: a producer waits while its results of `buffer_depth` steps are not handed out yet.
-/// `outfeed_mode::last`: there is one place for each replica, a newer result replaces an older one and nobody waits;
-/// `dequeue` while no producer works, which is between executions.
-///
-/// Nothing is allocated after the construction. What the consumer throws comes out of the producers' `push`.
-template <class Result>
-class outfeed_queue {
- public:
-  /// `make()` gives a new result, as often as there are places. `busy_threads`: how many threads work at the same time,
-  /// as far as it is known; where they have to take turns, nobody waits in a loop.
-  template <class Make>
-  outfeed_queue(int replicas, int buffer_depth, outfeed_mode mode, Make const& make, int busy_threads = 0)
-      : replicas_(static_cast<std::size_t>(replicas)),
-        depth_(mode == outfeed_mode::last ? 1 : buffer_depth),
-        mode_(mode),
-        patience_(detail::patience_of(std::max(busy_threads, replicas + 1))),
-        written_(replicas_) {
-    auto const places = replicas_ * static_cast<std::size_t>(depth_);
-    results_.reserve(places);
-    for (std::size_t i = 0; i < places; ++i) results_.push_back(make());
-  }
-  outfeed_queue(outfeed_queue const&) = delete;
-  outfeed_queue& operator=(outfeed_queue const&) = delete;
-
-  [[nodiscard]] int replicas() const noexcept { return static_cast<int>(replicas_); }
-  [[nodiscard]] outfeed_mode mode() const noexcept { return mode_; }
-
-  /// Forgets all results, errors and that it was closed: steps count from 0 again. While nobody uses the queue.
-  void start() noexcept {
-    for (auto& count : written_) count.reset();
-    handed_out_.reset();
-    closed_.store(false, std::memory_order_relaxed);
-    failure_.clear();
-  }
-
-  /// The next result of a replica: `write(result)` into its place, when there is one. By one thread per replica.
-  /// Throws what the consumer has thrown; data_error E4061 if the queue was cancelled; what `write` throws: then the
-  /// result is not given.
-  template <class Write>
-  void push(int replica, Write&& write) {
-    auto& written = written_[static_cast<std::size_t>(replica)];
-    auto const step = written.value();
-    if (mode_ == outfeed_mode::all) handed_out_.await(step + 1 - depth_, failed(), patience_);
-    if (failure_.failed()) {
-      if (failure_.error()) std::rethrow_exception(failure_.error());
-      detail::throw_data_error("E4061", "outfeed_queue: step %lld of replica %d is not wanted: the queue was cancelled",
-                               static_cast<long long>(step), replica);
-    }
-    write(results_of(step)[static_cast<std::size_t>(replica)]);
-    written.publish(step + 1);
-  }
-
-  /// There are no more results: the consumer gets those that are there.
-  void close() noexcept {
-    closed_.store(true, std::memory_order_seq_cst);
-    for (auto& count : written_) count.wake();
-  }
-
-  /// Waits for the next step, and calls `handler(step, results)` with a std::span<Result> of one result per replica;
-  /// their places are free afterwards. False if the queue is closed and no complete step is left, or if it was
-  /// cancelled. Throws what `handler` throws, and lets the producers throw it; data_error E4062 unless the mode is all.
-  template <class Handler>
-  bool poll(Handler&& handler) {
-    check_polling();
-    auto const step = handed_out_.value();
-    auto const ended = [this] { return closed_.load(std::memory_order_seq_cst) || failure_.failed(); };
-    auto const patience = std::min(patience_, detail::short_patience);
-    for (auto& count : written_)
-      if (!count.await(step + 1, ended, patience)) return false;
-    if (failure_.failed()) return false;
-    hand_out(step, handler);
-    return true;
-  }
-
-  /// The same without waiting: the steps that are complete by now, or the newest alone if the mode is last. Returns
-  /// how many it has handed out.
-  template <class Handler>
-  int dequeue(Handler&& handler) {
-    auto complete = written_.front().value();
-    for (auto const& count : written_) complete = std::min(complete, count.value());
-    int count = 0;
-    for (auto step = handed_out_.value(); step < complete; ++step) {
-      if (mode_ == outfeed_mode::last) step = complete - 1;
-      hand_out(step, handler);
-      ++count;
-    }
-    return count;
-  }
-
-  /// Ends every wait: nothing is handed out any more, and `push` throws the error, or E4061. Any thread may call it at
-  /// any time; the first call counts.
-  void cancel(std::exception_ptr error = nullptr) noexcept {
-    if (!failure_.fail(std::move(error))) return;
-    handed_out_.wake();
-    for (auto& count : written_) count.wake();
-  }
-  /// Whether it was cancelled, and by which exception.
-  [[nodiscard]] first_failure const& failure() const noexcept { return failure_; }
-
-  /// Throws data_error E4062 unless the mode is all.
-  void check_polling() const {
-    if (mode_ != outfeed_mode::all)
-      detail::throw_data_error("E4062", "outfeed_queue: expected outfeed_mode::all to poll every step, found last");
-  }
-
- private:
-  [[nodiscard]] std::span<Result> results_of(std::int64_t step) noexcept {
-    return std::span(results_).subspan(static_cast<std::size_t>(step % depth_) * replicas_, replicas_);
-  }
-  [[nodiscard]] auto failed() const noexcept {
-    return [this] { return failure_.failed(); };
-  }
-
-  template <class Handler>
-  void hand_out(std::int64_t step, Handler& handler) {
-    try {
-      handler(step, results_of(step));
-    } catch (...) {
-      cancel(std::current_exception());
-      throw;
-    }
-    handed_out_.publish(step + 1);
-  }
-
-  std::size_t replicas_;
-  std::int64_t depth_;
-  outfeed_mode mode_;
-  int patience_;
-  std::vector<Result> results_;    // of all replicas of a step, then of the next one
-  std::vector<progress> written_;  // steps of each replica
-  progress handed_out_;
-  std::atomic<bool> closed_ = false;
-  first_failure failure_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/execution/background_thread.hpp
-// A thread that does one job after another while its owner goes on. Level 5.
-
-namespace stagecraft {
-
-/// Started once; asleep between two jobs. Nothing is allocated after the start.
-/// Errors: std::system_error if the system gives no more threads.
-class background_thread {
- public:
-  background_thread() : thread_([this] { serve(); }) {}
-  background_thread(background_thread const&) = delete;
-  background_thread& operator=(background_thread const&) = delete;
-  /// Waits for the job.
-  ~background_thread() {
-    wait();
-    call_ = nullptr;
-    given_.publish(given_.value() + 1);
-    thread_.join();
-  }
-
-  /// Calls `job()` there; it does not throw, and outlives `wait`. Waits first for the job before.
-  template <class Job>
-  void start(Job& job) noexcept {
-    wait();
-    job_ = &job;
-    call_ = [](void* what) noexcept { (*static_cast<Job*>(what))(); };
-    given_.publish(given_.value() + 1);
-  }
-
-  /// Waits until the job is done. What it has written is seen afterwards.
-  void wait() noexcept { done_.await(given_.value(), never, 0); }
-
- private:
-  static constexpr auto never = [] { return false; };
-
-  void serve() noexcept {
-    for (std::int64_t job = 1;; ++job) {
-      given_.await(job, never, 0);
-      if (call_ == nullptr) return;
-      call_(job_);
-      done_.publish(job);
-    }
-  }
-
-  void* job_ = nullptr;
-  void (*call_)(void*) noexcept = nullptr;
-  progress given_, done_;
-  std::thread thread_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/execution/running.hpp
-// What was started for as long as a scope lasts. Level 5.
-
-namespace stagecraft {
-
-/// Stops at its end what works in the background, before what that uses is gone: it is declared after it.
-template <class Runner>
-class [[nodiscard]] running {
- public:
-  explicit running(Runner& runner) noexcept : runner_(&runner) {}
-  running(running const&) = delete;
-  running& operator=(running const&) = delete;
-  ~running() { runner_->stop(); }
-
- private:
-  Runner* runner_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/execution/polling_thread.hpp
-// The thread that hands out results while the model works: the polling thread of asynchronous callbacks in Keras on
-// IPU. Level 5.
-
-namespace stagecraft {
-
-/// Calls a handler for every step of a queue, in order, on a thread of its own. Graphcore's has to look again and
-/// again, after pauses that it adapts to the time of a step, since the device cannot wake it; this one sleeps until the
-/// last replica's result of a step wakes it, so there are no pauses to adapt, and no result waits for one. Errors:
-/// std::system_error if the system gives no more threads.
-template <class Result>
-class polling_thread {
- public:
-  /// The queue outlives it.
-  explicit polling_thread(outfeed_queue<Result>& queue) : queue_(&queue) {}
-  polling_thread(polling_thread const&) = delete;
-  polling_thread& operator=(polling_thread const&) = delete;
-  ~polling_thread() { stop(); }
-
-  /// Starts the queue anew, and `handler(step, results)` for what is pushed from now on.
-  /// First stops what runs. The run ends with what is returned, at the latest, and the handler outlives that.
-  /// Throws data_error E4062 unless the queue's mode is all.
-  template <class Handler>
-  running<polling_thread> start(Handler& handler) {
-    queue_->check_polling();
-    stop();
-    queue_->start();
-    handler_ = const_cast<void*>(static_cast<void const*>(&handler));
-    poll_ = [](outfeed_queue<Result>& queue, void* what) { return queue.poll(*static_cast<Handler*>(what)); };
-    thread_.start(poll_all_);
-    return running(*this);
-  }
-
-  /// After the last push: waits until all complete steps are handled. Throws what the handler has thrown.
-  void finish() {
-    queue_->close();
-    thread_.wait();
-    if (queue_->failure().error()) std::rethrow_exception(queue_->failure().error());
-  }
-
-  /// Drops what is not handled yet, and waits for the handler. What it throws is not heard of.
-  void stop() noexcept {
-    queue_->cancel();
-    thread_.wait();
-  }
-
- private:
-  struct poll_all {
-    polling_thread* self;
-    void operator()() const noexcept {
-      try {
-        while (self->poll_(*self->queue_, self->handler_)) {
-        }
-      } catch (...) {  // the queue has kept it
-      }
-    }
-  };
-
-  outfeed_queue<Result>* queue_;
-  void* handler_ = nullptr;
-  bool (*poll_)(outfeed_queue<Result>&, void*) = nullptr;
-  poll_all poll_all_{this};
-  background_thread thread_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/asynchronous_callbacks.hpp
-// Calls the callbacks of batches from a thread of its own, as soon as a step's results are there.
-// Keras counterpart: PollingThread, `set_asynchronous_callbacks`. Level 6.
-
-namespace stagecraft {
-
-/// Both hooks of a batch are called for every step, in order, when all replicas have given their results of it: once
-/// for each replica, with its values if they are not reduced. At most `buffer_depth` results of a replica wait; a step
-/// that gives one more waits itself. What a callback throws ends the run.
-template <run_kind Kind, class Results>
-class asynchronous_callbacks {
- public:
-  using values_of_one = typename Results::values_of_one;
-  using values_of_all = typename Results::values_of_all;
-
-  asynchronous_callbacks(trainable& model, callback_list& callbacks, int buffer_depth, int busy_threads)
-      : queue_(
-            Results::replicas, buffer_depth, outfeed_mode::all, [] { return values_of_one{}; }, busy_threads),
-        thread_(queue_),
-        call_{&model, &callbacks} {}
-
-  /// Before the first step. `values` belongs to the callbacks until `finish`, or until what is returned ends: then
-  /// callbacks that are not called yet are dropped.
-  [[nodiscard]] auto start(logs& values) {
-    call_.values = &values;
-    call_.stops.store(call_.model->stop_training, std::memory_order_relaxed);
-    return thread_.start(call_);
-  }
-  /// Hands over a replica's results of its next step.
-  void put(int replica, values_of_one const& values) {
-    queue_.push(replica, [&](values_of_one& place) { place = values; });
-  }
-  /// Whether a callback wants training to stop.
-  [[nodiscard]] bool stops() const noexcept { return call_.stops.load(std::memory_order_relaxed); }
-  /// After the last step: waits for all callbacks. Throws what one of them has thrown.
-  void finish() { thread_.finish(); }
-  /// Ends every wait, when a step has failed elsewhere.
-  void cancel() noexcept { queue_.cancel(); }
-
- private:
-  struct call_hooks {
-    trainable* model;
-    callback_list* callbacks;
-    logs* values = nullptr;
-    std::atomic<bool> stops = false;
-
-    call_hooks(trainable* of, callback_list* called) : model(of), callbacks(called) {}
-    void operator()(std::int64_t step, std::span<values_of_one const> results) {
-      auto const batch = static_cast<int>(step);
-      values_of_all all;
-      std::copy(results.begin(), results.end(), all.begin());
-      for (int replica = 0; replica < Results::replicas; ++replica) {
-        logs none;
-        callbacks->on_batch_begin(Kind, batch, none);
-        Results::write(all, *values, replica);
-        callbacks->on_batch_end(Kind, batch, *values);
-      }
-      if (model->stop_training) stops.store(true, std::memory_order_relaxed);
-    }
-  };
-
-  outfeed_queue<values_of_one> queue_;
-  polling_thread<values_of_one> thread_;
-  call_hooks call_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/execution/infeed_queue.hpp
-// Batches that a thread of their own makes ready while the model works: Graphcore's IPUInfeedQueue. Level 5.
-
-namespace stagecraft {
-
-/// One producer, its own thread, and one consumer for each replica. Batches are numbered step by step, in a step
-/// replica by replica: batch `step * replicas + replica`. Each replica has a ring of `prefetch_depth` elements, which
-/// are made once and filled again and again; a lock is not needed, since each side publishes how far it has come.
-///
-/// Batches are filled in the order of their numbers. So a replica that runs ahead waits, at the latest when another one
-/// leaves all its elements in use; a thread that takes for several replicas takes in the order of the numbers.
-///
-/// Nothing is allocated after the construction. What goes wrong in one thread reaches the others: `take` throws what
-/// the filling has thrown, and `cancel` ends every wait.
-/// Errors: std::system_error if the system gives no more threads.
-template <class Element>
-class infeed_queue {
- public:
-  /// `make()` gives a new element, as often as there are places: replicas * prefetch_depth. `busy_threads`: how many
-  /// threads work at the same time, as far as it is known; where they have to take turns, nobody waits in a loop.
-  template <class Make>
-  infeed_queue(int replicas, int prefetch_depth, Make const& make, int busy_threads = 0)
-      : replicas_(replicas),
-        depth_(prefetch_depth),
-        patience_(detail::patience_of(std::max(busy_threads, replicas + 1))),
-        filled_(static_cast<std::size_t>(replicas)),
-        released_(static_cast<std::size_t>(replicas)) {
-    auto const places = filled_.size() * static_cast<std::size_t>(prefetch_depth);
-    elements_.reserve(places);
-    for (std::size_t i = 0; i < places; ++i) elements_.push_back(make());
-  }
-  infeed_queue(infeed_queue const&) = delete;
-  infeed_queue& operator=(infeed_queue const&) = delete;
-  ~infeed_queue() { stop(); }
-
-  [[nodiscard]] int replicas() const noexcept { return replicas_; }
-  [[nodiscard]] int prefetch_depth() const noexcept { return depth_; }
-
-  /// Begins to fill batches 0 to total - 1: `fill(element, number)`. First stops what runs. The run ends with what is
-  /// returned, at the latest, and `fill` outlives that.
-  template <class Fill>
-  running<infeed_queue> start(std::int64_t total, Fill& fill) noexcept {
-    stop();
-    for (auto& count : filled_) count.reset();
-    for (auto& count : released_) count.reset();
-    failure_.clear();
-    total_ = total;
-    fill_ = const_cast<void*>(static_cast<void const*>(&fill));
-    call_ = [](void* what, Element& element, std::int64_t number) { (*static_cast<Fill*>(what))(element, number); };
-    thread_.start(prefetch_);
-    return running(*this);
-  }
-
-  /// Waits for a batch; it stays as it is until it is released. Each replica takes its own ones in order.
-  /// Throws what the filling of this batch, or of one before, has thrown; data_error E4060 for a number that is not
-  /// started; E4061 if the batch does not come since the queue was cancelled.
-  [[nodiscard]] Element& take(std::int64_t number) {
-    if (number < 0 || number >= total_)
-      detail::throw_data_error("E4060", "infeed_queue: expected the number of one of %lld batches, found %lld",
-                               static_cast<long long>(total_), static_cast<long long>(number));
-    auto const [replica, step] = place_of(number);
-    if (!filled_[replica].await(step + 1, stopped(), patience_)) {
-      if (failure_.error()) std::rethrow_exception(failure_.error());
-      detail::throw_data_error("E4061", "infeed_queue: batch %lld does not come: the queue was cancelled",
-                               static_cast<long long>(number));
-    }
-    return element(replica, step);
-  }
-
-  /// Gives the element of a batch that was taken back, to be filled again.
-  void release(std::int64_t number) noexcept {
-    auto const [replica, step] = place_of(number);
-    released_[replica].publish(step + 1);
-  }
-
-  /// Ends every wait, and the filling after the batch that is being filled. Any thread may call it at any time.
-  void cancel() noexcept { fail(nullptr); }
-
-  /// Ends the filling, waits for it, and drops what is ready. While nobody takes.
-  void stop() noexcept {
-    cancel();
-    thread_.wait();
-    total_ = 0;
-  }
-
- private:
-  struct place {
-    std::size_t replica;
-    std::int64_t step;
-  };
-  struct prefetch {
-    infeed_queue* queue;
-    void operator()() const noexcept { queue->fill_all(); }
-  };
-
-  [[nodiscard]] place place_of(std::int64_t number) const noexcept {
-    return {static_cast<std::size_t>(number % replicas_), number / replicas_};
-  }
-  [[nodiscard]] Element& element(std::size_t replica, std::int64_t step) noexcept {
-    return elements_[replica * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(step % depth_)];
-  }
-  [[nodiscard]] auto stopped() const noexcept {
-    return [this] { return failure_.failed(); };
-  }
-
-  void fill_all() noexcept {
-    try {
-      auto const patience = std::min(patience_, detail::short_patience);
-      for (std::int64_t number = 0; number < total_; ++number) {
-        auto const [replica, step] = place_of(number);
-        released_[replica].await(step + 1 - depth_, stopped(), patience);
-        if (failure_.failed()) return;
-        call_(fill_, element(replica, step), number);
-        filled_[replica].publish(step + 1);
-      }
-    } catch (...) {
-      fail(std::current_exception());
-    }
-  }
-
-  void fail(std::exception_ptr error) noexcept {
-    if (!failure_.fail(std::move(error))) return;
-    for (auto& count : filled_) count.wake();
-    for (auto& count : released_) count.wake();
-  }
-
-  int replicas_;
-  int depth_;
-  int patience_;
-  std::int64_t total_ = 0;
-  void* fill_ = nullptr;
-  void (*call_)(void*, Element&, std::int64_t) = nullptr;
-  first_failure failure_;
-  std::vector<Element> elements_;  // the rings, one replica's after another's
-  std::vector<progress> filled_;   // steps of each replica
-  std::vector<progress> released_;
-  prefetch prefetch_{this};
-  background_thread thread_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/shuffle.hpp
-// The order in which an epoch visits the samples.
-// Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform. Level 6.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// SplitMix64: one 64-bit number per call, from a counter.
-class order_generator {
- public:
-  constexpr order_generator(std::uint64_t seed, std::uint64_t stream) noexcept : state_(mix(seed) ^ mix(~stream)) {}
-
-  /// A number in [0, bound), all equally likely (Lemire's multiplication with rejection).
-  constexpr std::uint32_t below(std::uint32_t bound) noexcept {
-    std::uint32_t const threshold = (0u - bound) % bound;
-    for (;;) {
-      std::uint64_t const product = (next() >> 32) * bound;
-      if (static_cast<std::uint32_t>(product) >= threshold) return static_cast<std::uint32_t>(product >> 32);
-    }
-  }
-
- private:
-  static constexpr std::uint64_t mix(std::uint64_t z) noexcept {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  constexpr std::uint64_t next() noexcept { return mix(state_ += 0x9e3779b97f4a7c15u); }
-
-  std::uint64_t state_;
-};
-
-}  // namespace detail
-
-/// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
-constexpr void shuffle_order(std::span<std::int32_t> order, std::uint64_t seed, std::uint64_t epoch) noexcept {
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
-  detail::order_generator generator(seed, epoch);
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::size_t const j = generator.below(static_cast<std::uint32_t>(i));
-    std::int32_t const last = order[i - 1];
-    order[i - 1] = order[j];
-    order[j] = last;
-  }
-}
-
-/// The batches of an epoch. Memory is taken once, in the constructor.
-class epoch_order {
- public:
-  /// \param count number of samples
-  /// \param shuffle false: the order of the data, in every epoch
-  epoch_order(std::ptrdiff_t count, bool shuffle, std::uint64_t seed)
-      : order_(static_cast<std::size_t>(count)), shuffle_(shuffle), seed_(seed) {
-    for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
-  }
-
-  /// Sets the order of epoch `epoch`; it does not depend on the epochs before, so a training that is continued with
-  /// `initial_epoch` sees what an uninterrupted one would have seen.
-  void begin_epoch(int epoch) noexcept {
-    if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
-  }
-
-  /// Sets the batches of epoch `epoch`, if each one takes `steps` of the data's `batches` and goes on where the one
-  /// before has ended: data that have been seen come again in another order.
-  void continue_epoch(int epoch, int steps, int batches) {
-    std::int64_t const first = std::int64_t{epoch} * steps;
-    first_ = static_cast<int>(first % batches);
-    begin_epoch(static_cast<int>(first / batches));
-    if (!shuffle_ || first_ + steps <= batches) return;
-    next_.resize(order_.size());
-    shuffle_order(next_, seed_, static_cast<std::uint64_t>(first / batches + 1));
-  }
-
-  /// Number of batches; a last one that is not full counts, unless `drop_remainder`.
-  [[nodiscard]] int batches(int batch_size, bool drop_remainder = false) const noexcept {
-    std::size_t const size = static_cast<std::size_t>(batch_size);
-    return static_cast<int>((order_.size() + (drop_remainder ? 0 : size - 1)) / size);
-  }
-
-  /// The samples of one of the epoch's batches, of which the data have `batches`; fewer than `batch_size` in a last one
-  /// that is not full.
-  [[nodiscard]] std::span<std::int32_t const> batch(int index, int batch_size, int batches) const noexcept {
-    index += first_;
-    auto const& order = index < batches || next_.empty() ? order_ : next_;
-    std::size_t const first = static_cast<std::size_t>(index % batches) * static_cast<std::size_t>(batch_size);
-    std::size_t const left = order.size() - first;
-    return std::span(order).subspan(first, left < static_cast<std::size_t>(batch_size) ? left : batch_size);
-  }
-
- private:
-  std::vector<std::int32_t> order_;
-  std::vector<std::int32_t> next_;  // what follows when the data end within an epoch
-  int first_ = 0;
-  bool shuffle_;
-  std::uint64_t seed_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/data.hpp
-// From the user's arrays to batches: sources, sets, weights, orders and checks. Level 6.
-
-// ---- stagecraft/training/batch_loader.hpp
-// Brings samples, targets and their weights to where a step finds them, one batch at a time, and checks them before the
-// first one. Level 6.
-
-namespace stagecraft {
-
-/// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
-/// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
-/// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
-/// place of a queue. Several threads may load at the same time, each to a destination of its own.
-template <class Session, auto Training>
-class batch_loader {
- public:
-  /// What the arguments are called in errors.
-  struct argument_names {
-    char const* x = "x";
-    char const* y = "y";
-    char const* sample_weight = "sample_weight";
-  };
-  static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
-                                                   "validation_data.sample_weight"};
-
-  /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
-  explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
-    std::array<shape, static_cast<std::size_t>(Session::input_count())> inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
-    check_shapes(names.x, x, inputs);
-    check_count(names.x, x.count());
-    check_lengths(names.x, x, names.x, {});
-  }
-
-  /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
-  batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
-               std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
-      : batch_loader(x, names) {
-    y_ = y;
-    std::array<shape, outputs> targets;
-    for (std::size_t i = 0; i < outputs; ++i) {
-      targets[i] = Session::output_shape(i);
-      if (Session::sparse_targets(i)) --targets[i].dimension_count;
-    }
-    check_shapes(names.y, y, targets);
-    check_lengths(names.x, x, names.y, y);
-    for (std::size_t i = 0; i < outputs; ++i)
-      if (Session::sparse_targets(i))
-        check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
-                     y[static_cast<int>(i)], Session::output_shape(i).back());
-    check_sample_weight(names.sample_weight, sample_weight, x.count());
-    if (!class_weight.empty()) check_classes(class_weight);
-    weights_ = row_weights(sample_weight, class_weight, y[0]);
-  }
-
-  [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
-
-  template <class Destination>
-  void load_inputs(Destination& to, std::span<std::int32_t const> rows) const {
-    for (int i = 0; i < Session::input_count(); ++i) {
-      float* const input = to.input(i);
-      x_[i].gather(rows, input);
-      auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
-      for (std::size_t row = rows.size(); row < batch; ++row)
-        std::memcpy(input + row * size, input, size * sizeof(float));
-    }
-    to.set_valid_samples(static_cast<int>(rows.size()));
-  }
-
-  template <class Destination>
-  void load(Destination& to, std::span<std::int32_t const> rows) const {
-    load_inputs(to, rows);
-    load_targets(to, rows, std::make_index_sequence<outputs>{});
-  }
-
- private:
-  // E4006. As in Keras, a sample has one class, that of its only output.
-  void check_classes(std::vector<class_weight_entry> const& class_weight) const {
-    if (outputs > 1)
-      detail::throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
-    if (Session::rows_per_sample(0) > 1)
-      detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
-                               Session::rows_per_sample(0));
-    check_class_weight(class_weight, y_[0]);
-  }
-
-  static constexpr std::size_t outputs = Session::output_count;
-  static constexpr auto batch = static_cast<std::size_t>(Session::batch);
-
-  template <class Destination, std::size_t... Output>
-  void load_targets(Destination& to, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
-    (load_target<Output>(to, rows), ...);
-  }
-  template <std::size_t Output, class Destination>
-  void load_target(Destination& to, std::span<std::int32_t const> rows) const {
-    auto* const target = to.template target<Output>();
-    y_[static_cast<int>(Output)].gather(rows, target);
-    constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
-    constexpr auto width =
-        Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
-    if (rows.size() < batch)
-      std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
-
-    float* const scale = to.scale(Output);
-    for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
-    if (weights_.given()) weights_.gather(rows, scale);
-    // From one number per sample to one per row, backwards since they share their memory.
-    float const share = 1.0F / static_cast<float>(rows.size() * per_sample);
-    for (std::size_t i = rows.size(); i-- > 0;) {
-      float const weight = scale[i] * share + 0.0F;  // -0 is that of masked steps
-      for (std::size_t k = 0; k < per_sample; ++k) scale[i * per_sample + k] = weight;
-    }
-    for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
-    if constexpr (Session::is_masked(Output))
-      detail::mask_rows<typename Session::shaped_model, Output>(
-          [&](int call) { return to.input(Session::input_number(call)); }, rows.size(), scale);
-  }
-
-  sample_set x_, y_;
-  row_weights weights_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/prepared_batch.hpp
-// A batch that waits for its step. Level 6.
-
-namespace stagecraft {
-
-/// Memory for one batch as a session takes it: samples, targets, the rows' weights in the losses.
-template <class Session>
-class prepared_batch {
- public:
-  prepared_batch() : memory_(offsets.back()) {}
-
-  [[nodiscard]] float* input(int index) { return place(static_cast<std::size_t>(index)); }
-  template <std::size_t Output>
-  [[nodiscard]] auto* target() {
-    return reinterpret_cast<typename Session::template target_type<Output>*>(place(inputs + Output));
-  }
-  [[nodiscard]] float* scale(std::size_t output) { return place(inputs + outputs + output); }
-  void set_valid_samples(int count) { valid_samples_ = count; }
-
-  /// Copies all of it to where a step finds it.
-  template <class Destination>
-  void copy_inputs(Destination& to) {
-    for (int i = 0; i < Session::input_count(); ++i) copy(static_cast<std::size_t>(i), to.input(i));
-    to.set_valid_samples(valid_samples_);
-  }
-  template <class Destination>
-  void copy_all(Destination& to) {
-    copy_inputs(to);
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      (copy(inputs + Output, to.template target<Output>()), ...);
-    }(std::make_index_sequence<outputs>{});
-    for (std::size_t output = 0; output < outputs; ++output) copy(inputs + outputs + output, to.scale(output));
-  }
-
- private:
-  static constexpr auto inputs = static_cast<std::size_t>(Session::input_count());
-  static constexpr std::size_t outputs = Session::output_count;
-  static constexpr std::size_t parts = inputs + 2 * outputs;
-
-  // Class numbers take as many bytes as floats.
-  static constexpr long long floats(std::size_t part) {
-    long long size = 0;
-    if (part < inputs)
-      size = Session::input_shape(static_cast<int>(part)).size();
-    else if (part < inputs + outputs && !Session::sparse_targets(part - inputs))
-      size = Session::output_shape(part - inputs).size();
-    else
-      size = Session::rows_per_sample((part - inputs) % outputs);
-    return size * Session::batch;
-  }
-  // Each part begins a cache line.
-  static constexpr std::array<long long, parts + 1> offsets = [] {
-    std::array<long long, parts + 1> result{};
-    for (std::size_t part = 0; part < parts; ++part) result[part + 1] = result[part] + (floats(part) + 15) / 16 * 16;
-    return result;
-  }();
-
-  [[nodiscard]] float* place(std::size_t part) { return memory_.data() + offsets[part]; }
-  void copy(std::size_t part, void* to) {
-    std::memcpy(to, place(part), static_cast<std::size_t>(floats(part)) * sizeof(float));
-  }
-
-  aligned_block memory_;
-  int valid_samples_ = 0;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/batch_feed.hpp
-// Which samples each step of each replica takes, and how they get there. Level 6.
-
-namespace stagecraft {
-
-namespace detail {
-
-/// In place of a queue, or of what runs in the background.
-struct no_queue {};
-
-}  // namespace detail
-
-/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
-///
-/// With `infeed_queue.prefetch_depth`, a thread of its own makes so many batches ready for each replica while steps
-/// run; 0 stands for 3 if the model has stages or replicas, and for none else. It reads the caller's arrays meanwhile.
-/// Results do not depend on it.
-template <class Session, Model M, auto Training, run_kind Kind>
-class batch_feed {
- public:
-  using loader = batch_loader<Session, Training>;
-  static constexpr int prefetch_depth = Training.infeed_queue.prefetch_depth > 0 ? Training.infeed_queue.prefetch_depth
-                                        : is_pipelined<M> || Session::replicas > 1 ? 3
-                                                                                   : 0;
-
-  /// Batches are numbered; those that do not exist repeat the last one.
-  batch_feed(loader const& data, epoch_order const& order, int batch_size, int batches, int busy_threads)
-      : fill_{data, order, batch_size, batches}, queue_(make_queue(busy_threads)) {}
-  batch_feed(batch_feed const&) = delete;
-  batch_feed& operator=(batch_feed const&) = delete;
-
-  [[nodiscard]] int batches() const noexcept { return fill_.batches; }
-  [[nodiscard]] int batch_size() const noexcept { return fill_.batch_size; }
-
-  /// Before the first of `steps` steps of each replica. What is returned lives until the last one is done.
-  [[nodiscard]] auto start([[maybe_unused]] int steps) {
-    if constexpr (prefetch_depth > 0)
-      return queue_.start(number(0, steps), fill_);
-    else
-      return detail::no_queue{};
-  }
-  /// Ends every wait, when a run has failed elsewhere.
-  void cancel() noexcept {
-    if constexpr (prefetch_depth > 0) queue_.cancel();
-  }
-
-  /// Brings the batch of a replica's step to its place.
-  template <class Destination>
-  void load(Destination& to, int replica, int step) {
-    std::int64_t const batch = number(replica, step);
-    if constexpr (prefetch_depth == 0) {
-      fill_(to, batch);
-    } else {
-      prepared_batch<Session>& ready = queue_.take(batch);
-      if constexpr (Kind == run_kind::prediction)
-        ready.copy_inputs(to);
-      else
-        ready.copy_all(to);
-      queue_.release(batch);
-    }
-  }
-
- private:
-  struct fill_batch {
-    loader const& data;
-    epoch_order const& order;
-    int batch_size;
-    int batches;
-
-    template <class Destination>
-    void operator()(Destination& to, std::int64_t number) const {
-      auto const rows = order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
-      if constexpr (Kind == run_kind::prediction)
-        data.load_inputs(to, rows);
-      else
-        data.load(to, rows);
-    }
-  };
-
-  [[nodiscard]] static std::int64_t number(int replica, int step) {
-    return std::int64_t{step} * Session::replicas + replica;
-  }
-  [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
-    if constexpr (prefetch_depth > 0)
-      return infeed_queue<prepared_batch<Session>>(
-          Session::replicas, prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
-    else
-      return detail::no_queue{};
-  }
-
-  fill_batch fill_;
-  decltype(make_queue(0)) queue_;
-};
-
-}  // namespace stagecraft
-
-// ---- stagecraft/training/step_runner.hpp
-// Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches. Level 6.
-
-namespace stagecraft {
-
-/// How many steps each replica takes, and how many of them at once.
-struct step_counts {
-  int steps = 0;
-  int execution = 1;
-};
-
-/// Runs one execution after the other.
-///
-/// Callbacks of batches are called once per execution: the first hook with its first step before it, the second one
-/// with its last step after it. With `asynchronous_callbacks`, both are called for every step of every replica, from a
-/// thread of its own, as soon as the step's results are there (not in training and evaluation with
-/// `accumulate_outfeed`); logs then hold the same for the last replica as those of synchronous callbacks do for the
-/// same step. Such a callback may ask for `stop_training` and for another learning rate, which the executions that
-/// follow obey; those of steps that are carried out are all called. Hooks of epochs and runs are called on the caller's
-/// thread, when all batches' are done.
-template <class Trained, Model M, auto Training, run_kind Kind>
-class step_runner {
-  using session_type = typename Trained::session_type;
-
- public:
-  using feed_type = batch_feed<session_type, M, Training, Kind>;
-  using results_type = replica_results<session_type, M, Training, Kind>;
-  static constexpr bool is_asynchronous =
-      Training.asynchronous_callbacks && (Kind == run_kind::prediction || !options_of<M, Training>.accumulate_outfeed);
-  /// Threads that work at the same time.
-  static constexpr int busy_threads =
-      session_type::threads + (feed_type::prefetch_depth > 0 ? 1 : 0) + (is_asynchronous ? 1 : 0);
-
-  step_runner(Trained& model, callback_list& callbacks, step_counts const& counts,
-              typename feed_type::loader const& data, epoch_order const& order, int batch_size, int batches)
-      : model_(model), callbacks_(callbacks), counts_(counts), feed_(data, order, batch_size, batches, busy_threads) {
-    if constexpr (is_asynchronous) {
-      int const depth = Training.outfeed_queue.buffer_depth;  // Clang aligns no Training that is referred to
-      asynchronous_.emplace(model, callbacks, depth, busy_threads);
-    }
-  }
-
-  /// All steps, from the first one on. `look(view, step)` sees each step of each replica, perhaps of several replicas
-  /// at the same time.
-  template <class Look>
-  void run(results_type& results, logs& values, Look const& look) {
-    model_.session().begin_run();
-    // In this order: callbacks and batches end before the model is at rest again, whatever ends the run.
-    [[maybe_unused]] auto const beside_steps = begin_callbacks_beside_steps();
-    [[maybe_unused]] auto const calling = begin_callbacks(values);
-    [[maybe_unused]] auto const feeding = feed_.start(counts_.steps);
-    [[maybe_unused]] logs none;  // what hooks get before there are results
-    for (int first = 0; first < counts_.steps && !stops(); first += counts_.execution) {
-      int const steps = std::min(counts_.execution, counts_.steps - first);
-      model_.begin_execution();
-      results.begin_execution(steps);
-      if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
-      execute(first, steps, results, look);
-      if constexpr (!is_asynchronous) {
-        results.write(values);
-        callbacks_.on_batch_end(Kind, first + steps - 1, values);
-      }
-    }
-    if constexpr (is_asynchronous) asynchronous_->finish();
-  }
-  void run(results_type& results, logs& values) {
-    run(results, values, [](auto const&, int) {});
-  }
-
- private:
-  [[nodiscard]] auto begin_callbacks_beside_steps() {
-    if constexpr (is_asynchronous)
-      return typename Trained::callbacks_beside_steps(model_);
-    else
-      return detail::no_queue{};
-  }
-  [[nodiscard]] auto begin_callbacks([[maybe_unused]] logs& values) {
-    if constexpr (is_asynchronous)
-      return asynchronous_->start(values);
-    else
-      return detail::no_queue{};
-  }
-
-  /// What sessions call. `cancel` is for those with several threads: when one has failed, others may wait here.
-  struct bring_batch {
-    step_runner& runner;
-    int first;
-
-    template <class Destination>
-    void operator()(Destination& to, int replica, int step) const {
-      runner.feed_.load(to, replica, first + step);
-    }
-    void cancel() const noexcept { runner.feed_.cancel(); }
-  };
-  template <class Look>
-  struct take_results {
-    step_runner& runner;
-    results_type& results;
-    Look const& look;
-    int first;
-
-    template <class View>
-    void operator()(View const& step) const {
-      auto& own = results[step.replica()];
-      own.add(step);
-      look(step, first + step.step());
-      if constexpr (is_asynchronous) runner.asynchronous_->put(step.replica(), own.values());
-    }
-    void cancel() const noexcept {
-      if constexpr (is_asynchronous) runner.asynchronous_->cancel();
-    }
-  };
-
-  template <class Look>
-  void execute(int first, int steps, results_type& results, Look const& look) {
-    auto& session = model_.session();
-    bring_batch const bring{*this, first};
-    take_results<Look> const take{*this, results, look, first};
-    if constexpr (Kind == run_kind::training)
-      session.train(steps, bring, take);
-    else if constexpr (Kind == run_kind::evaluation)
-      session.test(steps, bring, take);
-    else
-      session.predict(steps, bring, take);
-  }
-
-  [[nodiscard]] bool stops() const {
-    if constexpr (Kind != run_kind::training)
-      return false;
-    else if constexpr (is_asynchronous)
-      return asynchronous_->stops();
-    else
-      return model_.stop_training;
-  }
-
-  Trained& model_;
-  callback_list& callbacks_;
-  step_counts counts_;
-  feed_type feed_;
-  std::conditional_t<is_asynchronous, std::optional<asynchronous_callbacks<Kind, results_type>>, detail::no_queue>
-      asynchronous_;
-};
-
-}  // namespace stagecraft
 
 // ---- stagecraft/training/weight_views.hpp
 // A model's weights as the user sees them: copies in Keras's order, and views by name over the model's own memory.
@@ -58718,28 +59187,381 @@ struct no_run {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/training/trainer.hpp
-// Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives. Level 6.
+// ---- stagecraft/training/predictor.hpp
+// Runs a model that is not trained: Keras's `predict` and the call of a model, with a plan and memory of their own.
+// Level 6.
 
 namespace stagecraft {
 
 namespace detail {
 
-/// The model of a trainer's session. Models that differ in stages that they do not have share one: that of the model
-/// itself, unless its own code gives it stages.
-template <class M>
-using model_of_session = std::conditional_t<is_pipelined<M> || is_pipelined<typename traced_model<M>::type>, M,
-                                            typename traced_model<M>::type>;
-template <class M, auto Training, class Machine>
-using session_of_trainer = session_of<model_of_session<M>, Training, Machine>;
+/// E4095: something is asked of a predictor that needs a loss.
+template <fixed_name Function>
+inline constexpr diagnostic no_loss_problem = [] {
+  diagnostic problem;
+  problem.report(4095, Function,
+                 " is called on a predictor, which has neither a loss nor an optimizer; name a trainer ",
+                 "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
+  return problem;
+}();
+template <fixed_name Function>
+struct no_loss {
+  static_assert(report<no_loss_problem<Function>>());
+  std::array<double, 2> result{};
+};
 
 }  // namespace detail
+
+/// The type behind `predictor<...>`.
+template <Model M, auto Inference, class Machine>
+class model_predictor
+    : trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Inference, Machine>> {
+  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Inference, Machine>>;
+
+ public:
+  using typename base::session_type;
+  /// How the model is run.
+  static constexpr auto inference = Inference;
+  static constexpr int replicas = session_type::replicas;
+
+  /// Weights get their initial values; all memory is taken here.
+  explicit model_predictor(std::uint64_t seed = inference.seed) : base(seed) {}
+  model_predictor(model_predictor&&) noexcept = default;
+  model_predictor& operator=(model_predictor&&) noexcept = default;
+
+  /// The name of the model, and its weights: those of a trainer of the same model can be given.
+  using base::get_weights, base::name, base::session, base::set_weights;
+  /// A weight as an xtensor expression over the model's own memory, to be read: `model.weight<"dense/kernel">()`.
+  /// E4032 for an unknown name.
+  template <fixed_name Name>
+  [[nodiscard]] auto weight() {
+    return detail::view_weight<typename detail::traced_model<M>::type, Name>(std::as_const(this->session()));
+  }
+
+  /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
+  /// there are several outputs. Allocates the result. `steps_per_execution` steps are run at once, the last execution
+  /// may be shorter. With replicas, those that have no batch in the last step repeat the last one, and nothing is made
+  /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011.
+  /// Definition: tf.keras.Model.predict.
+  auto predict(sample_set const& x, predict_options const& options = {}) {
+    return detail::run_prediction<M, Inference, base>(*this, x, options);
+  }
+
+  /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a
+  /// pipelined model follow each other, whatever its schedule and steps_per_execution. Nothing is allocated, locked or
+  /// handed to another thread. What is returned is an xtensor adaptor (samples, shape...) of the model's own memory, or
+  /// a std::tuple of them, valid until the model runs again. Errors as `predict`.
+  /// Definition: tf.keras.Model.__call__.
+  auto operator()(sample_set const& x) { return detail::call_model<Inference>(this->session(), x); }
+
+  /// The same, copied to a tensor, or a std::tuple of tensors. Definition: tf.keras.Model.predict_on_batch.
+  auto predict_on_batch(sample_set const& x) {
+    auto const copy = [](auto const& view) {
+      using view_type = std::remove_cvref_t<decltype(view)>;
+      return xt::xtensor<float, xt::get_rank<view_type>::value>(view);
+    };
+    if constexpr (session_type::output_count == 1)
+      return copy((*this)(x));
+    else
+      return std::apply([&](auto const&... views) { return std::tuple(copy(views)...); }, (*this)(x));
+  }
+
+  /// With options that there are not: E4084.
+  template <class Options = predict_options>
+  auto predict(detail::any_argument, detail::any_options) {
+    return detail::no_run<Options>{}, predict(sample_set{});
+  }
+  template <class Options = predict_options>
+  auto predict(detail::any_argument, ...) {
+    return detail::no_run<Options>{}, predict(sample_set{});
+  }
+
+  // There is no loss: E4095.
+  template <fixed_name Function = "fit">
+  auto fit(detail::any_argument, detail::any_argument, ...) {
+    return detail::no_loss<Function>{}.result;
+  }
+  template <fixed_name Function = "fit">
+  auto fit(detail::any_argument, detail::any_argument, detail::any_options) {
+    return detail::no_loss<Function>{}.result;
+  }
+  template <fixed_name Function = "evaluate">
+  auto evaluate(detail::any_argument, detail::any_argument, ...) {
+    return detail::no_loss<Function>{}.result;
+  }
+  template <fixed_name Function = "evaluate">
+  auto evaluate(detail::any_argument, detail::any_argument, detail::any_options) {
+    return detail::no_loss<Function>{}.result;
+  }
+};
+
+namespace detail {
+
+template <class M, auto Inference, class Machine>
+using predictor_or_stand_in = std::conditional_t<run_problem<M, Inference, Machine, false>().failed(),
+                                                 invalid_predictor, model_predictor<M, Inference, Machine>>;
+
+}  // namespace detail
+
+/// A model that is run and not trained, how it is run, and the machine for it, checked together where they are named:
+///
+///     inline constexpr auto single = sc::inference{.batch_size = 1};
+///     sc::predictor<mlp, single> model;                     // on the host
+///     model.set_weights(trained.get_weights());
+///     xt::xtensor<float, 2> logits = model.predict(test.x);
+///     auto const one = model(digit);                        // at once, without allocation
+///
+/// It has no gradients, no optimizer's state and no losses, in memory or anywhere else: `evaluate` is a trainer's.
+///
+/// Errors: those of the model's layers and stages, and those of the description, alone and with the machine: E4020,
+/// E4021, E4029, E4092, E4094, E2025, E2039, E2041 to E2047, E2049, E2061.
+template <Model M, auto Inference, class Machine = host<>>
+using predictor = typename detail::verdict_on<detail::run_problem<M, Inference, Machine, false>()>::template model<
+    detail::predictor_or_stand_in<M, Inference, Machine>>;
+
+}  // namespace stagecraft
+
+// ---- stagecraft/program/unsuited_loss.hpp
+// Losses that read an output as what it is not: cross-entropy of probabilities after a linear layer, or of logits after
+// softmax or sigmoid. Both train, to nothing or slowly, so that a trainer warns of them. Level 4.
+
+namespace stagecraft::detail {
+
+/// What a loss takes an output for.
+enum class misread_output : unsigned char { none, logits_as_probabilities, probabilities_as_logits };
+
+template <class M, auto Training, std::size_t Output>
+constexpr misread_output find_misread_output() {
+  constexpr auto const& loss = losses::loss_of_output<Output>(Training.loss);
+  constexpr auto const& last = last_activations_of<M>[Output];
+  if constexpr (requires { loss.from_logits; }) {
+    if (last.is_known && !loss.from_logits && last.function.kind == activation_kind::linear && !last.is_layer)
+      return misread_output::logits_as_probabilities;
+    if (last.has_logits() && loss.from_logits) return misread_output::probabilities_as_logits;
+  }
+  return misread_output::none;
+}
+
+/// The first output that its loss takes for something else, unless the description says that it is meant.
+template <class M, auto Training>
+inline constexpr misread_output misread_output_of = [] {
+  misread_output result = misread_output::none;
+  if constexpr (!Training.outputs_are_meant)
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      ((result = result == misread_output::none ? find_misread_output<M, Training, Output>() : result), ...);
+    }(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+  return result;
+}();
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/training/execution_rules.hpp
+// How the batches of a run become steps of its replicas, and steps become executions: Keras on IPU's rules, checked
+// before anything runs. Keras counterpart: IPUDataHandler. Level 6.
+
+namespace stagecraft {
+
+/// How many steps each replica takes: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
+/// those that are left over are left out, with a warning.
+/// Errors: E4003 if more batches are asked for (0: all) than there are, E4041 if some replica would have none.
+/// \param option the name in errors of what is asked for, and `argument` that of the data
+[[nodiscard]] inline int steps_of_replica(char const* argument, char const* option, int asked, int batches,
+                                          int replicas) {
+  if (asked > 0) check_steps(option, asked, batches);
+  int const taken = asked > 0 ? asked : batches;
+  if (taken < replicas)
+    detail::throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d",
+                             asked > 0 ? option : argument, replicas, taken);
+  int const left = taken % replicas;
+  if (left != 0)
+    std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", taken, replicas,
+                 left == 1 ? "the last one is" : "the last ones are");
+  return taken / replicas;
+}
+
+/// How many steps of each replica training executes at once. As in Keras on IPU, an execution is cut to an epoch that
+/// is shorter (with a warning), and must divide a longer one.
+/// Errors: E4017, E4018.
+[[nodiscard]] inline int steps_of_training_execution(int steps_of_epoch, int wanted, int accumulation_steps,
+                                                     int replicas) {
+  int const steps = std::min(wanted, steps_of_epoch);
+  char const* const whose = replicas > 1 ? " of each replica" : "";
+  if (steps_of_epoch % steps != 0)
+    detail::throw_data_error("E4017", "steps_per_execution: expected a divisor of the epoch's %d batches%s, found %d",
+                             steps_of_epoch, whose, steps);
+  if (steps % accumulation_steps != 0)
+    detail::throw_data_error(
+        "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches%s, found %d",
+        steps, whose, accumulation_steps);
+  if (steps < wanted)
+    std::fprintf(stderr,
+                 "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
+                 wanted, steps_of_epoch, steps);
+  return steps;
+}
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/history.hpp
+// What happened in each epoch of a training.
+// Keras counterpart: tf.keras.callbacks.History. Level 6.
+
+namespace stagecraft {
+
+/// One sequence of numbers per name, in the order in which the names appeared.
+class named_series {
+ public:
+  struct series {
+    std::string name;
+    std::vector<double> values;
+  };
+
+  [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
+
+  /// The numbers of that name, one per epoch that reported it. Throws data_error E4013, with the names that there are.
+  [[nodiscard]] std::vector<double> const& at(std::string_view name) const {
+    if (series const* const found = find(name)) return found->values;
+    throw_unknown(name);
+  }
+  /// Same as `at`.
+  [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
+
+  [[gnu::cold]] void append(std::string_view name, double value) {
+    if (series const* const found = find(name))
+      const_cast<series*>(found)->values.push_back(value);
+    else
+      series_.push_back({std::string(name), {value}});
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return series_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return series_.empty(); }
+  [[nodiscard]] auto begin() const noexcept { return series_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return series_.end(); }
+
+ private:
+  [[noreturn, gnu::cold]] void throw_unknown(std::string_view name) const {
+    std::string list;
+    for (series const& s : series_) {
+      if (!list.empty()) list += ", ";
+      list += s.name;
+    }
+    detail::throw_data_error("E4013", "history: nothing is named '%.*s'; there are: %s", static_cast<int>(name.size()),
+                             name.data(), list.c_str());
+  }
+
+  [[nodiscard]] series const* find(std::string_view name) const noexcept {
+    for (series const& s : series_)
+      if (s.name == name) return &s;
+    return nullptr;
+  }
+
+  std::vector<series> series_;
+};
+
+/// Records the logs of each epoch; `fit` returns it: `history.history["val_accuracy"].back()`.
+class training_history : public callback {
+ public:
+  std::vector<int> epoch;  ///< the epochs' numbers, from 0
+  named_series history;    ///< their logs: "loss", "val_loss", ...
+
+  /// Same as `history.at`.
+  [[nodiscard]] std::vector<double> const& at(std::string_view name) const { return history.at(name); }
+
+  void on_train_begin(logs&) override { epoch.clear(); }
+  [[gnu::cold]] void on_epoch_end(int number, logs& values) override {
+    epoch.push_back(number);
+    for (logs::entry const& e : values) history.append(e.name, e.value);
+  }
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/training/invalid_trainer.hpp
+// What stands in for a trainer whose model or training description has had its compile error, so that the rest of the
+// program adds no more of them. Level 6.
+
+namespace stagecraft::detail {
+
+/// Has the members of model_trainer; none of them is ever run.
+template <auto Training>
+struct invalid_trainer : trainable {
+  using evaluation = std::array<double, [] {
+    if constexpr (requires { Training.metrics; })
+      return 1 + static_cast<std::size_t>(Training.metrics.size() + Training.weighted_metrics.size());
+    else
+      return std::size_t{2};
+  }()>;
+  using tensor = xt::xarray<float>;
+
+  explicit invalid_trainer(std::uint64_t = 0) {}
+
+  training_history fit(sample_set const&, sample_set const&, fit_options const& = {}) { return {}; }
+  evaluation evaluate(sample_set const&, sample_set const&, evaluate_options const& = {}) { return {}; }
+  tensor predict(sample_set const&, predict_options const& = {}) { return {}; }
+  evaluation train_on_batch(sample_set const&, sample_set const&, sample_source const& = {},
+                            std::vector<class_weight_entry> const& = {}) {
+    return {};
+  }
+  evaluation test_on_batch(sample_set const&, sample_set const&, sample_source const& = {}) { return {}; }
+  tensor predict_on_batch(sample_set const&) { return {}; }
+  tensor operator()(sample_set const&) { return {}; }
+
+  [[nodiscard]] std::string_view name() const override { return {}; }
+  [[nodiscard]] float learning_rate() const override { return 0; }
+  void set_learning_rate(float) override {}
+  [[nodiscard]] std::vector<weight_array> get_weights() const override { return {}; }
+  void set_weights(std::vector<weight_array> const&) override {}
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_weights() const {
+    return {};
+  }
+  template <fixed_name Name>
+  void set_weights(std::vector<weight_array> const&) {}
+  template <fixed_name Name>
+  [[nodiscard]] tensor weight() {
+    return {};
+  }
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/training/single_batch_problem.hpp
+// When a model cannot be trained on a single batch. Level 6.
+
+namespace stagecraft::detail {
+
+/// E2060: a single batch of a model whose weights are updated from several, in whole executions.
+template <class M, auto Training, class Machine>
+inline constexpr diagnostic single_batch_problem = [] {
+  diagnostic problem;
+  constexpr int replicas = replicas_of<M, Training, Machine>;
+  constexpr int micro_batches = options_of<M, Training>.accumulation_steps();
+  if (is_pipelined<M>)
+    problem.report(2060, "train_on_batch is called on a model with pipeline stages; its weights are updated from ",
+                   micro_batches, " micro-batches, which fit gives it");
+  if (replicas > 1)
+    problem.report(2060, "train_on_batch is called on a model with ", replicas,
+                   " replicas, each of which takes a batch of its own; fit gives it to them");
+  if (runs_on_devices<M, Training, Machine> && micro_batches > 1)
+    problem.report(2060,
+                   "train_on_batch is called on a model that keeps a part of its state in remote memory; its "
+                   "weights are updated from ",
+                   micro_batches, " micro-batches, which fit gives it");
+  return problem;
+}();
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/training/trainer.hpp
+// Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives. Level 6.
+
+namespace stagecraft {
 
 /// The type behind `trainer<...>`.
 template <Model M, auto Training, class Machine>
 class model_trainer
-    : public trained_model<typename detail::traced_model<M>::type, detail::session_of_trainer<M, Training, Machine>> {
-  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_trainer<M, Training, Machine>>;
+    : public trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Training, Machine>> {
+  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Training, Machine>>;
 
  public:
   using typename base::session_type;
@@ -58760,17 +59582,17 @@ class model_trainer
   /// not.
   explicit model_trainer(std::uint64_t seed = training.seed)
     requires(detail::misread_output_of<M, Training> == detail::misread_output::none)
-      : model_trainer(seed, 0) {}
+      : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy takes the output of a linear layer for probabilities: give the loss .from_logits = true, or the "
       "layer softmax or sigmoid [E4087]")]] explicit model_trainer(std::uint64_t seed = training.seed)
     requires(detail::misread_output_of<M, Training> == detail::misread_output::logits_as_probabilities)
-      : model_trainer(seed, 0) {}
+      : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy with .from_logits = true follows softmax or sigmoid: leave one of them out "
       "[E4088]")]] explicit model_trainer(std::uint64_t seed = training.seed)
     requires(detail::misread_output_of<M, Training> == detail::misread_output::probabilities_as_logits)
-      : model_trainer(seed, 0) {}
+      : model_trainer(seed, nullptr) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps;
   /// with `asynchronous_callbacks` once per step, see step_runner.
@@ -58822,7 +59644,7 @@ class model_trainer
     training_history history;
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.append(history);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, options.epochs, steps, validates});
@@ -58859,7 +59681,7 @@ class model_trainer
     loader const data(x, y, options.sample_weight, {});
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.set_model(*this);
     int const steps = evaluation_steps("x", "steps", options.steps, batches_of(data, batch_size));
     callbacks.set_params({options.verbose, 1, steps, false});
@@ -58871,31 +59693,13 @@ class model_trainer
   /// replicas that have no batch in the last step repeat the last one, and nothing is made of that.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
-    int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
-    loader const data(x);
-    callbacks::progbar_logger bar;
-    callback_list callbacks(options.callbacks);
-    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
-    callbacks.set_model(*this);
-    epoch_order const order(data.count(), false, 0);
-    int const batches = order.batches(batch_size);
-    check_at_least("steps", options.steps, 0);
-    check_steps("steps", options.steps, batches);
-    int const taken = options.steps > 0 ? options.steps : batches;
-    step_counts const counts{(taken + replicas - 1) / replicas, training.steps_per_execution};
-    callbacks.set_params({options.verbose, 1, counts.steps, false});
-    runner<run_kind::prediction> predicted(*this, callbacks, counts, data, order, batch_size, taken);
-    prediction<session_type> result(std::min(data.count(), std::ptrdiff_t{taken} * batch_size));
-    results<run_kind::prediction> nothing;
-    logs none;
-    callbacks.on_predict_begin(none);
-    predicted.run(nothing, none, [&](auto const& view, int step) {
-      int const batch = step * replicas + view.replica();
-      if (batch < taken) result.copy(view, std::ptrdiff_t{batch} * batch_size);
-    });
-    callbacks.on_predict_end(none);
-    return result.take();
+    return detail::run_prediction<M, Training, base>(*this, x, options);
   }
+
+  /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
+  /// each other, whatever its schedule. What is returned is an xtensor adaptor of the model's own memory, or a
+  /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
+  auto operator()(sample_set const& x) { return detail::call_model<Training>(this->session(), x); }
 
   /// With options that there are not: E4084.
   template <class Options = fit_options>
@@ -58941,16 +59745,15 @@ class model_trainer
   }
   /// The outputs for at most `batch_size` samples. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
-    check_one_batch(x.count());
+    detail::check_one_batch(x.count(), training.batch_size);
     return predict(x);
   }
 
  private:
   using loader = batch_loader<session_type, Training>;
 
-  model_trainer(std::uint64_t seed, int first_sample) : base(seed), seed_(seed) {
-    std::iota(samples_.begin(), samples_.end(), first_sample);
-  }
+  /// Without a warning.
+  model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed), seed_(seed) {}
 
   template <run_kind Kind>
   using runner = step_runner<base, M, Training, Kind>;
@@ -58989,8 +59792,9 @@ class model_trainer
   // Of several replicas, all take the batch, and the first one reports.
   template <run_kind Kind>
   batch_values<Kind> run_single(loader const& data) {
-    check_one_batch(data.count());
-    std::span<std::int32_t const> const rows(samples_.data(), static_cast<std::size_t>(data.count()));
+    detail::check_one_batch(data.count(), training.batch_size);
+    auto const rows =
+        std::span(detail::samples_of_batch<training.batch_size>).first(static_cast<std::size_t>(data.count()));
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);
     this->session().begin_run();
@@ -59005,65 +59809,14 @@ class model_trainer
     return means.values();
   }
 
-  // As in Keras, a bar among the user's callbacks stands in for the run's own.
-  [[nodiscard]] static bool needs_bar(int verbose, std::vector<callback*> const& given) {
-    bool found = false;
-    for (callback* each : given) found = found || dynamic_cast<callbacks::progbar_logger*>(each) != nullptr;
-    return verbose != 0 && !found;
-  }
-
-  static void check_one_batch(std::ptrdiff_t count) {
-    if (count > training.batch_size)
-      detail::throw_data_error("E4008",
-                               "x: expected at most %d samples, the training description's batch_size, found %td",
-                               training.batch_size, count);
-  }
-
   std::uint64_t seed_;
   std::uint64_t fits_ = 0;  // trainings that began at epoch 0: each has orders of samples of its own
-  std::array<std::int32_t, static_cast<std::size_t>(Training.batch_size)> samples_;  // 0, 1, ...: a single batch
 };
 
 namespace detail {
 
-/// E4092: a machine of which only the description is included.
-template <class Machine>
-inline constexpr diagnostic execution_problem = [] {
-  diagnostic problem;
-  if (!is_carried_out<Machine>)
-    problem.report(4092,
-                   "a model is trained on emulated IPUs, but how they carry out its steps is not included: "
-                   "#include <stagecraft/ipu.hpp>");
-  return problem;
-}();
-
-inline constexpr diagnostic already_reported_problem = [] {
-  diagnostic problem;
-  problem.already_reported();
-  return problem;
-}();
-
-/// The first rule that a model, its stages or its training description breaks, alone or with the machine.
 template <class M, auto Training, class Machine>
-constexpr diagnostic const& trainer_problem() {
-  if constexpr (requires { Training.is_refused; })
-    return already_reported_problem;
-  else if constexpr (is_invalid<M>)
-    return findings<typename traced_model<M>::type>.problem;
-  else if constexpr (has_invalid_stages<M>)
-    return stage_problem<M>;
-  else if constexpr (training_problem<M, Training>.failed())
-    return training_problem<M, Training>;
-  else if constexpr (machine_problem<M, Training, Machine>.failed())
-    return machine_problem<M, Training, Machine>;
-  else if constexpr (execution_problem<Machine>.failed())
-    return execution_problem<Machine>;
-  else
-    return memory_problem_on<model_of_session<M>, training_on<Training, Machine>, Machine>;
-}
-
-template <class M, auto Training, class Machine>
-using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training, Machine>().failed(),
+using trainer_or_stand_in = std::conditional_t<run_problem<M, Training, Machine, true>().failed(),
                                                invalid_trainer<Training>, model_trainer<M, Training, Machine>>;
 
 }  // namespace detail
@@ -59076,9 +59829,9 @@ using trainer_or_stand_in = std::conditional_t<trainer_problem<M, Training, Mach
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
-/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092.
+/// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092, E4094.
 template <Model M, auto Training, class Machine = host<>>
-using trainer = typename detail::verdict_on<detail::trainer_problem<M, Training, Machine>()>::template model<
+using trainer = typename detail::verdict_on<detail::run_problem<M, Training, Machine, true>()>::template model<
     detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft
