@@ -31,7 +31,6 @@ class timetable_drawing {
 
   [[nodiscard]] std::string draw(timetable_picture_options const& options) {
     double const right = left_ + width_of(grid_.columns().size());
-    double const width = std::max(right + margin, 420.0);
     double const bottom = top + row * grid_.table().devices();
     drawing_.text(margin, 34, grid_.title(options), {.size = 18, .bold = true});
     drawing_.text(margin, 54, grid_.description() + ", " + grid_.cost(), {.color = "faint"});
@@ -39,8 +38,8 @@ class timetable_drawing {
     draw_devices(right);
     for (std::size_t i = 0; i < grid_.columns().size(); ++i) draw_column(i, bottom);
     drawing_.text((left_ + right) / 2, bottom + 36, "slot", {.color = "faint", .anchor = text_anchor::middle});
-    draw_legend(bottom + 62);
-    return drawing_.document(width, bottom + 84);
+    double const end_of_legend = draw_legend(bottom + 62);
+    return drawing_.document(std::max({right + margin, end_of_legend, 420.0}), bottom + 84);
   }
 
  private:
@@ -123,7 +122,8 @@ class timetable_drawing {
                   {.size = cell_text, .color = dark ? "white" : "ink", .anchor = text_anchor::middle});
   }
 
-  void draw_legend(double y) {
+  /// Returns where it ends.
+  double draw_legend(double y) {
     text_style const style{.size = 11, .color = "faint"};
     double x = margin;
     auto const say = [&](std::string_view text, double space) {
@@ -143,6 +143,7 @@ class timetable_drawing {
     entry(pass_kind::recompute, stages ? "R0.1" : "R0", "recompute");
     entry(pass_kind::backward, stages ? "B0.1" : "B0", "backward");
     entry(pass_kind::weight_update, "U", "weight update");
+    return x;
   }
 
   timetable_grid grid_;
