@@ -49834,7 +49834,7 @@ inline void check_class_weight(std::vector<class_weight_entry> const& weights, s
 [[nodiscard]] inline int batch_size_to_use(int asked, int compiled) {
   if (asked == 0) return compiled;
   if (asked < 0 || asked > compiled) {
-    detail::throw_data_error("E4008", "batch_size: expected 1 to %d, the training description's batch_size, found %d",
+    detail::throw_data_error("E4008", "batch_size: expected 1 to %d, the description's batch_size, found %d",
                              compiled, asked);
   }
   return asked;
@@ -51515,7 +51515,7 @@ namespace stagecraft::detail {
 /// E4008: at most `batch_size` samples.
 inline void check_one_batch(std::ptrdiff_t count, int batch_size) {
   if (count > batch_size)
-    throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
+    throw_data_error("E4008", "x: expected at most %d samples, the description's batch_size, found %td",
                      batch_size, count);
 }
 
@@ -57846,6 +57846,7 @@ class host_pipeline : public session_shape<M, Training> {
   /// locks or other threads.
   template <class Feed, class Results>
   void call(Feed const& feed, Results const& results) {
+    if (weights_changed_) begin_run();
     kernels::flush_denormals const flush;
     auto all = execution(feed, results, false);
     all.team = nullptr;
@@ -57856,7 +57857,7 @@ class host_pipeline : public session_shape<M, Training> {
     }(std::make_index_sequence<static_cast<std::size_t>(sizes::stages)>{});
   }
 
-  /// All replicas get the weights of the first one. Called before the first execution of a run.
+  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
     if constexpr (is_ipu<Machine>) ipu_arithmetic<first_plan>::given_weights(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)
@@ -59266,7 +59267,7 @@ class model_predictor
       return std::apply([&](auto const&... views) { return std::tuple(copy(views)...); }, (*this)(x));
   }
 
-  /// With options that there are not: E4084.
+  /// Options that do not exist are E4084.
   template <class Options = predict_options>
   auto predict(detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, predict(sample_set{});
@@ -59701,7 +59702,7 @@ class model_trainer
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
   auto operator()(sample_set const& x) { return detail::call_model<Training>(this->session(), x); }
 
-  /// With options that there are not: E4084.
+  /// Options that do not exist are E4084.
   template <class Options = fit_options>
   training_history fit(detail::any_argument, detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, training_history{};

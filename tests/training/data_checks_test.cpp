@@ -146,9 +146,9 @@ TEST_CASE("E4007: validation_split keeps the last part, as Keras counts it") {
 TEST_CASE("E4008: batch sizes") {
   CHECK(sc::batch_size_to_use(0, 32) == 32);
   CHECK(sc::batch_size_to_use(5, 32) == 5);
-  throws("batch_size: expected 1 to 32, the training description's batch_size, found 64 [E4008]",
+  throws("batch_size: expected 1 to 32, the description's batch_size, found 64 [E4008]",
          [] { static_cast<void>(sc::batch_size_to_use(64, 32)); });
-  throws("batch_size: expected 1 to 32, the training description's batch_size, found -1 [E4008]",
+  throws("batch_size: expected 1 to 32, the description's batch_size, found -1 [E4008]",
          [] { static_cast<void>(sc::batch_size_to_use(-1, 32)); });
 }
 

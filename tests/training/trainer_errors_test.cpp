@@ -105,7 +105,7 @@ TEST_CASE("validation data") {
 
 TEST_CASE("sizes and steps") {
   samples const data(20);
-  check_fit("batch_size: expected 1 to 8, the training description's batch_size, found 9 [E4008]", data.x, data.y,
+  check_fit("batch_size: expected 1 to 8, the description's batch_size, found 9 [E4008]", data.x, data.y,
             {.batch_size = 9});
   check_fit("epochs: expected at least 0, found -1 [E4011]", data.x, data.y, {.epochs = -1});
   check_fit("validation_freq: expected at least 1, found 0 [E4011]", data.x, data.y, {.validation_freq = 0});
@@ -128,7 +128,7 @@ TEST_CASE("evaluate, predict and single batches") {
   });
   check_refused("steps: expected at least 0, found -1 [E4011]", model,
                 [&](recorder& calls) { model.predict(data.x, {.steps = -1, .callbacks = {&calls}}); });
-  char const* const too_many = "x: expected at most 8 samples, the training description's batch_size, found 20 [E4008]";
+  char const* const too_many = "x: expected at most 8 samples, the description's batch_size, found 20 [E4008]";
   check_refused(too_many, model, [&](recorder&) { model.train_on_batch(data.x, data.y); });
   check_refused(too_many, model, [&](recorder&) { model.test_on_batch(data.x, data.y); });
   check_refused(too_many, model, [&](recorder&) { model.predict_on_batch(data.x); });

@@ -93,6 +93,7 @@ class host_pipeline : public session_shape<M, Training> {
   /// locks or other threads.
   template <class Feed, class Results>
   void call(Feed const& feed, Results const& results) {
+    if (weights_changed_) begin_run();
     kernels::flush_denormals const flush;
     auto all = execution(feed, results, false);
     all.team = nullptr;
@@ -103,7 +104,7 @@ class host_pipeline : public session_shape<M, Training> {
     }(std::make_index_sequence<static_cast<std::size_t>(sizes::stages)>{});
   }
 
-  /// All replicas get the weights of the first one. Called before the first execution of a run.
+  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
     if constexpr (is_ipu<Machine>) ipu_arithmetic<first_plan>::given_weights(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)

@@ -122,7 +122,7 @@ class timetable_drawing {
                   {.size = cell_text, .color = dark ? "white" : "ink", .anchor = text_anchor::middle});
   }
 
-  /// Returns where it ends.
+  /// Returns where the legend ends.
   double draw_legend(double y) {
     text_style const style{.size = 11, .color = "faint"};
     double x = margin;

@@ -191,7 +191,7 @@ inline void check_class_weight(std::vector<class_weight_entry> const& weights, s
 [[nodiscard]] inline int batch_size_to_use(int asked, int compiled) {
   if (asked == 0) return compiled;
   if (asked < 0 || asked > compiled) {
-    detail::throw_data_error("E4008", "batch_size: expected 1 to %d, the training description's batch_size, found %d",
+    detail::throw_data_error("E4008", "batch_size: expected 1 to %d, the description's batch_size, found %d",
                              compiled, asked);
   }
   return asked;

@@ -95,7 +95,7 @@ class model_predictor
       return std::apply([&](auto const&... views) { return std::tuple(copy(views)...); }, (*this)(x));
   }
 
-  /// With options that there are not: E4084.
+  /// Options that do not exist are E4084.
   template <class Options = predict_options>
   auto predict(detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, predict(sample_set{});

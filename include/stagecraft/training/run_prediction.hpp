@@ -27,7 +27,7 @@ namespace stagecraft::detail {
 /// E4008: at most `batch_size` samples.
 inline void check_one_batch(std::ptrdiff_t count, int batch_size) {
   if (count > batch_size)
-    throw_data_error("E4008", "x: expected at most %d samples, the training description's batch_size, found %td",
+    throw_data_error("E4008", "x: expected at most %d samples, the description's batch_size, found %td",
                      batch_size, count);
 }
 

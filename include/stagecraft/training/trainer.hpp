@@ -175,7 +175,7 @@ class model_trainer
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
   auto operator()(sample_set const& x) { return detail::call_model<Training>(this->session(), x); }
 
-  /// With options that there are not: E4084.
+  /// Options that do not exist are E4084.
   template <class Options = fit_options>
   training_history fit(detail::any_argument, detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, training_history{};
