@@ -6,6 +6,7 @@
 #include <stagecraft/kernels/loss.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/models/queries.hpp>
+#include <stagecraft/program/inference.hpp>
 #include <stagecraft/program/training.hpp>
 #include <cstddef>
 #include <utility>
