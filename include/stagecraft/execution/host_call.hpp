@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/execution/host_memory.hpp>
-#include <stagecraft/execution/host_plan.hpp>
+#include <stagecraft/execution/step_plan.hpp>
 #include <cstddef>
 
 namespace stagecraft {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/execution/host_memory.hpp>
-#include <stagecraft/execution/host_plan.hpp>
+#include <stagecraft/execution/weight_storage.hpp>
 #include <stagecraft/execution/traced/plan_runner.hpp>
 #include <stagecraft/kernels/initial_values.hpp>
 #include <stagecraft/program/weight_plans.hpp>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/execution/host_memory.hpp>
-#include <stagecraft/execution/pipeline_plan.hpp>
+#include <stagecraft/execution/step_plan.hpp>
 #include <stagecraft/execution/tiles/counted_work.hpp>
 #include <stagecraft/execution/tiles/ipu_arithmetic.hpp>
 #include <stagecraft/execution/tiles/tile_machine.hpp>
@@ -25,7 +25,7 @@ struct emulated_devices {
   std::vector<aligned_block> held_gradients;           ///< of each device
 
   emulated_devices() {
-    using plan = pipeline_plan<typename Sizes::model, Sizes::training, Sizes::main_mode, machine, 0>;
+    using plan = step_plan<typename Sizes::model, Sizes::training, Sizes::main_mode, machine, 0>;
     for (int device = 0; device < Sizes::devices; ++device)
       held_gradients.emplace_back(ipu_arithmetic<plan>::held_floats());
     if constexpr (machine::checked)
