@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Passes that need nothing of each other still share what the first stage was fed with.
 #include <stagecraft/execution/host_pipeline.hpp>
-#include <stagecraft/execution/host_session.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/program/training.hpp>
 
@@ -91,7 +90,7 @@ TEST_CASE_TEMPLATE("a first stage without weights, each device on a thread of it
                    std::integral_constant<sc::schedule, sc::schedule::grouped>,
                    std::integral_constant<sc::schedule, sc::schedule::interleaved>,
                    std::integral_constant<sc::schedule, sc::schedule::sequential>) {
-  check_same<sc::host_session<network, training<sc::schedule::grouped>, sc::host<>>,
+  check_same<sc::host_pipeline<network, training<sc::schedule::grouped>, sc::host<>>,
              sc::host_pipeline<staged, training<Schedule::value>, sc::host<4>>>();
 }
 
@@ -99,7 +98,7 @@ TEST_CASE_TEMPLATE("a stage in the middle that has nothing to do, each device on
                    std::integral_constant<sc::schedule, sc::schedule::grouped>,
                    std::integral_constant<sc::schedule, sc::schedule::interleaved>,
                    std::integral_constant<sc::schedule, sc::schedule::sequential>) {
-  check_same<sc::host_session<with_view, training<sc::schedule::grouped>, sc::host<>>,
+  check_same<sc::host_pipeline<with_view, training<sc::schedule::grouped>, sc::host<>>,
              sc::host_pipeline<staged_view, training<Schedule::value>, sc::host<4>>>();
 }
 

@@ -2,7 +2,6 @@
 // What the tests of sessions share: made-up data, weights as vectors.
 #pragma once
 
-#include <stagecraft/execution/host_session.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/program/training.hpp>
 
@@ -11,6 +10,8 @@
 #include <cmath>
 #include <cstdint>
 #include <vector>
+
+#include "../session_steps.hpp"
 
 namespace sc = stagecraft;
 using namespace sc::layers;  // NOLINT: as a program writes it

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers of a user's own on tile 0 of an emulated IPU: the values that the host computes, and the costs foretold.
 #include <stagecraft/execution/host.hpp>
-#include <stagecraft/execution/host_plan.hpp>
+#include <stagecraft/execution/step_plan.hpp>
 #include <stagecraft/execution/tiles/codelets/custom.hpp>
 #include <stagecraft/ipu/ipu_devices.hpp>
 #include <stagecraft/kernels/packed_matrix.hpp>

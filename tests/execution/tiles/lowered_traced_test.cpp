@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers that are written as a `call` on all tiles: the values that the host computes, and the costs foretold.
 #include <stagecraft/execution/host.hpp>
-#include <stagecraft/execution/host_plan.hpp>
+#include <stagecraft/execution/step_plan.hpp>
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/ipu_devices.hpp>

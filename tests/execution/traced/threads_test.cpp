@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers that are written as a `call` give the same bits on any number of threads, however the batch is divided.
+#include "../../session_steps.hpp"
 #include "../session_data.hpp"
 
 namespace {
@@ -32,7 +33,7 @@ inline constexpr auto training =
 
 template <int Threads>
 std::vector<float> train() {
-  sc::host_session<sequences, training, sc::host<Threads>> s(5);
+  session_steps<sequences, training, sc::host<Threads>> s(5);
   for (int k = 0; k < 4; ++k) data::step(s, 7 * k);
   auto result = data::weights(s);
   result.push_back(s.total_loss());
