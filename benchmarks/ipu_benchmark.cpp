@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Training the perceptron and the small convolutional network on an emulated IPU, beside the same steps on the host:
-// what the emulation of all tiles together costs (host), and which part of it is that of devices (pipeline).
+// what the emulation of all tiles together costs (host).
 #include <benchmark/benchmark.h>
 
 #include <stagecraft/execution/ipu.hpp>
