@@ -7,7 +7,7 @@
 
 namespace stagecraft::layers {
 
-/// Base of add, subtract, multiply, average and maximum. Inputs of different shapes are repeated along axes of length
+/// Base of add, subtract, multiply, average, maximum, minimum. Inputs of different shapes are repeated along axes of length
 /// 1, and along axes in front that they do not have: (3, 4) with (4) or with (3, 1) is (3, 4).
 /// Errors: E1001 number of inputs, E1014 shapes that do not fit.
 /// Definition: Keras, layers/merging, `_compute_elemwise_op_output_shape`.
