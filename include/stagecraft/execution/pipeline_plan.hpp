@@ -27,6 +27,7 @@ struct pipeline_plan : host_plan_base<M, Training, Mode, typename Machine::archi
   static constexpr auto const& pass = pass_plan_of<M, Training, Mode, Pass>;
 
   [[nodiscard]] static constexpr bool fuses_update(int, int) { return false; }
+  [[nodiscard]] static constexpr bool updates_rows(int, int) { return false; }
   [[nodiscard]] static constexpr buffer_place value(int call) {
     return pass.places.value[static_cast<std::size_t>(base::program.calls[static_cast<std::size_t>(call)].root)];
   }
