@@ -5,8 +5,8 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/execution/session_of.hpp>
-#include <stagecraft/program/training_checks.hpp>
+#include <stagecraft/description/training_checks.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <string_view>
 #include <type_traits>
 
