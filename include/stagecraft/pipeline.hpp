@@ -21,7 +21,7 @@
 #include <stagecraft/pipeline/manual_pipeline.hpp>
 #include <stagecraft/pipeline/pipeline_sequential.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <stagecraft/pipeline/summary.hpp>
-#include <stagecraft/pipeline/timetable.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <stagecraft/version.hpp>

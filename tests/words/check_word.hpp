@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "../execution/tiles/plan_on_tiles.hpp"
 #include "../golden/golden.hpp"
+#include "../ipu/emulation/plan_on_tiles.hpp"
 #include "../operations/gradient_check.hpp"
 #include "word.hpp"
 

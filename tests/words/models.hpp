@@ -19,9 +19,8 @@ struct merging_model : sc::functional<merging_model> {
   }
 };
 
-using regularization_model =
-    sc::sequential<input{2, 2, 2, 3}, rescaling{0.5, {.offset = 0.25F}}, dense{3, sc::tanh}, gaussian_noise{0.25},
-                   spatial_dropout3d{0.25}, gaussian_dropout{0.25, 3}, unit_normalization{}, alpha_dropout{0.125},
-                   flatten{}, dense{2}>;
+using regularization_model = sc::sequential<input{2, 2, 2, 3}, rescaling{0.5, {.offset = 0.25F}}, dense{3, sc::tanh},
+                                            gaussian_noise{0.25}, spatial_dropout3d{0.25}, gaussian_dropout{0.25, 3},
+                                            unit_normalization{}, alpha_dropout{0.125}, flatten{}, dense{2}>;
 
 }  // namespace words

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Models of the words: in stages with the bits of no stages, and on tiles as on the host.
+#include "models.hpp"
 #include "../laws/policies.hpp"
 #include "../pipelined/random_stages.hpp"
-#include "models.hpp"
 
 namespace {
 

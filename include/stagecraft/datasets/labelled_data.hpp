@@ -2,7 +2,7 @@
 // Images and their labels: what a data set hands to fit, evaluate and predict. Level 7.
 #pragma once
 
-#include <stagecraft/training/xtensor.hpp>
+#include <stagecraft/training/data/xtensor.hpp>
 
 #include <cstdint>
 

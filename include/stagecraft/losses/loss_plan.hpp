@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/losses/loss.hpp>
-#include <stagecraft/operations/traced_plan.hpp>
+#include <stagecraft/operations/plan/traced_plan.hpp>
 
 namespace stagecraft::detail {
 

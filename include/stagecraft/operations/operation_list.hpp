@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
-#include <stagecraft/operations/operation.hpp>
+#include <stagecraft/operations/kinds/operation.hpp>
 #include <cstddef>
 #include <initializer_list>
 #include <span>

@@ -5,9 +5,9 @@
 
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/pipeline/outfeed_mask.hpp>
-#include <stagecraft/pipeline/recomputation_mode.hpp>
 #include <stagecraft/pipeline/reserved_options.hpp>
-#include <stagecraft/pipeline/schedule.hpp>
+#include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
+#include <stagecraft/pipeline/schedule/schedule.hpp>
 
 namespace stagecraft {
 

@@ -3,7 +3,7 @@
 // Definition: Google's "Trace Event Format". Level 7.
 #pragma once
 
-#include <stagecraft/execution/trace.hpp>
+#include <stagecraft/engine/trace.hpp>
 #include <stagecraft/report/detail/text_file.hpp>
 #include <stagecraft/report/detail/trace_writer.hpp>
 #include <string>

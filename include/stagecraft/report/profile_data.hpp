@@ -3,10 +3,10 @@
 // Graphcore's counterpart: the report that PopVision's graph analyser reads (libpva). Level 7.
 #pragma once
 
-#include <stagecraft/pipeline/pass_kind.hpp>
-#include <stagecraft/pipeline/recomputation_mode.hpp>
-#include <stagecraft/pipeline/schedule.hpp>
-#include <stagecraft/pipeline/timetable.hpp>
+#include <stagecraft/pipeline/schedule/pass_kind.hpp>
+#include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
+#include <stagecraft/pipeline/schedule/schedule.hpp>
+#include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

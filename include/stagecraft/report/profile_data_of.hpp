@@ -4,7 +4,7 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/program/profile.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/report/detail/profile_tiles.hpp>
 #include <stagecraft/report/detail/profile_time_line.hpp>
 #include <stagecraft/report/profile_data.hpp>

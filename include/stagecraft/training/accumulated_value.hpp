@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/kernels/half.hpp>
+#include <stagecraft/kernels/simd/half.hpp>
 #include <cstdint>
 
 namespace stagecraft {

@@ -3,7 +3,7 @@
 // before anything runs. Keras counterpart: IPUDataHandler. Level 6.
 #pragma once
 
-#include <stagecraft/training/data_checks.hpp>
+#include <stagecraft/training/data/data_checks.hpp>
 #include <algorithm>
 #include <cstdio>
 

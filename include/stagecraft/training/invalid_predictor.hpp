@@ -4,9 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
-#include <stagecraft/training/fit_options.hpp>
-#include <stagecraft/training/sample_set.hpp>
-#include <stagecraft/training/weight_array.hpp>
+#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
+#include <stagecraft/training/data/sample_set.hpp>
 #include <cstdint>
 #include <string_view>
 #include <vector>

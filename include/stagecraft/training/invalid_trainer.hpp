@@ -4,10 +4,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
-#include <stagecraft/training/fit_options.hpp>
-#include <stagecraft/training/history.hpp>
-#include <stagecraft/training/sample_set.hpp>
-#include <stagecraft/training/trainable.hpp>
+#include <stagecraft/training/callbacks/history.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
+#include <stagecraft/training/data/sample_set.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>

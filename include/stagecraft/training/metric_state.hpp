@@ -4,11 +4,11 @@
 // keeps float32. Level 6.
 #pragma once
 
-#include <stagecraft/execution/traced/traced_loss.hpp>
-#include <stagecraft/kernels/loss_elementwise.hpp>
+#include <stagecraft/description/output_masks.hpp>
+#include <stagecraft/host/lists/traced_loss.hpp>
+#include <stagecraft/kernels/loss/loss_elementwise.hpp>
 #include <stagecraft/metrics/metric_call.hpp>
 #include <stagecraft/metrics/resolve.hpp>
-#include <stagecraft/program/output_masks.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // What `predict` gives: the outputs of all samples. Level 6.
 #pragma once
 
-#include <stagecraft/training/xtensor.hpp>
+#include <stagecraft/training/data/xtensor.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

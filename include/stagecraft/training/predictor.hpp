@@ -6,7 +6,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/program/inference.hpp>
+#include <stagecraft/description/inference.hpp>
 #include <stagecraft/training/invalid_predictor.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>

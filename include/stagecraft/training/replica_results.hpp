@@ -2,7 +2,7 @@
 // What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod. Level 6.
 #pragma once
 
-#include <stagecraft/training/logs.hpp>
+#include <stagecraft/training/callbacks/logs.hpp>
 #include <stagecraft/training/step_results.hpp>
 #include <array>
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/execution/session_of.hpp>
-#include <stagecraft/program/training_checks.hpp>
+#include <stagecraft/description/training_checks.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <string_view>
 #include <type_traits>
 
@@ -71,7 +71,7 @@ constexpr diagnostic const& run_problem() {
   else if constexpr (execution_problem<Machine>.failed())
     return execution_problem<Machine>;
   else
-    return memory_problem_on<model_of_session<M>, training_on<Description, Machine>, Machine>;
+    return policy_of<Machine>::template memory_problem<model_of_session<M>, training_on<Description, Machine>, Machine>;
 }
 
 }  // namespace stagecraft::detail

@@ -2,10 +2,10 @@
 // When a model cannot be trained on a single batch. Level 6.
 #pragma once
 
+#include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
-#include <stagecraft/execution/session_of.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
-#include <stagecraft/program/effective_options.hpp>
 
 namespace stagecraft::detail {
 

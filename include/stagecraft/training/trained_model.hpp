@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/trainable.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <atomic>
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/queries.hpp>
-#include <stagecraft/training/weight_array.hpp>
-#include <stagecraft/training/xtensor.hpp>
+#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/training/data/xtensor.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -4,7 +4,7 @@
 
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
-#include <stagecraft/training/fit_options.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
 #include <string_view>
 #include <type_traits>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -2,7 +2,7 @@
 // Which part of a convolution's output a worker of a tile computes. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

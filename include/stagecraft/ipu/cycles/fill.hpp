@@ -2,7 +2,7 @@
 // Cycles of filling memory with a value: popops' Fill. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -3,7 +3,7 @@
 // LossCrossEntropyTransform. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -2,7 +2,7 @@
 // Cycles of the vertex for products of a column with a row: poplin's OuterProduct. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -2,8 +2,8 @@
 // Cycles of adding up the partial sums of a matrix product or convolution on one tile: poplin's ReduceAdd. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <bit>
 #include <cstdint>
 

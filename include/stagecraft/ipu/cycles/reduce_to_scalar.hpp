@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

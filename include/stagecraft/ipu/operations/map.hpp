@@ -4,9 +4,9 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operations/map_cost.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <cstdint>
 #include <initializer_list>
 

@@ -2,7 +2,7 @@
 // The functions of elementwise operations, and where an operation keeps what they need. Level 3.
 #pragma once
 
-#include <stagecraft/operations/map.hpp>
+#include <stagecraft/operations/kinds/map.hpp>
 
 namespace stagecraft {
 

@@ -2,7 +2,7 @@
 // The tensors of an operation that works on any number of them: a whole step of a layer. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

@@ -2,7 +2,6 @@
 // What any operation costs on the tiles of an IPU. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/operations/custom.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -13,6 +12,7 @@
 #include <stagecraft/ipu/operations/table.hpp>
 #include <stagecraft/ipu/operations/traced.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
 
 namespace stagecraft {
 

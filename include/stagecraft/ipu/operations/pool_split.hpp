@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
-#include <stagecraft/ipu/operations/pool_work.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/vertices/pool_work.hpp>
 #include <cstdint>
 #include <initializer_list>
 

@@ -2,9 +2,9 @@
 // Reductions over an axis, on many tiles: popops::reduceMany. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operations/reduce_cost.hpp>
 #include <stagecraft/ipu/operations/reduce_function.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <cstdint>
 #include <initializer_list>
 

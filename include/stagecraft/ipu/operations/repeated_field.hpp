@@ -2,8 +2,8 @@
 // Which element of its input each element of a field with repeated rows and columns is. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
 namespace stagecraft {

@@ -3,9 +3,9 @@
 // of them. Level 3.
 #pragma once
 
-#include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/operations/named_tensors.hpp>
-#include <stagecraft/ipu/tile_program.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/tile_program.hpp>
 
 namespace stagecraft {
 

@@ -2,7 +2,7 @@
 // A timetable cut into the cells that pictures of it show. Level 7.
 #pragma once
 
-#include <stagecraft/pipeline/timetable.hpp>
+#include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
 #include <stagecraft/report/timetable_options.hpp>
 #include <cstddef>

@@ -3,7 +3,7 @@
 // Keras counterpart: tf.keras.callbacks. Level 6.
 #pragma once
 
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/csv_logger.hpp>
 #include <stagecraft/training/callbacks/early_stopping.hpp>
 #include <stagecraft/training/callbacks/lambda_callback.hpp>

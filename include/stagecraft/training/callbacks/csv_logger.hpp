@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
-#include <stagecraft/training/callback.hpp>
-#include <stagecraft/training/python_number.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/python_number.hpp>
 
 #include <cstddef>
 #include <cstdio>

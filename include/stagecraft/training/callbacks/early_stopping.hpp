@@ -3,9 +3,9 @@
 // Keras counterpart: tf.keras.callbacks.EarlyStopping. Level 6.
 #pragma once
 
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
-#include <stagecraft/training/text_output.hpp>
+#include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>
 #include <limits>

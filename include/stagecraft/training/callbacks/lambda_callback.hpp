@@ -3,7 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.LambdaCallback. Level 6.
 #pragma once
 
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 
 #include <functional>
 #include <utility>

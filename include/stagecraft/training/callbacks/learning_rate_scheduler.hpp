@@ -4,9 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/callback.hpp>
-#include <stagecraft/training/python_number.hpp>
-#include <stagecraft/training/text_output.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/python_number.hpp>
+#include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>
 #include <functional>

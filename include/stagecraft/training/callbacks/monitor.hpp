@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 
 #include <string>
 #include <string_view>

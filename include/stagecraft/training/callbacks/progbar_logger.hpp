@@ -3,8 +3,8 @@
 // Keras counterpart: tf.keras.callbacks.ProgbarLogger with count_mode="steps". Level 6.
 #pragma once
 
-#include <stagecraft/training/callback.hpp>
-#include <stagecraft/training/progress_bar.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/progress_bar.hpp>
 
 #include <cstdio>
 

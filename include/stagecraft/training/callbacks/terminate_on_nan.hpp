@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
-#include <stagecraft/training/callback.hpp>
-#include <stagecraft/training/text_output.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>
 
