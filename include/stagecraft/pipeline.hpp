@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Models, their pipeline stages and the checks of both, without anything that computes: needs neither xtensor nor
-// xsimd. Level 3.
+// xsimd.
 #pragma once
 
 #include <stagecraft/constraints/constraints.hpp>

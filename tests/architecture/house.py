@@ -3,6 +3,7 @@
 
     python3 house.py [folder of the project]     prints each broken rule as file:line: text
 """
+import itertools
 import pathlib
 import re
 import sys
@@ -125,6 +126,8 @@ def check_header(include, path):
         yield f"{where}:{LONGEST_HEADER + 1}: has {len(lines)} lines, more than {LONGEST_HEADER}"
     if len(lines) < 3 or not lines[1].startswith("// "):
         yield f"{where}:2: no comment says what this header is"
+    if any(re.search(r"\bLevel \d", line) for line in itertools.takewhile(lambda line: line.startswith("//"), lines)):
+        yield f"{where}:2: says its level, which follows from its folder"
     if "#pragma once" not in lines:
         yield f"{where}:1: no #pragma once"
 

@@ -77,6 +77,7 @@ class House(unittest.TestCase):
         self.assert_finds(self.problems({"tools/a.py": "x = 1\n"}), ":1:", "licence")
         self.assert_finds(self.problems({"include/stagecraft/graph/a.hpp": TOP.replace("#pragma once\n", "int x;\n")}),
                           "#pragma once")
+        self.assert_finds(self.problems({"include/stagecraft/graph/a.hpp": TOP.replace("is.", "is. Level 1.")}), "its level")
 
     def test_keep_dims(self):
         self.assert_finds(self.header("training/x.hpp", "auto s = x / xt::sum(x, {1}, xt::keep_dims);"), ":4:", "keep_dims")

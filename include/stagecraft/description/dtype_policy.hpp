@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In which types a model computes and keeps its weights. Keras counterpart: tf.keras.mixed_precision.Policy. Level 4.
+// In which types a model computes and keeps its weights. Keras counterpart: tf.keras.mixed_precision.Policy.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

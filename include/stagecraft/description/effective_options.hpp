@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a training description's options hold for a model: those of a pipeline or those without stages. Level 4.
+// Which of a training description's options hold for a model: those of a pipeline or those without stages.
 #pragma once
 
 #include <stagecraft/description/gradient_accumulation_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a program trains or only predicts. Keras counterpart: the modes of tf.estimator. Level 4.
+// Whether a program trains or only predicts. Keras counterpart: the modes of tf.estimator.
 #pragma once
 
 namespace stagecraft {

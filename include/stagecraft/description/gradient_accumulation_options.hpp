@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradient accumulation of a model without pipeline stages: Keras on IPU's set_gradient_accumulation_options. Level 4.
+// Gradient accumulation of a model without pipeline stages: Keras on IPU's set_gradient_accumulation_options.
 #pragma once
 
 #include <stagecraft/pipeline/options.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a model predicts that is not trained, as a compile-time description: what a predictor takes in place of
-// `sc::training`. Level 4.
+// `sc::training`.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which rows of an output do not count: those of steps that the model's inputs mask. Keras counterpart: the masks in
-// compile_utils.LossesContainer and MetricsContainer. Level 4.
+// compile_utils.LossesContainer and MetricsContainer.
 #pragma once
 
 #include <stagecraft/models/queries.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of options of pipelines, queues and replicas, each with a code: those of `pipelining_ops.pipeline` and of
-// Keras on IPU's setters, as far as types do not follow them already. Level 4.
+// Keras on IPU's setters, as far as types do not follow them already.
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many replicas of a model are trained, and how many samples a weight update sees. Level 4.
+// How many replicas of a model are trained, and how many samples a weight update sees.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data parallelism: how many replicas of a model there are, and how they become one. Level 4.
+// Data parallelism: how many replicas of a model there are, and how they become one.
 #pragma once
 
 namespace stagecraft {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which metrics a training reports of which output, in Keras's order and under its names. Level 4.
+// Which metrics a training reports of which output, in Keras's order and under its names.
 #pragma once
 
 #include <stagecraft/description/training.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a model is trained with, as a compile-time description: Keras's `compile` arguments. Level 4.
+// What a model is trained with, as a compile-time description: Keras's `compile` arguments.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules that a training description must follow, alone and with its model; each has a code. Level 4.
+// The rules that a training description must follow, alone and with its model; each has a code.
 #pragma once
 
 #include <stagecraft/description/dtype_policy.hpp>

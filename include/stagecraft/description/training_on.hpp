@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training description as it holds on a machine. Level 4.
+// A training description as it holds on a machine.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>

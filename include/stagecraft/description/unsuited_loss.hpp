@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Losses that read an output as what it is not: cross-entropy of probabilities after a linear layer, or of logits after
-// softmax or sigmoid. Both train, to nothing or slowly, so that a trainer warns of them. Level 4.
+// softmax or sigmoid. Both train, to nothing or slowly, so that a trainer warns of them.
 #pragma once
 
 #include <stagecraft/losses/per_output.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a weight begins with, what a constraint makes of it, and a regularizer's penalty with its gradient, as
-// operations. Level 4.
+// operations.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

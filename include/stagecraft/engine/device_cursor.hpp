@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goes through what one device does, in the order of a timetable. Level 5.
+// Goes through what one device does, in the order of a timetable.
 #pragma once
 
 #include <stagecraft/pipeline/schedule/timetable.hpp>

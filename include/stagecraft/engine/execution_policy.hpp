@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a machine carries out what a plan says: the one place where engines differ. Engines decide what is done when, by
-// which thread and in which memory; a policy carries out each of these things. Level 5.
+// which thread and in which memory; a policy carries out each of these things.
 #pragma once
 
 #include <stagecraft/host/steps/host_memory.hpp>

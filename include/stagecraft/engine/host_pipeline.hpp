@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs models with pipeline stages, and replicas of models, on the host: each device's passes in the order of the
 // timetable, on as many threads as the host has. All memory is taken when the session is made; no step allocates.
-// Level 5.
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the passes of one execution of a pipeline share: where micro-batches come from and results go to. Level 5.
+// What the passes of one execution of a pipeline share: where micro-batches come from and results go to.
 #pragma once
 
 #include <stagecraft/engine/step_view.hpp>

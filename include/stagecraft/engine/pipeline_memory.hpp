@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one replica of a pipeline holds on the host: a block for each device, weights, gradients, the optimizer's state,
-// and what the plan puts into remote memory. Level 5.
+// and what the plan puts into remote memory.
 #pragma once
 
 #include <stagecraft/engine/execution_policy.hpp>

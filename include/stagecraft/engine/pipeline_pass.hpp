@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries out one pass of a pipeline on the host: waits for what it needs, runs the layers' steps, and hands on what
-// other passes wait for. Level 5.
+// other passes wait for.
 #pragma once
 
 #include <stagecraft/engine/pipeline_execution.hpp>

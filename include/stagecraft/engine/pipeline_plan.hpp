@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One pass of a pipeline as the host carries it out. Constants only. Level 5.
+// One pass of a pipeline as the host carries it out. Constants only.
 #pragma once
 
 #include <stagecraft/engine/execution_policy.hpp>

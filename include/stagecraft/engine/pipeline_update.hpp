@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The weight update of a pipeline's devices on the host, and what it does with the gradients and weights of replicas.
-// Level 5.
 #pragma once
 
 #include <stagecraft/engine/pipeline_memory.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which session runs a model on the host. Level 5.
+// Which session runs a model on the host.
 #pragma once
 
 #include <stagecraft/description/training_on.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of one micro-batch when its forward pass and its losses are done. Level 5.
+// What is known of one micro-batch when its forward pass and its losses are done.
 #pragma once
 
 #include <array>

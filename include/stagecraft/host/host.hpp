@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host CPU as the machine that runs a program. Level 5.
+// The host CPU as the machine that runs a program.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host carries out a plan by its kernels, and nothing else. Level 5.
+// The host carries out a plan by its kernels, and nothing else.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

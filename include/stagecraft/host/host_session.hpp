@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the steps of a program on the host: forward, losses, backward, weight update. All memory is taken when a session
-// is made; no step allocates. Level 5.
+// is made; no step allocates.
 #pragma once
 
 #include <stagecraft/description/training.hpp>

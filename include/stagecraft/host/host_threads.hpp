@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads that a session's steps are divided among. Level 5.
+// The threads that a session's steps are divided among.
 #pragma once
 
 #include <stagecraft/host/steps/host_memory.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of the gradients of a step on the host: each function does one share of all weights. Level 5.
+// What becomes of the gradients of a step on the host: each function does one share of all weights.
 #pragma once
 
 #include <stagecraft/host/parameter_update.hpp>

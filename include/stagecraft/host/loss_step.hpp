@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss of one output on the host, and its gradient; and what becomes of logits afterwards. Level 5.
+// The loss of one output on the host, and its gradient; and what becomes of logits afterwards.
 #pragma once
 
 #include <stagecraft/host/lists/traced_loss.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of one weight's gradients on the host: accumulated over micro-batches, summed over the calls of a layer,
-// and applied by the optimizer. Each on a range of elements. Level 5.
+// and applied by the optimizer. Each on a range of elements.
 #pragma once
 
 #include <stagecraft/description/weight_plans.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions of whole weights on the host: what a weight becomes after its update, and penalties of the user's own.
-// Level 5.
 #pragma once
 
 #include <stagecraft/description/weight_plans.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What makes a struct a layer: the base that lets it be called on symbolic tensors, and the concept that says what its
-// rules are. Keras counterpart: tf.keras.layers.Layer. Level 2.
+// rules are. Keras counterpart: tf.keras.layers.Layer.
 #pragma once
 
 #include <stagecraft/diagnostics/any_argument.hpp>

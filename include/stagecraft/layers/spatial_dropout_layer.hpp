@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What spatial_dropout1d, spatial_dropout2d and spatial_dropout3d have in common. Keras counterpart: the base class of
-// tf.keras.layers.SpatialDropout1D and its like. Level 2.
+// tf.keras.layers.SpatialDropout1D and its like.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loss that is written as a `call`, as operations on one row. Level 2.
+// A loss that is written as a `call`, as operations on one row.
 #pragma once
 
 #include <stagecraft/losses/loss.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A computation while it is being traced: operations in the order in which they were written down. Level 1.
+// A computation while it is being traced: operations in the order in which they were written down.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Follows a layer's `call` by shapes alone: output, weights and cost without a list of operations, which compilers take
-// long to make. Level 1.
+// long to make.
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places buffers with known lifetimes in one block of memory. Level 4.
+// Places buffers with known lifetimes in one block of memory.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan of a backward pass: what is computed again, backward steps, and the sums of gradients. Level 4.
+// The plan of a backward pass: what is computed again, backward steps, and the sums of gradients.
 #pragma once
 
 #include <stagecraft/plan/pass_plan.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a tensor of a pipeline lies in its device's memory. Level 4.
+// Where a tensor of a pipeline lies in its device's memory.
 #pragma once
 
 namespace stagecraft {

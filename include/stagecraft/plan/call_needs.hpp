@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What must be kept of a call's tensors until its backward step: the part of a gradient's rule that decides about
-// memory. Level 4.
+// memory.
 #pragma once
 
 #include <stagecraft/description/execution_mode.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a device of a pipeline holds from one pass to another: rings of values, of what layers have kept, and of
-// gradients on their way. Level 4.
+// gradients on their way.
 #pragma once
 
 #include <stagecraft/plan/buffer_place.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a device of a pipeline needs in its own memory and in remote memory: answers of the plan, known to the compiler.
-// Level 4.
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan of a forward pass. Level 4.
+// The plan of a forward pass.
 #pragma once
 
 #include <stagecraft/plan/pass_plan.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cross-entropies of outputs that come from softmax or sigmoid take the logits, as Keras's do: nothing is clipped, and
 // a saturated output has a gradient. Such an activation is not its layer's then, but applied to the output's logits
-// after the loss has seen them. Level 4.
+// after the loss has seen them.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>

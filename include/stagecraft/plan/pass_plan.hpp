@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One pass of a pipeline, a stage's forward or backward work on a micro-batch: its steps, where they find and leave
-// their tensors, what is sent to other devices, and which passes it waits for. Level 4.
+// their tensors, what is sent to other devices, and which passes it waits for.
 #pragma once
 
 #include <stagecraft/plan/device_buffers.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How values and gradients flow between a model's stages: who writes a gradient first, who adds to it, and whose part
-// of it travels alone. Constants of a model, whatever its schedule. Level 4.
+// of it travels alone. Constants of a model, whatever its schedule.
 #pragma once
 
 #include <stagecraft/pipeline/pipelined.hpp>

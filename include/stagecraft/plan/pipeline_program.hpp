@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program of a pipeline: what each device does in each pass and what it holds meanwhile, made by the compiler. One
-// constant per device and per pass. Level 4.
+// constant per device and per pass.
 #pragma once
 
 #include <stagecraft/plan/backward_pass.hpp>

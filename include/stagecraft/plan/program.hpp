@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The plan that every execution policy carries out: which calls need a gradient, who writes it first, which tensors are
 // alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
-// Level 4.
 #pragma once
 
 #include <stagecraft/layers/elementwise_call.hpp>

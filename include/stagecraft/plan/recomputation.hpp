@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which forward steps a stage's backward pass carries out again, instead of finding their results kept. Level 4.
+// Which forward steps a stage's backward pass carries out again, instead of finding their results kept.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

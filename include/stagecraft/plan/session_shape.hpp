@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the host's sessions have in common, whatever they run: shapes of inputs, outputs and targets. Constants only.
-// Level 5.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The timetable of a model's stages, and what it says about them: known where a training is described, before anything
-// runs. Level 4.
+// runs.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A profile that the compiler knows, as values of the run time. Level 7.
+// A profile that the compiler knows, as values of the run time.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that does one job after another while its owner goes on. Level 5.
+// A thread that does one job after another while its owner goes on.
 #pragma once
 
 #include <stagecraft/threads/progress.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether work that several threads do has failed, and by what. Level 5.
+// Whether work that several threads do has failed, and by what.
 #pragma once
 
 #include <atomic>

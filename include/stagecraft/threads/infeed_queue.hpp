@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches that a thread of their own makes ready while the model works: Graphcore's IPUInfeedQueue. Level 5.
+// Batches that a thread of their own makes ready while the model works: Graphcore's IPUInfeedQueue.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Results of steps on their way from the replicas to one thread that looks at them: Graphcore's IPUOutfeedQueue.
-// Level 5.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lets threads that work together run on processors of their own. Level 5.
+// Lets threads that work together run on processors of their own.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread that hands out results while the model works: the polling thread of asynchronous callbacks in Keras on
-// IPU. Level 5.
+// IPU.
 #pragma once
 
 #include <stagecraft/threads/background_thread.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far one thread has come, for others that wait for it. Level 5.
+// How far one thread has come, for others that wait for it.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How batches reach a program and results leave it: Keras on IPU's set_infeed_queue_options and
-// set_outfeed_queue_options. Level 4.
+// set_outfeed_queue_options.
 #pragma once
 
 namespace stagecraft {

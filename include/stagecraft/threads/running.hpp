@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was started for as long as a scope lasts. Level 5.
+// What was started for as long as a scope lasts.
 #pragma once
 
 namespace stagecraft {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread and its helpers: whoever has a processor takes the next piece of the work. Level 5.
+// A thread and its helpers: whoever has a processor takes the next piece of the work.
 #pragma once
 
 #include <stagecraft/threads/first_failure.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that carry out one step after another together. Level 5.
+// Threads that carry out one step after another together.
 #pragma once
 
 #include <stagecraft/threads/first_failure.hpp>

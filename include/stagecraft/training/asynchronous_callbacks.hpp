@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls the callbacks of batches from a thread of its own, as soon as a step's results are there.
-// Keras counterpart: PollingThread, `set_asynchronous_callbacks`. Level 6.
+// Keras counterpart: PollingThread, `set_asynchronous_callbacks`.
 #pragma once
 
 #include <stagecraft/threads/outfeed_queue.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What stands in for a predictor whose model or description has had its compile error, so that the rest of the program
-// adds no more of them. Level 6.
+// adds no more of them.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

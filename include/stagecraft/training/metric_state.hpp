@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Running means of losses and metrics over the batches of an epoch.
 // Keras counterpart: tf.keras.metrics.Mean and the update_state of the metrics; sums are kept in double where Keras
-// keeps float32. Level 6.
+// keeps float32.
 #pragma once
 
 #include <stagecraft/description/output_masks.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `predict` gives: the outputs of all samples. Level 6.
+// What `predict` gives: the outputs of all samples.
 #pragma once
 
 #include <stagecraft/training/data/xtensor.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a model that is not trained: Keras's `predict` and the call of a model, with a plan and memory of their own.
-// Level 6.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod. Level 6.
+// What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod.
 #pragma once
 
 #include <stagecraft/training/callbacks/logs.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `predict` does, of a trainer and of a predictor. Level 6.
+// What `predict` does, of a trainer and of a predictor.
 #pragma once
 
 #include <stagecraft/training/callbacks/callback_list.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first rule that a model, its stages and its description break, where a trainer or a predictor is named. Level 6.
+// The first rule that a model, its stages and its description break, where a trainer or a predictor is named.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a model cannot be trained on a single batch. Level 6.
+// When a model cannot be trained on a single batch.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names. Level 6.
+// What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches. Level 6.
+// Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

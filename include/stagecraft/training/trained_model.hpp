@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The weights and the learning rate of a model in training, as its user and its callbacks see them. Level 6.
+// The weights and the learning rate of a model in training, as its user and its callbacks see them.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives. Level 6.
+// Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A model's weights as the user sees them: copies in Keras's order, and views by name over the model's own memory.
-// Level 6.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

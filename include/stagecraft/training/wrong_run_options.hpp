@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `fit`, `evaluate` and `predict` say of options that they do not have. Level 6.
+// What `fit`, `evaluate` and `predict` say of options that they do not have.
 #pragma once
 
 #include <stagecraft/diagnostics/any_argument.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out a list of operations on floats in memory. It is compiled once, whatever the lists are. Level 5.
+// Carries out a list of operations on floats in memory. It is compiled once, whatever the lists are.
 #pragma once
 
 #include <stagecraft/host/lists/list_workspace.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many floats the operations of a list need beside their values. Level 5.
+// How many floats the operations of a list need beside their values.
 #pragma once
 
 #include <stagecraft/kernels/product/product.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out a plan of few numbers, on memory of the caller's: a row of a loss, or what becomes of a weight. Level 5.
+// Carries out a plan of few numbers, on memory of the caller's: a row of a loss, or what becomes of a weight.
 #pragma once
 
 #include <stagecraft/host/lists/list_runner.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels for the poolings among a plan's operations, each made for its shape. Level 5.
+// Kernels for the poolings among a plan's operations, each made for its shape.
 #pragma once
 
 #include <stagecraft/kernels/pooling/average_pooling.hpp>

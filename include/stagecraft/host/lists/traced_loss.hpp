@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a loss that is written as a `call` is computed, row by row. Level 5.
+// How a loss that is written as a `call` is computed, row by row.
 #pragma once
 
 #include <stagecraft/host/lists/plan_runner.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What follows the sums of a layer with a kernel, such as dense or conv2d: bias and activation, forward and backward.
-// Level 5.
 #pragma once
 
 #include <stagecraft/host/steps/step_epilogue.hpp>

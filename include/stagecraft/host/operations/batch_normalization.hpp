@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of batch_normalization on the host. Sums over the batch are divided among threads at fixed places and then
-// joined by each thread for itself. Level 5.
+// joined by each thread for itself.
 #pragma once
 
 #include <stagecraft/host/steps/folded_normalization.hpp>

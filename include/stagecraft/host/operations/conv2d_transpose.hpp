@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of conv2d_transpose on the host: those of the convolution that leads from its output to its input, in the
-// other direction. Level 5.
+// other direction.
 #pragma once
 
 #include <stagecraft/host/operations/activation_epilogue.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of conv1d and conv2d on the host. Level 5.
+// The steps of conv1d and conv2d on the host.
 #pragma once
 
 #include <stagecraft/host/operations/activation_epilogue.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A convolution layer's options and input, as the kernels want to know them. Level 5.
+// A convolution layer's options and input, as the kernels want to know them.
 #pragma once
 
 #include <stagecraft/graph/shape.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of the layers on the host that take the largest value of all positions of a sample. Level 5.
+// The steps of the layers on the host that take the largest value of all positions of a sample.
 #pragma once
 
 #include <stagecraft/host/steps/operation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of layer_normalization on the host: rows are divided among threads. Level 5.
+// The steps of layer_normalization on the host: rows are divided among threads.
 #pragma once
 
 #include <stagecraft/host/steps/operation.hpp>

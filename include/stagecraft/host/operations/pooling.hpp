@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of the pooling layers with windows on the host: max_pooling1d, max_pooling2d, average_pooling1d and
-// average_pooling2d. Level 5.
+// average_pooling2d.
 #pragma once
 
 #include <stagecraft/host/steps/operation.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of separable_conv1d and separable_conv2d on the host: a depthwise convolution, and a product with the
-// pointwise kernel. Level 5.
+// pointwise kernel.
 #pragma once
 
 #include <stagecraft/host/operations/activation_epilogue.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of time_distributed on the host: those of its layer, to which all steps of the batch are samples. Level 5.
+// The steps of time_distributed on the host: those of its layer, to which all steps of the batch are samples.
 #pragma once
 
 #include <stagecraft/host/steps/operation.hpp>

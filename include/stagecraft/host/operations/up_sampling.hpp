@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of bilinear up-sampling on the host; repetition is what the layer's call says. Level 5.
+// The steps of bilinear up-sampling on the host; repetition is what the layer's call says.
 #pragma once
 
 #include <stagecraft/host/steps/operation.hpp>

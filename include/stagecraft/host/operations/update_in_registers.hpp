@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The update of a weight while its gradient is still in registers. Level 5.
+// The update of a weight while its gradient is still in registers.
 #pragma once
 
 #include <stagecraft/kernels/update/update.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers without steps on the host: inputs are filled from outside, checkpoints are views. Level 5.
+// Layers without steps on the host: inputs are filled from outside, checkpoints are views.
 #pragma once
 
 #include <stagecraft/host/steps/operation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of a layer that is one formula of its inputs at each place, or an activation: each is one loop. Level 5.
+// The steps of a layer that is one formula of its inputs at each place, or an activation: each is one loop.
 #pragma once
 
 #include <stagecraft/host/steps/logits.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batch normalizations that become a part of the weights of the layer before them, where these do not change: y = gamma
-// (Wx + b - mean) / deviation + beta is a product with other weights. Level 5.
+// (Wx + b - mean) / deviation + beta is a product with other weights.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One call of a layer, as its forward and backward steps on the host see it: shapes as constants, tensors as pointers.
-// Level 5.
 #pragma once
 
 #include <stagecraft/host/steps/host_memory.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that the host's steps work on. Level 5.
+// The memory that the host's steps work on.
 #pragma once
 
 #include <stagecraft/threads/share.hpp>

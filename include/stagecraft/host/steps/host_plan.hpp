@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program as the host carries it out: adds where each weight, its gradient and the optimizer's state lie, in the
-// layout of one architecture's kernels. Constants only. Level 5.
+// layout of one architecture's kernels. Constants only.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

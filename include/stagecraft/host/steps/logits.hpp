@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps on the host of a layer that is nothing but the activation that the loss applies: its logits are handed on.
-// Level 5.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>

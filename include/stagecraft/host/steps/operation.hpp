@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the host carries out the steps of a layer. The layers of this library have a specialisation each, beside this
-// file; a layer of the user's own brings `forward` and `backward` itself. Level 5.
+// file; a layer of the user's own brings `forward` and `backward` itself.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which operation carries out the steps of a call. Level 5.
+// Which operation carries out the steps of a call.
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call of a layer draws its random numbers from. Level 5.
+// What a call of a layer draws its random numbers from.
 #pragma once
 
 #include <stagecraft/kernels/random/random.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The forward steps of calls that another call's step does before its results leave the registers, as the plan says
-// (planned_call::epilogue). Level 5.
+// (planned_call::epilogue).
 #pragma once
 
 #include <stagecraft/host/steps/host_call.hpp>

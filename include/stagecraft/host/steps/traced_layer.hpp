@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of a layer that is written as a `call`: its operations, for some samples after the other. Level 5.
+// The steps of a layer that is written as a `call`: its operations, for some samples after the other.
 #pragma once
 
 #include <stagecraft/host/lists/list_runner.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of a layer that only moves, repeats, scales and sums elements of its inputs: one pass over what is written.
-// Level 5.
 #pragma once
 
 #include <stagecraft/host/steps/traced_layer.hpp>

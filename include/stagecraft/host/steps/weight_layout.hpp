@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the layout in which the host keeps weights to row-major arrays and back. Level 5.
+// From the layout in which the host keeps weights to row-major arrays and back.
 #pragma once
 
 #include <stagecraft/description/weight_plans.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each tile has of a planned convolution, and for how long it works on it. Level 3.
+// What each tile has of a planned convolution, and for how long it works on it.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_estimate.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a way to divide a convolution among tiles costs. Level 3.
+// What a way to divide a convolution among tiles costs.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>

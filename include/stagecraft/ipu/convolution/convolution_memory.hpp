@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a tile keeps its copies and partial results while it works on a convolution. Level 3.
+// Where a tile keeps its copies and partial results while it works on a convolution.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_division.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a convolution or matrix product is divided among the tiles of an IPU, and what that costs: the counterpart of
-// poplin's Plan. Level 3.
+// poplin's Plan.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

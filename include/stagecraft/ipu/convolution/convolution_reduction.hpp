@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the partial sums of a convolution or matrix product are added up when several tiles have some of the same
-// outputs. Level 3.
+// outputs.
 #pragma once
 
 #include <stagecraft/ipu/cycles/reduce_partials.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all ways to divide a convolution, computed in one way, have in common: for the search for a plan. Level 3.
+// What all ways to divide a convolution, computed in one way, have in common: for the search for a plan.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_estimate.hpp>

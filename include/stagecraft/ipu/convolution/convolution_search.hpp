@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for the best plan of a convolution or matrix product. Level 3.
+// The search for the best plan of a convolution or matrix product.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_estimate.hpp>

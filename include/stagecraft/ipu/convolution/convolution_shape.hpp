@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a convolution or matrix product computes, in numbers: the counterpart of poplin's ConvParams. Level 3.
+// What a convolution or matrix product computes, in numbers: the counterpart of poplin's ConvParams.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

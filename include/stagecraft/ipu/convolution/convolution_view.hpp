@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways to compute a convolution: transforms, vertices and groups of channels that a plan may choose from. Level 3.
+// The ways to compute a convolution: transforms, vertices and groups of channels that a plan may choose from.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>

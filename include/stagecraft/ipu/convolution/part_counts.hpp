@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Numbers of parts into which a dimension can be cut. Only the largest part counts: of those that give the same, the
-// smallest number is the one. And numbers of parts of all that a convolution has, but for field and batch. Level 3.
+// smallest number is the one. And numbers of parts of all that a convolution has, but for field and batch.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

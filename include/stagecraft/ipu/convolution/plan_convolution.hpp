@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the best plan for a convolution or matrix product on one IPU, in constant evaluation: the counterpart of
-// poplin's planner. Level 3.
+// poplin's planner.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_estimate.hpp>

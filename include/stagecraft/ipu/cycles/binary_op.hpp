@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of elementwise operations on two operands: popops' BinaryOp1D and BinaryOp2D. Level 3.
+// Cycles of elementwise operations on two operands: popops' BinaryOp1D and BinaryOp2D.
 #pragma once
 
 #include <stagecraft/ipu/cycles/elementwise_cost.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of elementwise operations on a tensor and a scalar, or a vector for each row: popops' BroadcastScalar1D and
-// BroadcastVectorOuter. Level 3.
+// BroadcastVectorOuter.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>

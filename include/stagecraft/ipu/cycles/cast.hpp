@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of conversions between element types: popops' Cast1D. Level 3.
+// Cycles of conversions between element types: popops' Cast1D.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of the vertex for matrix products and convolutions with one kernel element: poplin's ConvPartial1x1Out.
-// Level 3.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

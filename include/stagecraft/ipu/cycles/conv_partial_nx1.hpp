@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of the vertex for convolutions with several kernel elements: poplin's ConvPartialnx1. Level 3.
+// Cycles of the vertex for convolutions with several kernel elements: poplin's ConvPartialnx1.
 #pragma once
 
 #include <stagecraft/ipu/cycles/field_share.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of the vertex for convolutions of few channels: poplin's ConvPartial1xNSLIC. Level 3.
+// Cycles of the vertex for convolutions of few channels: poplin's ConvPartial1xNSLIC.
 #pragma once
 
 #include <stagecraft/ipu/cycles/field_share.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a vertex goes over elements one after the other: popops' OpPerformanceInfo. Level 3.
+// How a vertex goes over elements one after the other: popops' OpPerformanceInfo.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

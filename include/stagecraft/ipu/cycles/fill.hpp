@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of filling memory with a value: popops' Fill. Level 3.
+// Cycles of filling memory with a value: popops' Fill.
 #pragma once
 
 #include <stagecraft/ipu/machine/ipu_target.hpp>

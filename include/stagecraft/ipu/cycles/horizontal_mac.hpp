@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of the vertex for convolutions without the units for matrix products: poplin's ConvPartialHorizontalMac.
-// Level 3.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of losses and their gradients from probabilities and expected values: popnn's LossSumSquaredTransform and
-// LossCrossEntropyTransform. Level 3.
+// LossCrossEntropyTransform.
 #pragma once
 
 #include <stagecraft/ipu/machine/ipu_target.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of gathering rows by their numbers, and of writing them back: popops' MultiSlice and MultiUpdate. Level 3.
+// Cycles of gathering rows by their numbers, and of writing them back: popops' MultiSlice and MultiUpdate.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

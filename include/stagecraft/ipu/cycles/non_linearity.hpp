@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of activations and their gradients: popnn's NonLinearity1D and NonLinearityGrad1D, and those by rows. Level 3.
+// Cycles of activations and their gradients: popnn's NonLinearity1D and NonLinearityGrad1D, and those by rows.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

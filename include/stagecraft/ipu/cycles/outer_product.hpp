@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of the vertex for products of a column with a row: poplin's OuterProduct. Level 3.
+// Cycles of the vertex for products of a column with a row: poplin's OuterProduct.
 #pragma once
 
 #include <stagecraft/ipu/machine/ipu_target.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of pooling: popnn's MaxPooling, SumPooling and MaxPoolingGrad. Level 3.
+// Cycles of pooling: popnn's MaxPooling, SumPooling and MaxPoolingGrad.
 #pragma once
 
 #include <stagecraft/ipu/cycles/field_share.hpp>

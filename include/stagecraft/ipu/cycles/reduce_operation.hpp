@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the vertices of reductions do with two elements: popops' Operation. Level 3.
+// What the vertices of reductions do with two elements: popops' Operation.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of reductions of runs of memory to one number each: popops' Reduce, specialised as SCALAR_OUTPUT_SINGLE_INPUT
-// and ALL_REGIONS_CONTINUOUS. Level 3.
+// and ALL_REGIONS_CONTINUOUS.
 #pragma once
 
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>

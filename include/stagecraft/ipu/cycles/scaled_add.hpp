@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor. Level 3.
+// Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor.
 #pragma once
 
 #include <stagecraft/ipu/cycles/elementwise_cost.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE. Level 3.
+// Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE.
 #pragma once
 
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of elementwise operations on one operand: popops' UnaryOp1D and UnaryOp2D. Level 3.
+// Cycles of elementwise operations on one operand: popops' UnaryOp1D and UnaryOp2D.
 #pragma once
 
 #include <stagecraft/ipu/cycles/elementwise_cost.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of the vertex for depthwise convolutions: poplin's ConvPartialVerticalMac. Level 3.
+// Cycles of the vertex for depthwise convolutions: poplin's ConvPartialVerticalMac.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of setting a convolution's partial sums to zero. Level 3.
+// Cycles of setting a convolution's partial sums to zero.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What emulated IPUs have done: cycles as they were counted, pass by pass. Level 5.
+// What emulated IPUs have done: cycles as they were counted, pass by pass.
 #pragma once
 
 #include <stagecraft/ipu/steps/operation_cost.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one replica of a model needs besides its memory where its devices are emulated IPUs: counters, and the tiles of
-// checked ones. Level 5.
+// checked ones.
 #pragma once
 
 #include <stagecraft/engine/pipeline_plan.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the step in which a number becomes infinite or NaN, where ipu_config::floating_point_behaviour asks for it.
-// Keras counterpart: IPUConfig.floating_point_behaviour's inv, div0 and oflo. Level 5.
+// Keras counterpart: IPUConfig.floating_point_behaviour's inv, div0 and oflo.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

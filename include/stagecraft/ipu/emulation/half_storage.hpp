@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an emulated IPU stores in half precision, and how it rounds. Values stay floats in the host's memory, but are
-// those of halves. Level 5.
+// those of halves.
 #pragma once
 
 #include <stagecraft/description/dtype_policy.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an emulated IPU does with the results of its steps: stores them in half precision where the policy says so, and
-// stops where floating_point_behaviour does. Level 5.
+// stops where floating_point_behaviour does.
 #pragma once
 
 #include <stagecraft/host/loss_step.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss of an output, and its gradient, on an emulated IPU; and what becomes of logits afterwards. Level 5.
+// The loss of an output, and its gradient, on an emulated IPU; and what becomes of logits afterwards.
 #pragma once
 
 #include <stagecraft/host/loss_step.hpp>

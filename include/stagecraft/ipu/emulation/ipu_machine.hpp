@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Emulated IPUs as the machine of a profile, a plan or a trainer: what they are, not how they carry out a step
-// (<stagecraft/ipu.hpp>). Level 5.
+// (<stagecraft/ipu.hpp>).
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

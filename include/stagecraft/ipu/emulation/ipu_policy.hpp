@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Emulated IPUs carry out a plan: by the host's kernels on the pieces of all tiles at once, or tile by tile. What they
-// do is counted, and stored as an IPU stores it (ipu_arithmetic.hpp). Level 5.
+// do is counted, and stored as an IPU stores it (ipu_arithmetic.hpp).
 #pragma once
 
 #include <stagecraft/engine/execution_policy.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A layer's step on an emulated IPU: by the host's kernels on the pieces of all tiles at once, which stand one behind
-// the other in the device's block, or tile by tile. Level 5.
+// the other in the device's block, or tile by tile.
 #pragma once
 
 #include <stagecraft/ipu/emulation/runs_on_tiles.hpp>

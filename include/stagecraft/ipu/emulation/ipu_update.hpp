@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The update of a weight on an emulated IPU. Level 5.
+// The update of a weight on an emulated IPU.
 #pragma once
 
 #include <stagecraft/host/parameter_update.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions of a weight on an emulated IPU: its constraint, or what a penalty of the user's own adds to its gradient.
-// Level 5.
 #pragma once
 
 #include <stagecraft/host/steps/weight_layout.hpp>

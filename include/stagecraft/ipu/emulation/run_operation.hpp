@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out any operation of a lowered step on an emulated IPU. Level 5.
+// Carries out any operation of a lowered step on an emulated IPU.
 #pragma once
 
 #include <stagecraft/ipu/tiles/codelets/convolution.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether an emulated IPU computes tile by tile. Level 5.
+// Whether an emulated IPU computes tile by tile.
 #pragma once
 
 namespace stagecraft {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries out one lowered step on the tiles of an emulated IPU: its tensors come from the device's block, as they lie
-// in all tiles' memories together, and go back there. Level 5.
+// in all tiles' memories together, and go back there.
 #pragma once
 
 #include <stagecraft/host/steps/host_call.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of activations: behind the sums of a layer with a kernel, and layers of their own. Level 4.
+// Lowering of activations: behind the sums of a layer with a kernel, and layers of their own.
 #pragma once
 
 #include <stagecraft/activations/activation_formula.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowering of calls that are one formula of their inputs at each place, an activation, dropout or softmax: each step is
-// one operation. Level 4.
+// one operation.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_call.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The loss of an output, and its gradient, as operations on the tiles of an IPU; and what becomes of logits afterwards.
-// Level 4.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

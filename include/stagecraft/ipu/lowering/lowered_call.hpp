@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One call of a layer as its lowering sees it: shapes as constants, tensors as numbers in the lowered step. Level 4.
+// One call of a layer as its lowering sees it: shapes as constants, tensors as numbers in the lowered step.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All steps of a program, lowered to operations on the tiles of an IPU, and what each costs: one constant per step.
-// Level 4.
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a layer's steps become operations on the tiles of an IPU. The layers of this library have a specialisation each,
-// beside this file; a layer of the user's own runs on one tile. Level 4.
+// beside this file; a layer of the user's own runs on one tile.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_call.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lowerings of all layers. Level 4.
+// The lowerings of all layers.
 #pragma once
 
 #include <stagecraft/ipu/lowering/normalization.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of normalizations: statistics in two passes, mean first, in float32. Level 4.
+// Lowering of normalizations: statistics in two passes, mean first, in float32.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowering.hpp>

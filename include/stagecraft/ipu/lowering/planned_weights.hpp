@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How each weight of a model lies on the tiles of its IPU. Level 4.
+// How each weight of a model lies on the tiles of its IPU.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_call.hpp>

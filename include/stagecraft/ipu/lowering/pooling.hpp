@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowering of the pooling layers with windows: max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d.
-// Level 4.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowering.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The programs of a traced layer's steps as constants: one evaluation for the operations, one for each plan of a
-// product, some for what they cost. Level 4.
+// product, some for what they cost.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_call.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowering of calls that are sums of products, a bias and an activation, and have a kernel on the host: dense and all
-// convolutions. Level 4.
+// convolutions.
 #pragma once
 
 #include <stagecraft/ipu/lowering/activation.hpp>

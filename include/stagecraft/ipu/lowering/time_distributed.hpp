@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of time_distributed: that of its layer, to which all steps of the batch are samples. Level 4.
+// Lowering of time_distributed: that of its layer, to which all steps of the batch are samples.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowering.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowering of layers that are written as a `call`: one operation if the call is elementwise; else a program of
-// operations on all tiles; one vertex on tile 0 where a layer has an operation that tiles do not know. Level 4.
+// operations on all tiles; one vertex on tile 0 where a layer has an operation that tiles do not know.
 #pragma once
 
 #include <stagecraft/ipu/lowering/elementwise.hpp>

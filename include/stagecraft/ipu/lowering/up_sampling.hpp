@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of up-sampling. Level 4.
+// Lowering of up-sampling.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowering.hpp>

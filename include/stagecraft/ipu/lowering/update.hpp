@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The update of a weight as operations on the tiles of an IPU. Level 4.
+// The update of a weight as operations on the tiles of an IPU.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer's weights in the type in which its step computes. Level 4.
+// A layer's weights in the type in which its step computes.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_call.hpp>

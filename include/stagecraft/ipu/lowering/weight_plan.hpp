@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A function of a weight, such as its constraint, as operations on the tiles of an IPU. Level 4.
+// A function of a weight, such as its constraint, as operations on the tiles of an IPU.
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/traced_steps.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of everything but computing: exchange between the tiles of an IPU, syncs, transfers between IPUs, to and from
-// the host and streaming memory. Level 3.
+// the host and streaming memory.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

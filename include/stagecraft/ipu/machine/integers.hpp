@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arithmetic on whole numbers, of which cost models are made. Level 3.
+// Arithmetic on whole numbers, of which cost models are made.
 #pragma once
 
 #include <cstdint>

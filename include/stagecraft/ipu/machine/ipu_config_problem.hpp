@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules that a configuration of emulated IPUs must follow; each has a code. Level 3.
+// The rules that a configuration of emulated IPUs must follow; each has a code.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The emulated IPUs of a configuration, checked: what Graphcore's configure_ipu_system() leaves behind. Level 3.
+// The emulated IPUs of a configuration, checked: what Graphcore's configure_ipu_system() leaves behind.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an IPU is, in numbers: the counterpart of Poplar's Target and IPUModel. Level 3.
+// What an IPU is, in numbers: the counterpart of Poplar's Target and IPUModel.
 //
 // Sources, as named below:
 //   [data sheet]  Graphcore's public data sheets and product pages of GC2, GC200, Bow and C600

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kind of IPU that a configuration names: IPUConfig's `ipu_model.version`. Level 3.
+// The kind of IPU that a configuration names: IPUConfig's `ipu_model.version`.
 #pragma once
 
 #include <stagecraft/ipu/machine/ipu_target.hpp>

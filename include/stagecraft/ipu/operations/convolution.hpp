@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions and matrix products on many tiles, by the plan that is best for them: poplin's convolution and matMul.
-// Level 3.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>

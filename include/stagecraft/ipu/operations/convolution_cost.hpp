@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a convolution or matrix product costs, from where its operands lie to where its result shall lie. Level 3.
+// What a convolution or matrix product costs, from where its operands lie to where its result shall lie.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_division.hpp>

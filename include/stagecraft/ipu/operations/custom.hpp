@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of a layer that has loops of its own: one vertex on tile 0, which gets whole tensors. Level 3.
+// The steps of a layer that has loops of its own: one vertex on tile 0, which gets whole tensors.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementwise operations on the tiles where their results lie: popops' maps, popnn's non-linearities, poprand's
-// dropout. Level 3.
+// dropout.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What elementwise operations cost: one exchange for the operands that lie elsewhere, one compute set. Level 3.
+// What elementwise operations cost: one exchange for the operands that lie elsewhere, one compute set.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

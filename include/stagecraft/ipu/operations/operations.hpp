@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What any operation costs on the tiles of an IPU. Level 3.
+// What any operation costs on the tiles of an IPU.
 #pragma once
 
 #include <stagecraft/ipu/operations/convolution.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows and interpolation over the fields of a batch, and their gradients: popnn's pooling, and what image resizing
-// needs. Level 3.
+// needs.
 #pragma once
 
 #include <stagecraft/ipu/operations/pool_split.hpp>

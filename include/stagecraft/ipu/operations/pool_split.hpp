@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Into which boxes a pooled field is cut for the tiles of an IPU. Level 3.
+// Into which boxes a pooled field is cut for the tiles of an IPU.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

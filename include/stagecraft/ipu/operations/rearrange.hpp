@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies of elements to other places of a tensor: slices, borders, parts of a concatenation, repetitions and
-// transpositions. What popops and poputil do by views and copies. Level 3.
+// transpositions. What popops and poputil do by views and copies.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which element of its input each element of a rearranged tensor is. Level 3.
+// Which element of its input each element of a rearranged tensor is.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reductions over an axis, on many tiles: popops::reduceMany. Level 3.
+// Reductions over an axis, on many tiles: popops::reduceMany.
 #pragma once
 
 #include <stagecraft/ipu/operations/reduce_cost.hpp>

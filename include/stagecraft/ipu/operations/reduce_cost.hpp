@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie. Level 3.
+// What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>

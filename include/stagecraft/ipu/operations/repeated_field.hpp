@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which element of its input each element of a field with repeated rows and columns is. Level 3.
+// Which element of its input each element of a field with repeated rows and columns is.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

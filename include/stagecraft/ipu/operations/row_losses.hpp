@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The losses of the library as operations on rows know them, and what they cost. Level 3.
+// The losses of the library as operations on rows know them, and what they cost.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of whole rows: softmax and its gradient, losses and theirs. Level 3.
+// Functions of whole rows: softmax and its gradient, losses and theirs.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lowered step costs. Level 3.
+// What a lowered step costs.
 #pragma once
 
 #include <stagecraft/ipu/operations/operations.hpp>

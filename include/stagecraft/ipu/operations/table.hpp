@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of a table whose numbers are data, and sums of rows that go to such places: popops::multiSlice and
-// multiUpdateAdd. Level 3.
+// multiUpdateAdd.
 #pragma once
 
 #include <stagecraft/ipu/cycles/fill.hpp>

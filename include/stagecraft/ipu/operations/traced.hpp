@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of a layer that is written as a `call`: operations of the other families, one after the other, and loops
-// of them. Level 3.
+// of them.
 #pragma once
 
 #include <stagecraft/ipu/operations/named_tensors.hpp>

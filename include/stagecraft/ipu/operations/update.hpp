@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An optimizer's step on a weight, elementwise on the tiles where the weight lies; the penalty of a weight; and the
-// moving statistics of batch_normalization. Level 3.
+// moving statistics of batch_normalization.
 #pragma once
 
 #include <stagecraft/ipu/steps/lowered_step.hpp>

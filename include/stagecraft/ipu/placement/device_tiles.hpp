@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lies in the memory of every tile of an IPU all the time: weights, the optimizer's state, accumulators of
-// gradients, and rings of values, gradients and batches. Level 4.
+// gradients, and rings of values, gradients and batches.
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>

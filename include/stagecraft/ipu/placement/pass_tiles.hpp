@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a pass needs of the memory of every tile of its IPU, beside what lies there all the time: tensors of this pass
-// alone, and variables that it fetches from streaming memory. Level 4.
+// alone, and variables that it fetches from streaming memory.
 #pragma once
 
 #include <stagecraft/ipu/placement/device_tiles.hpp>

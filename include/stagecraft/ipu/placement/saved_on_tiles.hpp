@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call's forward step keeps for its backward step on the tiles of an IPU. Level 4.
+// What a call's forward step keeps for its backward step on the tiles of an IPU.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>

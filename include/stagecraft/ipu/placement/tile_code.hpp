@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of a tile's memory is not data: code of vertices, their state, and the code of exchanges. Level 4.
+// How much of a tile's memory is not data: code of vertices, their state, and the code of exchanges.
 #pragma once
 
 #include <stagecraft/ipu/steps/lowered_step.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a tensor lies in the memory of every tile of an IPU. Level 4.
+// Where a tensor lies in the memory of every tile of an IPU.
 #pragma once
 
 #include <stagecraft/ipu/steps/step_layout.hpp>

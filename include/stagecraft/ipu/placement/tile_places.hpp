@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where every tensor of a program lies in the memories of the tiles: the counterpart of the addresses that Poplar's
-// linker gives. Level 4.
+// linker gives.
 #pragma once
 
 #include <stagecraft/ipu/placement/device_tiles.hpp>

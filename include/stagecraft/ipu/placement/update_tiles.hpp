@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the update of a weight finds the weight, its gradients and the optimizer's numbers in the memory of every tile.
-// Level 4.
 #pragma once
 
 #include <stagecraft/ipu/placement/device_tiles.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages that the compiler chooses by what each layer costs on an IPU. Graphcore's counterparts: automatic pipelining
-// of Keras models (ipu_tensorflow_addons, keras/experimental/auto_pipeline) and of the SavedModel converter. Level 4.
+// of Keras models (ipu_tensorflow_addons, keras/experimental/auto_pipeline) and of the SavedModel converter.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls of a model cost on an IPU, as an automatic pipeline sees it. Level 4.
+// What the calls of a model cost on an IPU, as an automatic pipeline sees it.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a program fits into the memory of its IPUs, and what is said if it does not. Level 4.
+// Whether a program fits into the memory of its IPUs, and what is said if it does not.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tiles of an IPU need of their memory. Level 4.
+// What the tiles of an IPU need of their memory.
 #pragma once
 
 #include <stagecraft/ipu/profile/time_profile.hpp>

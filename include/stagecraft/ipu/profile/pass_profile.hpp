@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a pass over one micro-batch costs on an IPU: cycles, bytes that come and go, and the memory of a tile. One
-// constant per step and per pass. Level 4.
+// constant per step and per pass.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a model needs of the memory and of the time of IPUs, known to the compiler: the counterpart of a profile that
-// Poplar writes for PopVision. Level 4.
+// Poplar writes for PopVision.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

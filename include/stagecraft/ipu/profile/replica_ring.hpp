@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives over replicas by a ring: reduce-scatter, all-gather, and both. Level 4.
+// Collectives over replicas by a ring: reduce-scatter, all-gather, and both.
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long the slots of a pipeline's timetable take on IPUs: in each slot all of a replica's IPUs work, then they send
-// to each other. One constant for a few slots each. Level 4.
+// to each other. One constant for a few slots each.
 #pragma once
 
 #include <stagecraft/ipu/machine/exchange.hpp>

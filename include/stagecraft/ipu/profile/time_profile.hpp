@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time of a weight update, or of an execution without training, on IPUs. Level 4.
+// The time of a weight update, or of an execution without training, on IPUs.
 #pragma once
 
 #include <stagecraft/ipu/profile/slot_times.hpp>

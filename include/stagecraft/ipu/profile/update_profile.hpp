@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the weight update costs on an IPU, and what the replicas say to each other in it. Level 4.
+// What the weight update costs on an IPU, and what the replicas say to each other in it.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>

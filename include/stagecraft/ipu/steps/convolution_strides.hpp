@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the elements of a convolution's operands lie in their tensors. Level 3.
+// Where the elements of a convolution's operands lie in their tensors.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>

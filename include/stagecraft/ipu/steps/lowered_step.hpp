@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer's forward or backward step, or a weight's update, as operations on the tiles of an IPU. Level 3.
+// A layer's forward or backward step, or a weight's update, as operations on the tiles of an IPU.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operation costs on the tiles of one IPU. Level 3.
+// What an operation costs on the tiles of one IPU.
 #pragma once
 
 #include <stagecraft/ipu/machine/exchange.hpp>

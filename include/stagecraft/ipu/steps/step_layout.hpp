@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the temporary tensors of a lowered step, and the copies that its operations make, lie in the memory of every
-// tile. Level 3.
+// tile.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

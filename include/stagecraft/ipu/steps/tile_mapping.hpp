@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which elements of a tensor lie on which tile: linearly, the counterpart of poputil::mapTensorLinearly, or as a
-// convolution's plan wants its weights. Level 3.
+// convolution's plan wants its weights.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

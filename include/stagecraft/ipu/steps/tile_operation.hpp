@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them. Level 3.
+// One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them.
 #pragma once
 
 #include <cstdint>

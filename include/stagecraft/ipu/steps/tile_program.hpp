@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a traced layer's step consists of on the tiles of an IPU: operations, loops and tensors, in arrays of their
-// exact length. Level 3.
+// exact length.
 #pragma once
 
 #include <stagecraft/ipu/steps/lowered_step.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tensor of a lowered step: what it is to the layer, its type and size. Level 3.
+// A tensor of a lowered step: what it is to the layer, its type and size.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

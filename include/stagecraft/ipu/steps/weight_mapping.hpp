@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the weights of a convolution or matrix product lie: on the tiles that multiply them, as poplin::createWeights
-// and createMatMulInputRHS have it. Level 3.
+// and createMatMulInputRHS have it.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_division.hpp>

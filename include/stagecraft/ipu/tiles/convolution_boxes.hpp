@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The boxes of a convolution's operands and results, element by element in the order in which vertices read and write
-// them. Level 5.
+// them.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_division.hpp>

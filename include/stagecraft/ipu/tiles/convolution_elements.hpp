@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which element of a tensor stands at an index of a transformed convolution. Level 5.
+// Which element of a tensor stands at an index of a transformed convolution.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>

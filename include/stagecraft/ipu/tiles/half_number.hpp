@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One number in half precision, converted without a processor's help: IEEE binary16. Level 5.
+// One number in half precision, converted without a processor's help: IEEE binary16.
 #pragma once
 
 #include <bit>

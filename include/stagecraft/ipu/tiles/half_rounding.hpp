@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an emulated IPU's thread rounds what its tiles store in half precision. Level 5.
+// How an emulated IPU's thread rounds what its tiles store in half precision.
 #pragma once
 
 #include <stagecraft/ipu/tiles/half_number.hpp>

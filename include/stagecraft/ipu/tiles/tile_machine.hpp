@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One emulated IPU while it carries out a lowered step: a memory for each tile, exchanges between them, and vertices
-// that reach nothing but their own tile. Counts cycles and memory as they are used. Level 5.
+// that reach nothing but their own tile. Counts cycles and memory as they are used.
 #pragma once
 
 #include <stagecraft/ipu/steps/lowered_step.hpp>

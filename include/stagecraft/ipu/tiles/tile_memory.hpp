@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of one emulated tile. Level 5.
+// The memory of one emulated tile.
 #pragma once
 
 #include <stagecraft/ipu/steps/step_layout.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A piece of one tile's memory, as vertices and exchanges see it. Level 5.
+// A piece of one tile's memory, as vertices and exchanges see it.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

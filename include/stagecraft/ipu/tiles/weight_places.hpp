@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which element of a weight lies at which place, where a plan decides. Level 5.
+// Which element of a weight lies at which place, where a plan decides.
 #pragma once
 
 #include <stagecraft/ipu/steps/weight_mapping.hpp>

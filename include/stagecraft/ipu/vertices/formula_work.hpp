@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a tile does to compute a formula at each of its elements. Level 3.
+// What a tile does to compute a formula at each of its elements.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>

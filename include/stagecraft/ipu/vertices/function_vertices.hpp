@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of popops' operations carry out the functions that a `call` uses. Level 3.
+// Which of popops' operations carry out the functions that a `call` uses.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which operations elementwise activations and their gradients consist of: popnn's vertices where there are any, else
-// popops' maps. Level 3.
+// popops' maps.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the vertices of an elementwise operation cost on one tile. Level 3.
+// What the vertices of an elementwise operation cost on one tile.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows along one axis of a field, and places between its elements: which inputs an output needs, and the other way
-// round. Level 3.
+// round.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which part of a pooled field each tile makes, what it needs for that, and how long it takes. Level 3.
+// Which part of a pooled field each tile makes, what it needs for that, and how long it takes.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>

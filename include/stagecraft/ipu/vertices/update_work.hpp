@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a tile does in the update of a weight. Level 3.
+// What a tile does in the update of a weight.
 #pragma once
 
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What vertices do on one tile, and on all tiles where each has an equal share of something. Level 3.
+// What vertices do on one tile, and on all tiles where each has an equal share of something.
 #pragma once
 
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The micro-kernel of the depthwise convolutions: each lane is a channel of its own. Level 4 of the house; private to
-// the kernels.
+// The micro-kernel of the depthwise convolutions: each lane is a channel of its own. Private to the kernels.
 #pragma once
 
 #include <stagecraft/kernels/convolution/convolution_shape.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The convolution of a batch with a packed filter, bias and activation included. Keras counterpart: Conv1D, Conv2D.
-// Level 4 of the house. All shapes are known at compile time; nothing is allocated, nor copied.
+// The convolution of a batch with a packed filter, bias and activation included. Keras counterpart: Conv1D, Conv2D. All
+// shapes are known at compile time; nothing is allocated, nor copied.
 #pragma once
 
 #include <stagecraft/kernels/convolution/convolution_shape.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the gradient of a convolution's output means for its filters. Level 4 of the house. All shapes are known at
-// compile time; nothing is allocated, nor copied.
+// What the gradient of a convolution's output means for its filters. All shapes are known at compile time; nothing is
+// allocated, nor copied.
 //
 // It is a correlation, too, whose result's pixels are the kernel's taps and whose taps are the outputs. A tile is a few
 // (tap, channel) rows of a panel of filters, summed over a block of outputs that stays in the second-level cache.

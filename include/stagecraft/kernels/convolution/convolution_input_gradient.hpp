@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the gradient of a convolution's output means for its input; also the forward pass of Keras's Conv2DTranspose.
-// Level 4 of the house. All shapes are known at compile time; nothing is allocated.
+// All shapes are known at compile time; nothing is allocated.
 //
 // Inputs whose distance is a multiple of the strides form a phase. Within a phase, the gradient is a correlation of dy
 // with the transposed filter's taps that hit the phase, in reverse order. Every tap hits one phase.

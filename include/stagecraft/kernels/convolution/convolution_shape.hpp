@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything about a convolution but the batch size, as one compile-time value. Level 4 of the house.
+// Everything about a convolution but the batch size, as one compile-time value.
 #pragma once
 
 #include <stagecraft/kernels/product/packed_matrix.hpp>

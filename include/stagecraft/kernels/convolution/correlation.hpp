@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sliding products behind convolutions and their input's gradients: every pixel of a result is the sum, over the
-// taps that meet the source, of a row of channels times a packed matrix. Level 4 of the house; private to the kernels.
+// taps that meet the source, of a row of channels times a packed matrix. Private to the kernels.
 #pragma once
 
 #include <stagecraft/kernels/convolution/gathered_tile.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The convolution of each channel with kernels of its own, bias and activation included. Keras counterpart:
-// DepthwiseConv2D. Level 4 of the house. All shapes are known at compile time; nothing is allocated.
+// DepthwiseConv2D. All shapes are known at compile time; nothing is allocated.
 #pragma once
 
 #include <stagecraft/kernels/convolution/channel_tile.hpp>

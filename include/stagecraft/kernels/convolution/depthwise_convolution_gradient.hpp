@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gradients of a depthwise convolution: of its input and of its kernels.
-// Level 4 of the house. All shapes are known at compile time; nothing is allocated.
+// The gradients of a depthwise convolution: of its input and of its kernels. All shapes are known at compile time;
+// nothing is allocated.
 #pragma once
 
 #include <stagecraft/kernels/convolution/channel_tile.hpp>

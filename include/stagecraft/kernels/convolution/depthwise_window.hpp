@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The micro-kernels of the depthwise convolutions: a register of channels of neighbouring pixels in a row, over which
 // a kernel slides. Which pixels meet which taps, at the borders too, is known at compile time, so that a pixel is read
-// once for all taps of a kernel's row. Level 4 of the house; private to the kernels.
+// once for all taps of a kernel's row. Private to the kernels.
 #pragma once
 
 #include <stagecraft/kernels/convolution/convolution_shape.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The micro-kernel of the convolutions: like that of the matrix products, a tile of the result that stays in registers,
-// but the rows of the left factor lie anywhere and its steps come in runs. Level 4 of the house; private to the
-// kernels.
+// but the rows of the left factor lie anywhere and its steps come in runs. Private to the kernels.
 #pragma once
 
 #include <stagecraft/kernels/product/register_tile.hpp>

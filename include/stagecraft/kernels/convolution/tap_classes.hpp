@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which outputs of a convolution see which part of its kernel: found at compile time, so that no zeros are copied
-// around an input, and none are multiplied. Level 4 of the house; private to the kernels.
+// around an input, and none are multiplied. Private to the kernels.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
-// registers: what a layer of one's own gets. The layers of the library have faster ones. Level 4.
+// registers: what a layer of one's own gets. The layers of the library have faster ones.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementwise activation functions: value and gradient of a batch, and of a whole array. Softmax is in softmax.hpp.
-// Keras counterpart: tf.keras.activations. Level 4 of the house.
+// Keras counterpart: tf.keras.activations.
 #pragma once
 
 #include <stagecraft/activations/activation_formula.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of elementwise results whose operands may be single numbers. Level 4.
+// Rows of elementwise results whose operands may be single numbers.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arithmetic over whole arrays: fill, scale, copy of blocks. Level 4.
+// Arithmetic over whole arrays: fill, scale, copy of blocks.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What products and convolutions do to their sums before they leave the registers: parts, and how to compose them.
-// Level 4 of the house.
 //
 // An epilogue is called as `epilogue(sum, column, element)`: `sum` holds the sums of `lanes` neighbouring columns
 // (units or channels) of one row of the result y, the first of which is number `column` of its row and is stored at

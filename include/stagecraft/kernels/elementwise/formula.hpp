@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array. Level 4.
+// Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/broadcast.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Formulas over rows of memory, with all values in registers: a loop for each formula, or part of another loop.
-// Level 4.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/epilogue.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of one, two or three numbers, on batches of them. Level 4.
+// Functions of one, two or three numbers, on batches of them.
 #pragma once
 
 #include <stagecraft/kernels/simd/math.hpp>

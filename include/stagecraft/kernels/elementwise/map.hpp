@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of one, two or three numbers over whole arrays, with broadcasting. Level 4.
+// Functions of one, two or three numbers over whole arrays, with broadcasting.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/broadcast.hpp>

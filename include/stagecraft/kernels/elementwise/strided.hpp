@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Walks through several arrays of up to eight axes at once, row by row, where each array has strides of its own.
-// Level 4.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of a table that indices name. Level 4.
+// Rows of a table that indices name.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves, repeats, scales and sums elements along walks that are known to the compiler. Level 4.
+// Moves, repeats, scales and sums elements along walks that are known to the compiler.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Value and gradient of the losses over a batch of rows; the losses themselves are in loss_*.hpp.
-// Keras counterpart: tf.keras.losses. Level 4 of the house.
+// Keras counterpart: tf.keras.losses.
 #pragma once
 
 #include <stagecraft/kernels/loss/loss_categorical.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cross entropies over the last axis, with class numbers or a distribution as target.
-// Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy, CategoricalCrossentropy. Level 4 of the house.
+// Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy, CategoricalCrossentropy.
 #pragma once
 
 #include <stagecraft/kernels/loss/loss_row.hpp>

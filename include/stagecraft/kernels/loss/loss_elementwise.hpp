@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Losses that are the mean over a row of a function of each target and output: mean squared error and the like, and
-// those of the user's own whose `call` has no `ops`. Keras counterpart: tf.keras.losses. Level 4.
+// those of the user's own whose `call` has no `ops`. Keras counterpart: tf.keras.losses.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/formula.hpp>

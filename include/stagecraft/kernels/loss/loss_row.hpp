@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The interface of a loss's kernel: one row at a time.
-// Level 4 of the house.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normalization of each channel over all rows: statistics, output and gradients, for rows of channels (channels last).
-// Keras counterpart: tf.keras.layers.BatchNormalization. Level 4 of the house.
+// Keras counterpart: tf.keras.layers.BatchNormalization.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/epilogue.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normalization of each channel over planes: statistics, output and gradients where the channels are not the last axis.
-// Keras counterpart: tf.keras.layers.BatchNormalization with an axis of its own. Level 4 of the house.
+// Keras counterpart: tf.keras.layers.BatchNormalization with an axis of its own.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums over the rows of a row-major matrix, one for each channel (column), and numbers per channel laid beside the
-// rows: what the normalizations are made of. Level 4 of the house.
+// rows: what the normalizations are made of.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

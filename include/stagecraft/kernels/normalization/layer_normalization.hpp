@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normalization of each row of a row-major matrix, and its gradients.
-// Keras counterpart: tf.keras.layers.LayerNormalization. Level 4 of the house.
+// Keras counterpart: tf.keras.layers.LayerNormalization.
 #pragma once
 
 #include <stagecraft/kernels/normalization/channel_rows.hpp>

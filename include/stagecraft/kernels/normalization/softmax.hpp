@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Softmax over the last axis of a row-major matrix, and its gradient.
-// Keras counterpart: tf.keras.activations.softmax. Level 4 of the house.
+// Keras counterpart: tf.keras.activations.softmax.
 #pragma once
 
 #include <stagecraft/kernels/simd/math.hpp>

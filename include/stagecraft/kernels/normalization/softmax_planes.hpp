@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Softmax along an axis that is not the last, vectorised over the axes behind it, and its gradient. Keras counterpart:
-// tf.keras.layers.Softmax(axis). Level 4 of the house.
+// tf.keras.layers.Softmax(axis).
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

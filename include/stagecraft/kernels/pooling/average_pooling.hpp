@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The mean of each window, and its gradient, vectorised over channels. Keras counterpart:
-// tf.keras.layers.AveragePooling2D and AveragePooling1D. Level 4 of the house.
+// tf.keras.layers.AveragePooling2D and AveragePooling1D.
 #pragma once
 
 #include <stagecraft/kernels/pooling/pooling_shape.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The largest value of each channel of a sample, and the gradient. Keras counterpart:
-// tf.keras.layers.GlobalMaxPooling2D and GlobalMaxPooling1D. Level 4 of the house.
+// tf.keras.layers.GlobalMaxPooling2D and GlobalMaxPooling1D.
 #pragma once
 
 #include <stagecraft/kernels/simd/channel_block.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The largest value of each window, and its gradient, vectorised over channels. Keras counterpart:
-// tf.keras.layers.MaxPooling2D and MaxPooling1D. Level 4 of the house.
+// tf.keras.layers.MaxPooling2D and MaxPooling1D.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/epilogue.hpp>

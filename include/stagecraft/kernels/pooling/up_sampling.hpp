@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes images larger by whole factors, by bilinear interpolation, and the gradient. Keras counterpart:
-// tf.keras.layers.UpSampling2D. Level 4 of the house.
+// tf.keras.layers.UpSampling2D.
 #pragma once
 
 #include <stagecraft/kernels/simd/channel_block.hpp>

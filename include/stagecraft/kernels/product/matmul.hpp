@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The product of a batch with a packed matrix: the forward pass of a dense layer, bias and activation included.
-// Level 4 of the house. All shapes are known at compile time; nothing is allocated.
+// The product of a batch with a packed matrix: the forward pass of a dense layer, bias and activation included. All
+// shapes are known at compile time; nothing is allocated.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/epilogue.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gradients of a product with a packed matrix and of its bias: the backward pass of a dense layer.
-// Level 4 of the house. All shapes are known at compile time; nothing is allocated.
+// The gradients of a product with a packed matrix and of its bias: the backward pass of a dense layer. All shapes are
+// known at compile time; nothing is allocated.
 #pragma once
 
 #include <stagecraft/kernels/product/matmul.hpp>

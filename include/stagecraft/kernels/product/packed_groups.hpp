@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several packed matrices that stand side by side in one weight, such as the kernel of a grouped convolution.
-// Level 4 of the house.
 #pragma once
 
 #include <stagecraft/kernels/product/packed_matrix.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the kernel of a dense layer lies in memory: in panels of a few registers' width, one panel after the other, so
-// that a matrix product reads it front to back and needs no packing step. Level 4 of the house.
+// that a matrix product reads it front to back and needs no packing step.
 #pragma once
 
 #include <stagecraft/kernels/product/register_tile.hpp>

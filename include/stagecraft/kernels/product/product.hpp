@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of row-major matrices whose sizes are known at run time only. Level 4.
+// Products of row-major matrices whose sizes are known at run time only.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The micro-kernel of every matrix product: a tile of the result that stays in registers while the products are summed,
-// and the choice of its height and width. Level 4 of the house; private to the kernels.
+// and the choice of its height and width. Private to the kernels.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

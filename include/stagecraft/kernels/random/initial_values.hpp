@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first values of a weight tensor: what an initializer means, given the tensor's shape and a seed.
-// Keras counterpart: tf.keras.initializers (same distributions, other random bits). Level 4 of the house.
-// Not for use in a training step: orthogonal matrices allocate.
+// Keras counterpart: tf.keras.initializers (same distributions, other random bits). Not for use in a training step:
+// orthogonal matrices allocate.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

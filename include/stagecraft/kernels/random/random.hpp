@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random numbers as a function: (seed, stream, counter) to 32 bits, without state. Any part of a sequence can be made
 // at any time, by any thread, on any instruction set, with the same bits. Keras counterpart:
-// tf.random.stateless_uniform (other bits). Level 4 of the house.
+// tf.random.stateless_uniform (other bits).
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Floats rounded to values of half precision, in place: what is stored as a half without giving up the memory layout
 // of floats. Keras counterpart: tf.cast to tf.float16; rounding at random is Graphcore's stochastic rounding
-// (IPUConfig's floating_point_behaviour.esr). Level 4 of the house.
+// (IPUConfig's floating_point_behaviour.esr).
 #pragma once
 
 #include <stagecraft/kernels/random/random.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arrays of which each replica has a version become one: reduce-scatter, all-gather and all-reduce in one memory.
-// Counterpart: cross-replica sums of the IPU (Graphcore Communication Library). Level 4 of the house.
+// Counterpart: cross-replica sums of the IPU (Graphcore Communication Library).
 //
 // A replica's array is given by its address, `replicas[r]`, and all have the same size. Each worker does a range of the
 // elements, or one replica's shard. Sums are taken in the order of the replicas, 0 + 1 + 2..., element by element: how

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums and maxima along any axes. The order of additions depends on the shape and the registers' width alone. Level 4.
+// Sums and maxima along any axes. The order of additions depends on the shape and the registers' width alone.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums and maxima of arrays. The order of every sum is fixed by the length and the instruction set. Level 4 of the
-// house.
+// Sums and maxima of arrays. The order of every sum is fixed by the length and the instruction set.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

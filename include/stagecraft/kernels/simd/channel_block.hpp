@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A few registers of neighbouring channels, for kernels that do the same at each position of a sample. Level 4 of the
-// house.
+// A few registers of neighbouring channels, for kernels that do the same at each position of a sample.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arithmetic without denormal numbers, which processors treat a hundred times as slowly as others. Level 4 of the
-// house.
+// Arithmetic without denormal numbers, which processors treat a hundred times as slowly as others.
 #pragma once
 
 #if defined(__SSE2__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Half precision: floats to and from IEEE binary16, which is kept as std::uint16_t. Only memory holds halves;
-// arithmetic is done in floats. Keras counterpart: tf.cast between tf.float32 and tf.float16. Level 4 of the house.
+// arithmetic is done in floats. Keras counterpart: tf.cast between tf.float32 and tf.float16.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

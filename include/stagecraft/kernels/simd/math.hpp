@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementary functions of batches of floats: exponentials, logarithms, tanh, erf and what activations make of them.
-// Level 4 of the house.
 //
 // The reductions of the argument are the classical ones (W. Cody and W. Waite, "Software manual for the elementary
 // functions", 1980; P. Tang's tables for exp, 1989); every polynomial is our own fit for the relative error, with its

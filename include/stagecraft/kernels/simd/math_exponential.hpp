@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exponentials of batches of floats. What math.hpp says of methods and errors holds here, too. Level 4 of the house.
+// Exponentials of batches of floats. What math.hpp says of methods and errors holds here, too.
 #pragma once
 
 #include <stagecraft/kernels/simd/math_tables.hpp>

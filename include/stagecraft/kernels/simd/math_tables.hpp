@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constants of math.hpp: tables that AVX-512 keeps in registers. Level 4 of the house.
+// Constants of math.hpp: tables that AVX-512 keeps in registers.
 //
 // Every number is our own least-squares fit, weighted for the relative error, with the coefficients rounded to floats
 // one after the other. In the first piece, which begins at 0, the coefficient 0 is 0: the error stays relative.

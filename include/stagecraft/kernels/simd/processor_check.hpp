@@ -3,7 +3,7 @@
 // illegal instruction. simd.hpp includes this, so that each translation unit with kernels checks what its own flags
 // (-march) let the compiler use. A unit that is entered only where the processor is known to have all of that, as in a
 // program that chooses among units at run time, is compiled with -DSTAGECRAFT_NO_PROCESSOR_CHECK. Processors other than
-// x86-64 are not checked. Level 4 of the house.
+// x86-64 are not checked.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The only include of xsimd: vectors of floats, and what xsimd's releases 8.1 to 14 lack or spell differently.
-// Level 4 of the house. Kernels take the instruction set as their last template parameter, `class Arch`, so that two
-// translation units with different compiler flags never share a kernel's symbol.
+// The only include of xsimd: vectors of floats, and what xsimd's releases 8.1 to 14 lack or spell differently. Kernels
+// take the instruction set as their last template parameter, `class Arch`, so that two translation units with different
+// compiler flags never share a kernel's symbol.
 #pragma once
 
 #include <stagecraft/kernels/simd/processor_check.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What elementary functions need of the parts of floats: rounding, exponent, mantissa and sign of a batch, and tables
-// in registers. Level 4 of the house.
+// in registers.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums and maxima of several registers at once: as many registers as one has lanes give a register of results, for
-// little more than the price of one horizontal sum each. Level 4 of the house.
+// little more than the price of one horizontal sum each.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches of whole numbers that lie in memory as unsigned integers of 8, 16 or 32 bits. Level 4 of the house.
+// Batches of whole numbers that lie in memory as unsigned integers of 8, 16 or 32 bits.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether there is an infinity or NaN among numbers. Keras counterpart: tf.debugging.check_numerics. Level 4 of the
-// house.
+// Whether there is an infinity or NaN among numbers. Keras counterpart: tf.debugging.check_numerics.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

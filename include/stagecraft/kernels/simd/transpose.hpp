@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transposes square blocks of `lanes` x `lanes` floats in registers. Level 4 of the house.
+// Transposes square blocks of `lanes` x `lanes` floats in registers.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gradients of several micro-batches become one: accumulators of floats or halves.
-// Keras counterpart: the gradient accumulation of Keras on IPU (GradientAccumulationReductionMethod). Level 4 of the
-// house.
+// Keras counterpart: the gradient accumulation of Keras on IPU (GradientAccumulationReductionMethod).
 #pragma once
 
 #include <stagecraft/kernels/simd/half.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Weight penalties: their value, and their share of the gradient.
-// Keras counterpart: tf.keras.regularizers.L1L2. Level 4 of the house.
+// Keras counterpart: tf.keras.regularizers.L1L2.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Updates the rows of a table that indices name, by the sums of their gradients, so that no gradient of the whole table
-// is made. Level 4.
+// is made.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/table_rows.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Weight updates of the optimizers over flat arrays, and as a function of batches for use inside other kernels.
-// Level 4.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/formula.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A named group of operations that a machine may carry out as a whole. Level 1.
+// A named group of operations that a machine may carry out as a whole.
 #pragma once
 
 #include <string_view>

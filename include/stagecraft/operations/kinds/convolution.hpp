@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolutions and their two gradients, over one to three axes. Level 1.
+// Convolutions and their two gradients, over one to three axes.
 #pragma once
 
 #include <stagecraft/operations/kinds/windows.hpp>

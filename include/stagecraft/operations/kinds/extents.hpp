@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lengths of all axes of a tensor inside a traced computation, the batch among them. Level 1.
+// The lengths of all axes of a tensor inside a traced computation, the batch among them.
 #pragma once
 
 #include <stagecraft/graph/shape.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that have no operands: where a computation begins. Level 1.
+// Operations that have no operands: where a computation begins.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>

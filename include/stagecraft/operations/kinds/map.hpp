@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elementwise operations with broadcasting. Level 1.
+// Elementwise operations with broadcasting.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that compute nothing: they put elements elsewhere. Level 1.
+// Operations that compute nothing: they put elements elsewhere.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>

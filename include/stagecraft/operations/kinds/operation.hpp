@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One step of a traced computation: any of the operations, and what it reads and writes. Level 1.
+// One step of a traced computation: any of the operations, and what it reads and writes.
 #pragma once
 
 #include <stagecraft/operations/kinds/composite.hpp>

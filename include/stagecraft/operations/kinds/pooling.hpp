@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Poolings and their gradient, over one to three axes. Level 1.
+// Poolings and their gradient, over one to three axes.
 #pragma once
 
 #include <stagecraft/operations/kinds/windows.hpp>

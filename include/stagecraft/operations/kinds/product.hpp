@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of matrices, one for each place of the axes before the last two. Level 1.
+// Products of matrices, one for each place of the axes before the last two.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums and maxima along axes. Level 1.
+// Sums and maxima along axes.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A loop over one axis, such as time, with states that each trip hands to the next. Its operations stand in one list
-// with all others, between loop and loop_end, and each names its loop as its first operand. Level 1.
+// with all others, between loop and loop_end, and each names its loop as its first operand.
 #pragma once
 
 namespace stagecraft::operations {

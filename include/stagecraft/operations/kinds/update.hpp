@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing a weight. Level 1.
+// Writing a weight.
 #pragma once
 
 namespace stagecraft::operations {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows that convolutions and poolings slide along the axes between the batch and the channels. Level 1.
+// Windows that convolutions and poolings slide along the axes between the batch and the channels.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>

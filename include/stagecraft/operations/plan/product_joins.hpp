@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a product does with its sums before they leave the registers: it adds a bias or another tensor, and stores them
-// where a loop stacks them. Level 1.
+// where a loop stacks them.
 #pragma once
 
 #include <stagecraft/operations/plan/segments.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which operations of a step can be carried out for a few samples at a time, and which see the whole batch. Level 1.
+// Which operations of a step can be carried out for a few samples at a time, and which see the whole batch.
 #pragma once
 
 #include <stagecraft/operations/operation_list.hpp>

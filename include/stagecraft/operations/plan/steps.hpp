@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which operations a forward and a backward step carry out, and what is kept between them. Level 1.
+// Which operations a forward and a backward step carry out, and what is kept between them.
 #pragma once
 
 #include <stagecraft/operations/differentiation.hpp>

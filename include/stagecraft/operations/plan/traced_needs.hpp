@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the steps of a traced layer read and keep, without the places of their values. Level 1.
+// What the steps of a traced layer read and keep, without the places of their values.
 #pragma once
 
 #include <stagecraft/operations/plan/value_places.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a machine with one memory carries out a traced layer: its steps, and where their values lie. Level 1.
+// How a machine with one memory carries out a traced layer: its steps, and where their values lie.
 #pragma once
 
 #include <stagecraft/operations/plan/value_places.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A computation that only moves, repeats, scales and sums elements of its inputs, such as padding, slices or the mean
-// of all places: as a few walks through memory. Level 1.
+// of all places: as a few walks through memory.
 #pragma once
 
 #include <stagecraft/operations/trace.hpp>

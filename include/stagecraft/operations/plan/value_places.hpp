@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the values of a step lie: in the tensors that the layer is given, in what is kept, or in a workspace whose
-// parts are used again as soon as nobody reads them. Level 1.
+// parts are used again as soon as nobody reads them.
 #pragma once
 
 #include <stagecraft/operations/plan/product_joins.hpp>

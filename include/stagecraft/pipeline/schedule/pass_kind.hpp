@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a device of a pipeline does with one micro-batch, in the order in which it happens within one slot. Level 3.
+// What a device of a pipeline does with one micro-batch, in the order in which it happens within one slot.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphcore's RecomputationMode: what a backward pass finds of its stage's forward pass. Level 3.
+// Graphcore's RecomputationMode: what a backward pass finds of its stage's forward pass.
 #pragma once
 
 #include <stagecraft/pipeline/schedule/schedule.hpp>

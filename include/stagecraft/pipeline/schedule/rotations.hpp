@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many micro-batches can be in flight if each device does one thing at a time: the rotations of a pipeline's list
-// of devices that do not collide. Level 3.
+// of devices that do not collide.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphcore's PipelineSchedule. Level 3.
+// Graphcore's PipelineSchedule.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which device of a pipeline works on which micro-batch when: Graphcore's PipelineSchedule.Grouped, Interleaved and
-// Sequential, known to the compiler. Level 3.
+// Sequential, known to the compiler.
 #pragma once
 
 #include <stagecraft/pipeline/schedule/recomputation_mode.hpp>

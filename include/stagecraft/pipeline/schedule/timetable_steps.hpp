@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one device does in one slot of a pipeline's timetable. Level 3.
+// What one device does in one slot of a pipeline's timetable.
 #pragma once
 
 #include <stagecraft/pipeline/schedule/pass_kind.hpp>

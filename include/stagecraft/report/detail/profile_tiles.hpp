@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every single tile of an IPU has of the tensors that lie on all of them. Level 7.
+// What every single tile of an IPU has of the tensors that lie on all of them.
 #pragma once
 
 #include <stagecraft/ipu/profile/memory_profile.hpp>

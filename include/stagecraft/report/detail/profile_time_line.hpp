@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time line of a profile: what IPUs do in each slot, one thing after the other. Level 7.
+// The time line of a profile: what IPUs do in each slot, one thing after the other.
 #pragma once
 
 #include <stagecraft/ipu/profile/slot_times.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A timetable cut into the cells that pictures of it show. Level 7.
+// A timetable cut into the cells that pictures of it show.
 #pragma once
 
 #include <stagecraft/pipeline/schedule/timetable.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can be done at each point of training, evaluation and prediction.
-// Keras counterpart: tf.keras.callbacks.Callback. Level 6.
+// Keras counterpart: tf.keras.callbacks.Callback.
 #pragma once
 
 #include <stagecraft/training/callbacks/logs.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several callbacks, called one after the other.
-// Keras counterpart: tf.keras.callbacks.CallbackList. Level 6.
+// Keras counterpart: tf.keras.callbacks.CallbackList.
 #pragma once
 
 #include <stagecraft/training/callbacks/callback.hpp>

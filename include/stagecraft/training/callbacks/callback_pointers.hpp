@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The callbacks of one run, by their addresses.
-// Keras counterpart: the `callbacks` argument of Model.fit. Level 6.
+// Keras counterpart: the `callbacks` argument of Model.fit.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All callbacks.
-// Keras counterpart: tf.keras.callbacks. Level 6.
+// Keras counterpart: tf.keras.callbacks.
 #pragma once
 
 #include <stagecraft/training/callbacks/callback.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes the logs of each epoch to a file of comma separated values.
-// Keras counterpart: tf.keras.callbacks.CSVLogger. Level 6.
+// Keras counterpart: tf.keras.callbacks.CSVLogger.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

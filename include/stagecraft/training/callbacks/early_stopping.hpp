@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends training when a metric has stopped improving.
-// Keras counterpart: tf.keras.callbacks.EarlyStopping. Level 6.
+// Keras counterpart: tf.keras.callbacks.EarlyStopping.
 #pragma once
 
 #include <stagecraft/training/callbacks/callback.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What happened in each epoch of a training.
-// Keras counterpart: tf.keras.callbacks.History. Level 6.
+// Keras counterpart: tf.keras.callbacks.History.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>

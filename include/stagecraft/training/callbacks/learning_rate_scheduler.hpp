@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sets the learning rate at the start of each epoch.
-// Keras counterpart: tf.keras.callbacks.LearningRateScheduler. Level 6.
+// Keras counterpart: tf.keras.callbacks.LearningRateScheduler.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>

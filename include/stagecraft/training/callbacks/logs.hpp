@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Named numbers that training reports to callbacks.
-// Keras counterpart: the `logs` dictionaries. Level 6.
+// Keras counterpart: the `logs` dictionaries.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>

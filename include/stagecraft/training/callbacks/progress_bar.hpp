@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keras's progress bar, character by character.
-// Keras counterpart: tf.keras.utils.Progbar of Keras 2.6. Level 6.
+// Keras counterpart: tf.keras.utils.Progbar of Keras 2.6.
 #pragma once
 
 #include <stagecraft/training/callbacks/text_output.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers as Python prints them, for texts and files that are to look like Keras's. Level 6.
+// Numbers as Python prints them, for texts and files that are to look like Keras's.
 #pragma once
 
 #include <charconv>

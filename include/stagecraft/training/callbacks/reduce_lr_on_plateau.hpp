@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowers the learning rate when a metric has stopped improving.
-// Keras counterpart: tf.keras.callbacks.ReduceLROnPlateau. Level 6.
+// Keras counterpart: tf.keras.callbacks.ReduceLROnPlateau.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>

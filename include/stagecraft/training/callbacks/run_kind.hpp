@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What steps are carried out for. Keras counterpart: ModeKeys. Level 6.
+// What steps are carried out for. Keras counterpart: ModeKeys.
 #pragma once
 
 namespace stagecraft {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends training when the loss is no number any more.
-// Keras counterpart: tf.keras.callbacks.TerminateOnNaN. Level 6.
+// Keras counterpart: tf.keras.callbacks.TerminateOnNaN.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

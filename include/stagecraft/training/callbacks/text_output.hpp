@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the text of progress bars and callbacks goes, and where their time comes from. Level 6.
+// Where the text of progress bars and callbacks goes, and where their time comes from.
 #pragma once
 
 #include <cstdio>

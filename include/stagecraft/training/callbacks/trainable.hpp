@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a callback sees of the model that is trained.
-// Keras counterpart: `self.model` of a callback. Level 6.
+// Keras counterpart: `self.model` of a callback.
 #pragma once
 
 #include <stagecraft/training/callbacks/weight_array.hpp>

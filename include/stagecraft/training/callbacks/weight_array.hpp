@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy of one of a model's weights. Level 6.
+// A copy of one of a model's weights.
 #pragma once
 
 #include <string>

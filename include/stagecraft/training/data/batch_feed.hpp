@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which samples each step of each replica takes, and how they get there. Level 6.
+// Which samples each step of each replica takes, and how they get there.
 #pragma once
 
 #include <stagecraft/pipeline/pipelined.hpp>

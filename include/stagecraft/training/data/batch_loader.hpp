@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Brings samples, targets and their weights to where a step finds them, one batch at a time, and checks them before the
-// first one. Level 6.
+// first one.
 #pragma once
 
 #include <stagecraft/description/output_masks.hpp>

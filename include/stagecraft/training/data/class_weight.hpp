@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much a class counts in the loss.
-// Keras counterpart: the `class_weight` dictionary of fit. Level 6.
+// Keras counterpart: the `class_weight` dictionary of fit.
 #pragma once
 
 namespace stagecraft {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the user's arrays to batches: sources, sets, weights, orders and checks. Level 6.
+// From the user's arrays to batches: sources, sets, weights, orders and checks.
 #pragma once
 
 #include <stagecraft/training/data/data_checks.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The options of fit, evaluate and predict.
-// Keras counterpart: the keyword arguments of Model.fit, Model.evaluate and Model.predict. Level 6.
+// Keras counterpart: the keyword arguments of Model.fit, Model.evaluate and Model.predict.
 #pragma once
 
 #include <stagecraft/training/callbacks/callback_pointers.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inputs with their targets: what validation is made with.
-// Keras counterpart: the tuples (x, y) and (x, y, sample_weight) of `validation_data`. Level 6.
+// Keras counterpart: the tuples (x, y) and (x, y, sample_weight) of `validation_data`.
 #pragma once
 
 #include <stagecraft/training/data/sample_set.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A batch that waits for its step. Level 6.
+// A batch that waits for its step.
 #pragma once
 
 #include <stagecraft/host/steps/host_memory.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much each row of a batch counts in the loss.
-// Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them. Level 6.
+// Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arrays of all inputs, or of all outputs, of a model. Level 6.
+// The arrays of all inputs, or of all outputs, of a model.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

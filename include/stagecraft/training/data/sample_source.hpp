@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One array of samples, of whatever type the user has it in, as the training loop reads it: row by row, as float.
-// Keras counterpart: data_adapter's TensorLikeDataAdapter. Level 6.
+// Keras counterpart: data_adapter's TensorLikeDataAdapter.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The order in which an epoch visits the samples.
-// Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform. Level 6.
+// Keras counterpart: the shuffle of fit; the order itself is this library's own, the same on every platform.
 #pragma once
 
 #include <cstddef>

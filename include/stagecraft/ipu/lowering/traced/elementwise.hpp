@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traced maps, reductions and numbers that are made where they lie, as operations on tiles. Level 4.
+// Traced maps, reductions and numbers that are made where they lie, as operations on tiles.
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/movement.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traced loops as loops of operations on tiles, whose tensors lie there once. Level 4.
+// Traced loops as loops of operations on tiles, whose tensors lie there once.
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/movement.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What puts elements elsewhere in a traced layer, as copies between tiles, or as nothing where the order stays.
-// Level 4.
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/program_builder.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traced products, convolutions and poolings, and rows of tables, as operations on tiles. Level 4.
+// Traced products, convolutions and poolings, and rows of tables, as operations on tiles.
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/movement.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A traced layer's step while it is being lowered: tensors, operations and loops in the order in which they are
-// appended. Level 4.
+// appended.
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/value_types.hpp>

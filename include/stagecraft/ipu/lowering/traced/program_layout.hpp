@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the temporary tensors of a traced layer's program lie, and from where on its operations make copies. Level 4.
+// Where the temporary tensors of a traced layer's program lie, and from where on its operations make copies.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced convolution as the planner of convolutions wants to know it. Level 4.
+// A traced convolution as the planner of convolutions wants to know it.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced layer's forward or backward step as a program of operations on tiles. Level 4.
+// A traced layer's forward or backward step as a program of operations on tiles.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which product of a traced layer's program multiplies a weight. Level 4.
+// Which product of a traced layer's program multiplies a weight.
 #pragma once
 
 #include <stagecraft/ipu/operations/map_function.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In which type each value of a traced layer stands on the tiles. Level 4.
+// In which type each value of a traced layer stands on the tiles.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

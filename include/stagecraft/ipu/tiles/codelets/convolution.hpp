@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out a convolution or matrix product as its plan says. Level 5.
+// Carries out a convolution or matrix product as its plan says.
 #pragma once
 
 #include <stagecraft/ipu/operations/convolution.hpp>

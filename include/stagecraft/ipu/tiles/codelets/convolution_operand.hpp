@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a tile multiplies, in one piece or in two. Level 5.
+// What a tile multiplies, in one piece or in two.
 #pragma once
 
 #include <stagecraft/ipu/tiles/tile_view.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the tiles of a convolution's plan add up their partial sums, and the results of serial parts. Level 5.
+// How the tiles of a convolution's plan add up their partial sums, and the results of serial parts.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

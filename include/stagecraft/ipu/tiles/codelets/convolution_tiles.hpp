@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the tiles of a convolution's plan keep what they work on. Level 5.
+// Where the tiles of a convolution's plan keep what they work on.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The vertex that computes partial sums of a convolution or matrix product, whatever its plan calls it. Level 5.
+// The vertex that computes partial sums of a convolution or matrix product, whatever its plan calls it.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_division.hpp>

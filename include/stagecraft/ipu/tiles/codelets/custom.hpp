@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step of a user's own layer on tile 0 of an emulated IPU: ipu/operations/custom.hpp. Level 5.
+// A step of a user's own layer on tile 0 of an emulated IPU: ipu/operations/custom.hpp.
 #pragma once
 
 #include <stagecraft/host/steps/operation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A formula at the elements of a tile: the host's, batch by batch. Level 5.
+// A formula at the elements of a tile: the host's, batch by batch.
 #pragma once
 
 #include <stagecraft/ipu/machine/integers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elementwise operations, carried out tile by tile. Level 5.
+// Elementwise operations, carried out tile by tile.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out pooling, interpolation and their gradients on an emulated IPU. Level 5.
+// Carries out pooling, interpolation and their gradients on an emulated IPU.
 #pragma once
 
 #include <stagecraft/ipu/operations/pool.hpp>

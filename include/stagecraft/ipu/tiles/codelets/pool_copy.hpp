@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A box of a field in the memory of one tile. Level 5.
+// A box of a field in the memory of one tile.
 #pragma once
 
 #include <stagecraft/ipu/tiles/tile_machine.hpp>

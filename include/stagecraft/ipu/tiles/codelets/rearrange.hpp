@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out copies of elements to other places of a tensor on an emulated IPU. Level 5.
+// Carries out copies of elements to other places of a tensor on an emulated IPU.
 #pragma once
 
 #include <stagecraft/ipu/operations/rearrange.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reductions over an axis, carried out tile by tile. Level 5.
+// Reductions over an axis, carried out tile by tile.
 #pragma once
 
 #include <stagecraft/ipu/operations/reduce.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The losses of one row and their gradients, as a vertex of a tile computes them. Level 5.
+// The losses of one row and their gradients, as a vertex of a tile computes them.
 #pragma once
 
 #include <stagecraft/host/lists/traced_loss.hpp>

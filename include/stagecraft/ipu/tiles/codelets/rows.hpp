@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of whole rows on the tiles of an emulated IPU: ipu/operations/rows.hpp. Level 5.
+// Functions of whole rows on the tiles of an emulated IPU: ipu/operations/rows.hpp.
 #pragma once
 
 #include <stagecraft/ipu/operations/rows.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of a table by their numbers, on the tiles of an emulated IPU: ipu/operations/table.hpp. Level 5.
+// Rows of a table by their numbers, on the tiles of an emulated IPU: ipu/operations/table.hpp.
 #pragma once
 
 #include <stagecraft/ipu/operations/table.hpp>

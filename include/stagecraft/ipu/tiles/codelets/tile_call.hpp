@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A call of a user's own layer on one tile: the constants of the host's call, with tensors in the memory of the tile.
-// Level 5.
 #pragma once
 
 #include <stagecraft/host/steps/host_memory.hpp>

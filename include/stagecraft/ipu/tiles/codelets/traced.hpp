@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries out a traced layer's step on an emulated IPU: its operations by the codelets of their families, and loops of
-// them. Level 5.
+// them.
 #pragma once
 
 #include <stagecraft/ipu/operations/rearrange.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Updates of weights on the tiles of an emulated IPU: ipu/operations/update.hpp. Level 5.
+// Updates of weights on the tiles of an emulated IPU: ipu/operations/update.hpp.
 #pragma once
 
 #include <stagecraft/ipu/operations/update.hpp>
