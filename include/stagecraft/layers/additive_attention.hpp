@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attention by sums of places: tf.keras.layers.AdditiveAttention. Level 2.
+// Attention by sums of places: tf.keras.layers.AdditiveAttention.
 #pragma once
 
 #include <stagecraft/initializers/glorot_uniform.hpp>

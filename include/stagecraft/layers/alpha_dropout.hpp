@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A dropout that keeps mean and variance, for networks with selu: tf.keras.layers.AlphaDropout. Level 2.
+// A dropout that keeps mean and variance, for networks with selu: tf.keras.layers.AlphaDropout.
 #pragma once
 
 #include <stagecraft/layers/noise_layer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attention by products of places: tf.keras.layers.Attention. Level 2.
+// Attention by products of places: tf.keras.layers.Attention.
 #pragma once
 
 #include <stagecraft/initializers/ones.hpp>

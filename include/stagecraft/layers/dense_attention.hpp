@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What attention and additive_attention have in common. Keras counterpart: BaseDenseAttention. Level 2.
+// What attention and additive_attention have in common. Keras counterpart: BaseDenseAttention.
 #pragma once
 
 #include <stagecraft/layers/option_layer.hpp>

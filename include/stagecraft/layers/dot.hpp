@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums of products along an axis of each of two inputs: tf.keras.layers.Dot. Level 2.
+// Sums of products along an axis of each of two inputs: tf.keras.layers.Dot.
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multiplies by normal random numbers while training: tf.keras.layers.GaussianDropout. Level 2.
+// Multiplies by normal random numbers while training: tf.keras.layers.GaussianDropout.
 #pragma once
 
 #include <stagecraft/layers/noise_layer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adds normal random numbers while training: tf.keras.layers.GaussianNoise. Level 2.
+// Adds normal random numbers while training: tf.keras.layers.GaussianNoise.
 #pragma once
 
 #include <stagecraft/layers/noise_layer.hpp>

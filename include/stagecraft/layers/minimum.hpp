@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The smallest of its inputs: tf.keras.layers.Minimum. Level 2.
+// The smallest of its inputs: tf.keras.layers.Minimum.
 #pragma once
 
 #include <stagecraft/layers/merge.hpp>

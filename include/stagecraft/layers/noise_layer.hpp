@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What gaussian_noise, gaussian_dropout and alpha_dropout have in common. Level 2.
+// What gaussian_noise, gaussian_dropout and alpha_dropout have in common.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What layers have in common that are made from options in braces. Level 2.
+// What layers have in common that are made from options in braces.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

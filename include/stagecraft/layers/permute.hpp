@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes the order of a sample's axes: tf.keras.layers.Permute. Level 2.
+// Changes the order of a sample's axes: tf.keras.layers.Permute.
 #pragma once
 
 #include <stagecraft/layers/option_layer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same vector at each step of a sequence: tf.keras.layers.RepeatVector. Level 2.
+// The same vector at each step of a sequence: tf.keras.layers.RepeatVector.
 #pragma once
 
 #include <stagecraft/layers/option_layer.hpp>

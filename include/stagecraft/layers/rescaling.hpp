@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multiplies by a number and adds one: tf.keras.layers.Rescaling. Level 2.
+// Multiplies by a number and adds one: tf.keras.layers.Rescaling.
 #pragma once
 
 #include <stagecraft/layers/option_layer.hpp>

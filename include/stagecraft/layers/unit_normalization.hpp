@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides by the length along axes: tf.keras.layers.UnitNormalization. Level 2.
+// Divides by the length along axes: tf.keras.layers.UnitNormalization.
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>
