@@ -3,7 +3,7 @@
 // what the emulation of all tiles together costs (host).
 #include <benchmark/benchmark.h>
 
-#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/ipu/emulation/ipu.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

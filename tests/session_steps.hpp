@@ -2,8 +2,8 @@
 // A session whose steps are carried out one at a time, from arrays that the test fills.
 #pragma once
 
-#include <stagecraft/execution/session_of.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/session_of.hpp>
 
 #include <algorithm>
 #include <array>

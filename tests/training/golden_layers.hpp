@@ -2,11 +2,11 @@
 // Compares a layer's outputs and gradients with those of layers.txt, through a session's training step.
 #pragma once
 
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
-#include "../session_steps.hpp"
 #include "../golden/golden.hpp"
+#include "../session_steps.hpp"
 
 #include <doctest/doctest.h>
 

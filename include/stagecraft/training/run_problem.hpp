@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first rule that a model, its stages and its description break, where a trainer or a predictor is named. Level 6.
+// The first rule that a model, its stages and its description break, where a trainer or a predictor is named.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/execution/session_of.hpp>
-#include <stagecraft/program/training_checks.hpp>
+#include <stagecraft/description/training_checks.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <string_view>
 #include <type_traits>
 
@@ -71,7 +71,8 @@ constexpr diagnostic const& run_problem() {
   else if constexpr (execution_problem<Machine>.failed())
     return execution_problem<Machine>;
   else
-    return policy_of<Machine>::template memory_problem<model_of_session<M>, training_on<Description, Machine>, Machine>;
+    return policy_of<Machine>::template memory_problem<model_of_session<M>, training_on<Description, Machine>,
+                                                       Machine>();
 }
 
 }  // namespace stagecraft::detail

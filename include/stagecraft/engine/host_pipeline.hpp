@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs models: each device's passes in the order of the timetable, on as many threads as the machine has, as its policy
+// carries them out. All memory is taken when the session is made; no step allocates.
+#pragma once
+
+#include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/engine/pipeline_memory.hpp>
+#include <stagecraft/engine/pipeline_pass.hpp>
+#include <stagecraft/engine/pipeline_run.hpp>
+#include <stagecraft/engine/trace.hpp>
+#include <stagecraft/host/host_policy.hpp>
+#include <stagecraft/host/steps/weight_layout.hpp>
+#include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+/// Weights, optimizer state and executions of a model's replicas, each with a device for every stage that the
+/// assignment names; a model without stages is one stage on one device. The threads of a machine share the devices:
+/// there are several to one, which then divide its steps among them, or several devices to one thread. Results have the
+/// bits of the same model without stages, for any schedule and any number of threads.
+///
+/// Between two passes on different devices there are bounded rings in the receiver's memory, guarded by a count of each
+/// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
+/// comes out; weight updates are carried out whole or not at all.
+template <Model M, auto Training, class Machine>
+class host_pipeline : public session_shape<M, Training> {
+ public:
+  using architecture = typename Machine::architecture;
+  using shape_type = session_shape<M, Training>;
+  using policy = policy_of<Machine>;
+  static constexpr int replicas = replicas_of<M, Training, Machine>;
+  using sizes = pipeline_sizes<M, Training, Machine, replicas>;
+  using memory_type = pipeline_memory<sizes>;
+  template <execution_mode Mode, int Pass>
+  using plan = step_plan<M, Training, Mode, Machine, Pass>;
+  using first_plan = plan<sizes::main_mode, 0>;
+  template <int Call>
+  using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<M>(Call)>;
+  using folded_type = detail::folded_weights<M, Training, architecture, plan_of_call>;
+  static constexpr int devices = sizes::devices;
+  /// Whether batch normalizations are parts of other layers' weights.
+  static constexpr bool folds = folded_type::count > 0;
+  /// The threads that work.
+  static constexpr int threads = sizes::threads;
+  using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
+  static_assert(ExecutionPolicy<policy, first_plan, sizes>);
+
+  explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
+      : seed_(seed), learning_rate_(sizes::learning_rate) {
+    for (std::size_t i = 0; i < replicas_.size(); ++i) {
+      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats);
+      pointers_[i] = replicas_[i].get();
+    }
+    initialize_weights(seed);
+    begin_run();
+    if constexpr (workers > 1) team_ = std::make_unique<thread_team>(workers, threads);
+    for (int worker = 0; worker < workers; ++worker) teams_.emplace_back(sizes::threads_of_worker(worker), threads);
+  }
+
+  /// One execution: `steps` micro-batches of each replica, with stages a multiple of those of a weight update (else
+  /// data_error E4070). `feed(to, replica, step)` fills each, on a thread of the replica's first stage; `results(view)`
+  /// sees its losses and predictions, on one of the last stage, before the backward steps. Both are called in the order
+  /// of the steps for each replica, and perhaps at the same time for several. They may wait; if they have a member
+  /// `cancel`, it is called once when another thread has failed, and ends what they wait for.
+  template <class Feed, class Results>
+  void train(int steps, Feed const& feed, Results const& results) {
+    if (sizes::stages > 1 && steps % accumulation_steps != 0)
+      detail::throw_data_error("E4070",
+                               "steps: expected a multiple of the %d micro-batches of a weight update, found %d",
+                               accumulation_steps, steps);
+    auto all = execution(feed, results, true);
+    all.first_step = steps_;
+    steps_ += static_cast<std::uint64_t>(steps) * replicas;
+    run<execution_mode::training>(all, steps);
+  }
+  /// The same without training.
+  template <class Feed, class Results>
+  void test(int steps, Feed const& feed, Results const& results) {
+    run<execution_mode::inference>(execution(feed, results, true), steps);
+  }
+  /// Forward passes alone.
+  template <class Feed, class Results>
+  void predict(int steps, Feed const& feed, Results const& results) {
+    run<execution_mode::inference>(execution(feed, results, false), steps);
+  }
+
+  /// One micro-batch of the first replica, forward: a stage after the other, without queues. By the caller's thread
+  /// alone, without locks, but for a model without stages on several threads, which divide its steps.
+  template <class Feed, class Results>
+  void call(Feed const& feed, Results const& results) {
+    if (weights_changed_) begin_run();
+    auto all = execution(feed, results, false);
+    all.team = nullptr;
+    for (auto& count : pointers_[0]->done) count.reset();
+    auto const run_stages = [all, own = pointers_[0]](device_thread const& self) {
+      return [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
+        return (
+            pipeline_pass<host_pipeline, execution_mode::inference, static_cast<int>(Stage)>::run(all, *own, 0, self) &&
+            ...);
+      }(std::make_index_sequence<static_cast<std::size_t>(sizes::stages)>{});
+    };
+    if constexpr (sizes::stages == 1) {
+      teams_[0].run(0, run_stages);
+    } else {
+      kernels::flush_denormals const flush;
+      run_stages(device_thread{});
+    }
+  }
+
+  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
+  void begin_run() {
+    policy::template given_weights<first_plan>(replicas_[0]->weights.data());
+    for (std::size_t i = 1; i < replicas_.size(); ++i)
+      std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+    if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
+  }
+  /// Forgets micro-batches whose weights have not been updated yet.
+  void begin_accumulation() { accumulated_ = 0; }
+
+  [[nodiscard]] float learning_rate() const { return learning_rate_; }
+  void set_learning_rate(float rate) { learning_rate_ = rate; }
+
+  /// The stored weights of one parameter of the first replica.
+  [[nodiscard]] float* weight(std::size_t parameter) {
+    weights_changed_ = true;
+    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+  }
+  [[nodiscard]] float const* weight(std::size_t parameter) const {
+    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+  }
+  /// Copies a parameter from or to its own, row-major shape. All replicas have it after the next `begin_run`.
+  template <std::size_t Parameter>
+  void read_weight(float* row_major) const {
+    layout::template read<Parameter>(replicas_[0]->weights.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_weight(float const* row_major) {
+    weights_changed_ = true;
+    layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
+  }
+  template <std::size_t Parameter>
+  static constexpr bool is_packed = weight_layout<M, architecture>::template is_packed<Parameter>;
+  template <std::size_t Parameter>
+  using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
+
+  /// What the emulated IPUs of a replica have done.
+  [[nodiscard]] auto const& counted(int replica = 0) const
+    requires requires(memory_type const& own) { own.of_policy.counted; }
+  {
+    return replicas_[static_cast<std::size_t>(replica)]->of_policy.counted;
+  }
+
+  /// The tiles of a device, where steps run tile by tile.
+  [[nodiscard]] auto const& tiles(int device, int replica = 0) const
+    requires requires(memory_type const& own) { own.of_policy.devices; } && (Machine::checked)
+  {
+    return *replicas_[static_cast<std::size_t>(replica)]->of_policy.devices[static_cast<std::size_t>(device)];
+  }
+
+  /// From now on, what each thread does is recorded there; null: no more.
+  void record(trace* to) {
+    trace_ = to;
+    if (to != nullptr) to->reserve(workers);
+  }
+
+  /// What each thread has for itself while it carries out a step.
+  static constexpr long long workspace_floats = [] {
+    auto const of_mode = []<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
+      return std::max({pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::workspace_floats()...});
+    };
+    auto const floats = std::max(
+        of_mode.template operator()<sizes::main_mode>(std::make_index_sequence<std::size_t{sizes::passes}>{}),
+        of_mode.template operator()<execution_mode::inference>(std::make_index_sequence<std::size_t{sizes::stages}>{}));
+    if constexpr (!shape_type::has_losses)
+      return (floats + 15) / 16 * 16;
+    else
+      return (std::max(floats, detail::weight_functions<first_plan>::workspace_floats()) + 15) / 16 * 16;
+  }();
+
+ private:
+  using layout = weight_layout<M, architecture>;
+  using execution_type = pipeline_execution<host_pipeline>;
+  static constexpr int workers = sizes::workers;
+  static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+
+  void initialize_weights(std::uint64_t seed) {
+    if constexpr (sizes::trains) {
+      // Gradients are not in use yet: their memory takes the values before they are packed.
+      layout::initialize(seed, replicas_[0]->weights.data(), replicas_[0]->gradients.data());
+    } else {
+      aligned_block const unpacked(layout::storage.floats);
+      layout::initialize(seed, replicas_[0]->weights.data(), unpacked.data());
+    }
+  }
+
+  template <class Feed, class Results>
+  execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
+    execution_type all;
+    all.feed = &feed;
+    all.call_feed = [](void const* what, pipeline_feed<host_pipeline> const& to, int replica, int step) {
+      (*static_cast<Feed const*>(what))(to, replica, step);
+    };
+    all.results = &results;
+    all.call_results = [](void const* what, step_view<host_pipeline> const& view) {
+      (*static_cast<Results const*>(what))(view);
+    };
+    all.cancel = [](execution_type const& what) noexcept {
+      if constexpr (requires(Feed const& f) { f.cancel(); }) static_cast<Feed const*>(what.feed)->cancel();
+      if constexpr (requires(Results const& r) { r.cancel(); }) static_cast<Results const*>(what.results)->cancel();
+    };
+    all.has_targets = has_targets;
+    all.team = team_.get();
+    all.seed = seed_;
+    all.updates = updates_;
+    all.accumulated = accumulated_;
+    all.learning_rate = learning_rate_;
+    all.record = trace_;
+    all.shared_weights = replicas_[0]->weights.data();
+    all.folded_weights = folded_.data();
+    return all;
+  }
+
+  template <execution_mode Mode>
+  void run(execution_type const& all, int steps) {
+    for (auto& replica : replicas_)
+      for (auto& count : replica->done) count.reset();
+    pipeline_run<host_pipeline, Mode> const work(all, pointers_, steps, done_);
+    try {
+      if constexpr (workers > 1) {
+        auto work_of = [&](int worker) { teams_[static_cast<std::size_t>(worker)].run(worker, work); };
+        team_->run(work_of, [&] { all.cancel(all); });
+      } else {
+        teams_[0].run(0, work);
+      }
+    } catch (...) {
+      count_finished();
+      throw;
+    }
+    count_finished();
+  }
+  void count_finished() {
+    auto const done = std::exchange(done_, {});
+    updates_ += done.updates;
+    accumulated_ = static_cast<int>((accumulated_ + done.micro_batches) % accumulation_steps);
+  }
+
+  std::array<std::unique_ptr<memory_type>, static_cast<std::size_t>(replicas)> replicas_;
+  std::array<memory_type*, static_cast<std::size_t>(replicas)> pointers_{};
+  std::uint64_t seed_;
+  std::uint64_t steps_ = 0;  // of training, of all replicas
+  std::int64_t updates_ = 0;
+  int accumulated_ = 0;    // micro-batches of the weight update to come
+  execution_counts done_;  // of the execution that runs
+  float learning_rate_;
+  folded_type folded_;
+  bool weights_changed_ = true;
+  trace* trace_ = nullptr;
+  // At the end: they stop before what late threads look at is gone.
+  std::unique_ptr<thread_team> team_;
+  std::vector<device_threads<sizes::threads_of_device>> teams_;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out one pass of a pipeline on the host: waits for what it needs, runs the layers' steps, and hands on what
+// other passes wait for.
+#pragma once
+
+#include <stagecraft/engine/device_threads.hpp>
+#include <stagecraft/engine/pass_weights.hpp>
+#include <stagecraft/engine/pipeline_execution.hpp>
+#include <stagecraft/engine/pipeline_memory.hpp>
+#include <stagecraft/engine/step_view.hpp>
+#include <stagecraft/engine/trace.hpp>
+#include <stagecraft/host/loss_step.hpp>
+#include <stagecraft/host/operations/operations.hpp>
+#include <stagecraft/host/steps/step_epilogue.hpp>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft {
+
+/// The pass number `Pass` in training or inference.
+template <class Session, execution_mode Mode, int Pass>
+class pipeline_pass {
+  using sizes = typename Session::sizes;
+  using memory_type = pipeline_memory<sizes>;
+  // Calls see the same plan in both passes of a model that is whole.
+  using plan = typename Session::template plan<Mode, sizes::is_whole ? 0 : Pass>;
+  using architecture = typename plan::architecture;
+  using policy = typename plan::policy;
+  using execution = pipeline_execution<Session>;
+  using team = device_threads<plan::threads>;
+  using weights = pass_weights<sizes, plan, Pass>;
+  using step_function = void (*)(host_memory const&);
+
+  static constexpr auto const& graph = plan::graph;
+  static constexpr auto const& pass = pass_on<typename plan::model, plan::training, Mode, typename plan::machine, Pass>;
+  static constexpr timetable const& table = sizes::template table<Mode>();
+  static constexpr int stage = table.stage_of_pass(Pass);
+  static constexpr int device = table.device_of_pass(Pass);
+  static constexpr bool backward = table.is_backward(Pass);
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool is_last_forward = !backward && stage + 1 == sizes::stages;
+  static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+  static constexpr bool waits = sizes::workers > 1 && pass.waits.size() > 0;
+  using output_indices = std::make_index_sequence<Session::output_count>;
+
+ public:
+  /// Whether it need not wait for another pass.
+  static bool is_ready(memory_type const& own, std::int64_t micro_batch) {
+    for (auto const& wait : pass.waits)
+      if (own.done[at(wait.pass)].value() < micro_batch + 1 - wait.lag) return false;
+    return true;
+  }
+
+  /// One thread's part. False if another thread has failed.
+  static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, device_thread const& self) {
+    host_memory memory = memory_of(own, all, micro_batch, self);
+    recorder const record(all.record, own.replica, self.worker, micro_batch);
+    auto& samples = own.samples[static_cast<std::size_t>(micro_batch % sizes::template samples_alive<Mode>)];
+    std::int64_t begin = 0;
+    if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
+                  (backward && sizes::fetches_gradients)) {
+      if (!team::alone(memory, [&] { return begin_pass(all, own, memory, samples, record, begin); })) return false;
+    } else if (self.leads()) {
+      begin = record.now();
+    }
+    memory.valid_samples = samples.load(std::memory_order_relaxed);
+    if constexpr (backward && weights::begins_gradients) team::divide(memory, weights::begin_gradients);
+    if constexpr (recomputed_first > 0) {
+      if (!run_steps<0, recomputed_first>(memory)) return false;
+      if (self.leads()) begin = record.add(pass_kind::recompute, begin);
+    }
+    if (!run_steps<recomputed_first, pass.steps.size()>(memory)) return false;
+    if (self.leads()) begin = record.add(backward ? pass_kind::backward : pass_kind::forward, begin);
+    auto const end = [&] { end_pass(all, own, memory, record, begin); };
+    if constexpr (is_last_forward || pass.transfers.size() > 0 || sizes::fetches_weights ||
+                  (backward && sizes::fetches_gradients)) {
+      if (!team::alone(memory, end)) return false;
+    } else if (self.leads()) {
+      end();
+    }
+    return true;
+  }
+
+  /// What each thread needs for the steps of this pass, one at a time.
+  static constexpr long long workspace_floats() {
+    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      long long largest = 0;
+      for (long long const floats : {0LL, workspace_of<pass.steps[Step].call>()...})
+        if (floats > largest) largest = floats;
+      return largest;
+    }(std::make_index_sequence<pass.steps.size()>{});
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  /// Says what this pass did when, if somebody wants to know.
+  class recorder {
+   public:
+    recorder(trace* to, int replica, int worker, std::int64_t micro_batch)
+        : to_(to), replica_(replica), worker_(worker), micro_batch_(static_cast<int>(micro_batch)) {}
+    [[nodiscard]] std::int64_t now() const { return to_ == nullptr ? 0 : trace::now(); }
+    /// Ends something that began then; gives when the next thing begins.
+    std::int64_t add(pass_kind kind, std::int64_t begin) const {
+      if (to_ == nullptr) return 0;
+      auto const end = trace::now();
+      to_->record({.replica = replica_,
+                   .device = device,
+                   .worker = worker_,
+                   .kind = kind,
+                   .stage = stage,
+                   .micro_batch = micro_batch_,
+                   .begin_ns = begin,
+                   .end_ns = end});
+      return end;
+    }
+
+   private:
+    trace* to_;
+    int replica_, worker_, micro_batch_;
+  };
+
+  template <int Call>
+  static constexpr long long workspace_of() {
+    using call = host_call<plan, Call>;
+    return operation_of<call>::template workspace<call>() + detail::epilogue_floats<call>();
+  }
+
+  /// On the first thread, before the steps: what they need is there. False if another device has failed.
+  static bool begin_pass(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples,
+                         recorder const& record, std::int64_t& begin) {
+    if constexpr (waits)
+      if (all.team != nullptr)
+        for (auto const& wait : pass.waits)
+          if (!all.team->await(own.done[at(wait.pass)], memory.micro_batch + 1 - wait.lag)) return false;
+    begin = record.now();
+    if constexpr (Pass == 0) {
+      feed(all, own, memory, samples);
+      policy::template inputs<plan>(memory);
+      begin = record.add(pass_kind::infeed, begin);
+    }
+    for (auto const& fetch : pass.fetches)
+      copy(own.remote[stage].data(), fetch.from, memory.block, fetch.to, fetch.floats, memory.micro_batch);
+    if constexpr (sizes::fetches_weights) weights::fetch(all.shared_weights, own, memory);
+    if constexpr (backward && sizes::fetches_gradients)
+      if (memory.accumulated > 0) weights::template move_gradients<true>(own);
+    return true;
+  }
+
+  /// On the first thread, behind the steps: what others wait for.
+  static void end_pass(execution const& all, memory_type& own, host_memory const& memory, recorder const& record,
+                       std::int64_t begin) {
+    if constexpr (is_last_forward) {
+      finish_forward(all, own, memory);
+      begin = record.add(pass_kind::outfeed, begin);
+    }
+    for (auto const& transfer : pass.transfers)
+      copy(memory.block, transfer.from,
+           transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
+           transfer.floats, memory.micro_batch);
+    if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
+    if constexpr (sizes::fetches_weights && trains && !backward) weights::store_state(own);
+    if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);
+    own.done[Pass].publish(memory.micro_batch + 1);
+  }
+
+  static host_memory memory_of(memory_type& own, execution const& all, std::int64_t micro_batch,
+                               device_thread const& self) {
+    auto const before = all.accumulated + micro_batch;
+    float* const workspace = own.workspaces[device].data();
+    host_memory memory{
+        .block = own.blocks[device].data(),
+        .weights = (sizes::fetches_weights ? own.local_weights : own.weights).data(),
+        .gradients = (sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
+        .halves = reinterpret_cast<std::uint16_t*>((sizes::fetches_gradients ? own.local_halves : own.halves).data()),
+        .slots = own.state.data(),
+        .workspace = workspace + self.number() * Session::workspace_floats,
+        .first_workspace = workspace,
+        .seed = all.seed,
+        .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),
+        .micro_batch = micro_batch,
+        .accumulated = static_cast<int>(before % accumulation_steps),
+        .update = all.updates + 1 + before / accumulation_steps,
+        .learning_rate = all.learning_rate,
+        .member = self.member};
+    if constexpr (Session::folds) memory.weights = all.folded_weights;
+    if (self.leads()) policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
+    return memory;
+  }
+
+  static void copy(float const* from_block, buffer_place const& from, float* to_block, buffer_place const& to,
+                   long long floats, std::int64_t micro_batch) {
+    policy::transfer(from_block + from.at(micro_batch), to_block + to.at(micro_batch),
+                     static_cast<std::size_t>(floats));
+  }
+
+  // Infeed.
+  static auto targets_of(memory_type& own, std::int64_t micro_batch) {
+    std::array<float*, Session::output_count> result{};
+    auto const slot = micro_batch % sizes::template targets_alive<Mode>;
+    for (std::size_t i = 0; i < result.size(); ++i)
+      result[i] = own.targets.data() + slot * sizes::all_targets + sizes::target_offset(i);
+    return result;
+  }
+  static auto scales_of(memory_type& own, std::int64_t micro_batch) {
+    std::array<float*, Session::output_count> result{};
+    auto const slot = micro_batch % sizes::template targets_alive<Mode>;
+    for (std::size_t i = 0; i < result.size(); ++i)
+      result[i] = own.scales.data() + slot * sizes::all_scales + sizes::scale_offset(i);
+    return result;
+  }
+  static void feed(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples) {
+    std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs{};
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      inputs[i] = plan::address(memory, plan::value(static_cast<int>(sizes::input_call(static_cast<int>(i)))));
+    int valid = Session::batch;
+    all.call_feed(
+        all.feed,
+        pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch), scales_of(own, memory.micro_batch), valid),
+        own.replica, static_cast<int>(memory.micro_batch));
+    samples.store(valid, std::memory_order_relaxed);
+  }
+
+  // Steps.
+  template <int Call, bool Backward>
+  static void step(host_memory const& memory) {
+    if constexpr (!Backward && plan::is_epilogue(Call)) return;  // the step of another call does it
+    // A generic one, so that policies that compute for themselves do without the host's kernels.
+    policy::template step<plan, Call, Backward>(memory, [](auto const& own) { host_step<Call, Backward>(own); });
+  }
+  template <int Call, bool Backward>
+  static void host_step(host_memory const& memory) {
+    using call = host_call<plan, Call>;
+    using steps = operation_of<call>;
+    if constexpr (!Backward) {
+      team::template step<steps>(memory, [](host_memory const& own) { steps::forward(call{own}); });
+    } else {
+      team::template step<steps>(memory, [](host_memory const& own) { steps::backward(call{own}); });
+      if constexpr (policy::template accumulates_halves<plan> && call::parameter_count > 0)
+        team::divide(memory, weights::template accumulate_halves<Call>);
+    }
+  }
+  template <std::size_t... Index>
+  static constexpr auto step_table(std::index_sequence<Index...>) {
+    return std::array<step_function, sizeof...(Index)>{&step<pass.steps[Index].call, pass.steps[Index].backward>...};
+  }
+  /// Forward steps before the first backward step of a backward pass.
+  static constexpr std::size_t recomputed_first = [] {
+    std::size_t count = 0;
+    while (backward && count < pass.steps.size() && !pass.steps[count].backward) ++count;
+    return count;
+  }();
+  /// False if a thread has failed: then the others have nothing more to do.
+  template <std::size_t First, std::size_t Last>
+  static bool run_steps(host_memory const& memory) {
+    static constexpr auto steps = step_table(std::make_index_sequence<pass.steps.size()>{});
+    std::size_t added = 0;  // what is added to gradients stands before backward steps, or behind them
+    auto const add_before = [&](int step) {
+      for (; added < pass.additions.size() && pass.additions[added].step <= step; ++added) {
+        auto const& addition = pass.additions[added];
+        policy::template addition<plan>(memory, addition, static_cast<int>(added), [&] {
+          team::divide(memory, [&](host_memory const& own) {
+            auto const [first, last] = own.share.of(addition.floats, 16);
+            kernels::scaled_add<true, architecture>(1.0F, plan::address(own, addition.from) + first,
+                                                    plan::address(own, addition.to) + first, last - first);
+          });
+        });
+      }
+    };
+    for (std::size_t i = First; i < Last; ++i) {
+      if constexpr (pass.additions.size() > 0) add_before(static_cast<int>(i));
+      steps[i](memory);
+      if (!team::goes_on(memory)) return false;
+    }
+    if (Last == steps.size()) add_before(static_cast<int>(Last));
+    return true;
+  }
+
+  // Losses and outfeed.
+  static void finish_forward(execution const& all, memory_type& own, host_memory const& memory) {
+    std::array<float, Session::output_count> losses{};
+    float total = 0;
+    auto const targets = targets_of(own, memory.micro_batch);
+    auto const scales = scales_of(own, memory.micro_batch);
+    if constexpr (Session::has_losses)
+      if (all.has_targets) {
+        [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+          ((losses[Output] = loss<Output>(memory, targets[Output], scales[Output]),
+            total += plan::training.loss_weights.of(Output) * losses[Output]),
+           ...);
+        }(output_indices{});
+        for (std::size_t i = 0; i < plan::weights.count; ++i)
+          if (!graph.parameters[i].regularizer.empty()) total += own.penalties[i];
+      }
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      (finish_output<Output>(memory), ...);
+      all.call_results(all.results,
+                       step_view<Session>({.replica = own.replica,
+                                           .step = static_cast<int>(memory.micro_batch),
+                                           .valid_samples = memory.valid_samples,
+                                           .training = trains,
+                                           .total_loss = total},
+                                          losses, {plan::address(memory, plan::value(Session::outputs[Output]))...},
+                                          {static_cast<void const*>(targets[Output])...}, {scales[Output]...}));
+    }(output_indices{});
+  }
+  template <std::size_t Output>
+  static void finish_output([[maybe_unused]] host_memory const& memory) {
+    if constexpr (takes_logits<typename plan::model, plan::training, Output>) {
+      float* const value = plan::address(memory, plan::value(Session::outputs[Output]));
+      policy::template output<plan, Output>(memory, value, [&] {
+        detail::output_step<typename sizes::shape, plan::training, Output, architecture>(value);
+      });
+    }
+  }
+  template <std::size_t Output>
+  static float loss(host_memory const& memory, float const* targets, float const* scales) {
+    constexpr int call = Session::outputs[Output];
+    float factor = plan::training.loss_weights.of(Output);
+    detail::loss_gradient gradient;
+    if constexpr (trains) {
+      constexpr auto const& places = pass.places;
+      if constexpr (plan::program.calls[call].needs_gradient) {
+        gradient.to = plan::address(memory, places.loss_gradient[Output]);
+        if constexpr (plan::program.loss_adds_gradient[Output])
+          gradient.scratch = plan::address(memory, places.loss_scratch);
+      }
+      factor *= detail::gradient_factor<plan>(memory.accumulated);
+    }
+    float const* const prediction = plan::address(memory, plan::value(call));
+    return policy::template loss<plan, Output>(memory, prediction, targets, scales, gradient, [&] {
+      return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
+          prediction, targets, scales, gradient, factor, memory.valid_samples);
+    });
+  }
+};
+
+}  // namespace stagecraft

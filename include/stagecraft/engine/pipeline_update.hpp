@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The weight update of a pipeline's devices on the host, and what it does with the gradients and weights of replicas.
+#pragma once
+
+#include <stagecraft/engine/device_threads.hpp>
+#include <stagecraft/engine/pipeline_memory.hpp>
+#include <stagecraft/host/parameter_update.hpp>
+#include <stagecraft/host/weight_functions.hpp>
+#include <stagecraft/kernels/reduction/collectives.hpp>
+#include <stagecraft/kernels/update/regularization.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft {
+
+/// Where a weight update is carried out, and which one it is. `Replicas`: memories of all.
+template <class Replicas>
+struct update_job {
+  Replicas const& all;
+  int replica = 0;
+  int device = 0;
+  std::int64_t number = 1;  ///< of the weight update, from 1
+  std::uint64_t seed = 1;
+  float learning_rate = 0;
+
+  [[nodiscard]] auto& own() const { return *all[static_cast<std::size_t>(replica)]; }
+};
+
+/// The parts of a weight update; between them all devices of all replicas wait for each other. All threads of a device
+/// call each of them. `Plan` is that of any pass of training.
+template <class Sizes, class Plan>
+class pipeline_update {
+  using memory_type = pipeline_memory<Sizes>;
+  using architecture = typename Plan::architecture;
+  using policy = typename Plan::policy;
+  using team = device_threads<Plan::threads>;
+  using range = kernels::share::range;
+  static constexpr int replicas = Sizes::replicas;
+  static constexpr int slots = detail::slots_of<Plan::training.optimizer>;
+  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
+  template <std::size_t Parameter>
+  using update = detail::parameter_update<Plan, Parameter, replicas>;
+
+ public:
+  using functions = detail::weight_functions<Plan>;
+  using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
+  using job = update_job<all_replicas>;
+
+  /// Whether backward steps leave anything to do.
+  [[nodiscard]] static constexpr bool has_work() {
+    return []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      return (functions::have_constraints() || ... || is_updated<Parameter>());
+    }(parameters{});
+  }
+
+  /// The gradients of all calls of a layer become one. `apply` does it itself where nothing comes in between.
+  static bool sum_calls(job const& what, device_thread const& self) {
+    auto const memory = memory_of(what, self);
+    if (!fetch_gradients(what, memory)) return false;
+    team::divide(memory, [&what](host_memory const& own) { sum_calls_of_share(what.device, own); });
+    return team::goes_on(memory);
+  }
+  static constexpr bool sums_apart = replicas > 1 || functions::have_penalty_gradients();
+
+  /// The gradients of all replicas become one, in the order of the replicas: each replica's device reduces its shard,
+  /// for all of them or, if that is all that it will need, for itself.
+  static bool reduce(job const& what, device_thread const& self) {
+    constexpr bool mean = Plan::training.cross_replica_reduction == cross_replica_reduction::mean;
+    auto const memory = memory_of(what, self);
+    return team::alone(memory, [&] {
+      for_each_weight(what.device, [&]<std::size_t Parameter>() {
+        auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas);
+        std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
+        for (std::size_t i = 0; i < gradients.size(); ++i)
+          gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
+        policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard, [&] {
+          if constexpr (shards)
+            kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
+                                                        gradients[static_cast<std::size_t>(what.replica)], shard);
+          else
+            kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
+        });
+      });
+    });
+  }
+
+  /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
+  static bool add_penalty_gradients(job const& what, device_thread const& self) {
+    constexpr float times = detail::penalties_in_gradient<typename Plan::model, Plan::training, replicas>;
+    auto memory = memory_of(what, self);
+    return team::alone(memory, [&] {
+      policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
+      for_each_weight(what.device, [&]<std::size_t Parameter>() {
+        if constexpr (functions::template has_penalty_gradient<Parameter>())
+          policy::template penalty_gradient<Plan, Parameter>(memory, shards, [&] {
+            functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
+                                                                memory.workspace);
+          });
+      });
+    });
+  }
+
+  /// The optimizer's step: on all weights of the device, or on this replica's shard of them. Threads take parts of
+  /// each, unless the state goes through a place that has room for one weight at a time.
+  static bool apply(job const& what, device_thread const& self) {
+    auto memory = memory_of(what, self);
+    if (self.leads()) policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, true);
+    if (!sums_apart && !fetch_gradients(what, memory)) return false;
+    if constexpr (!shards && !Sizes::fetches_state) {
+      team::divide(memory, [&what](host_memory const& own) {
+        if constexpr (!sums_apart) sum_calls_of_share(what.device, own);
+        for_each_weight(what.device, [&]<std::size_t Parameter>() {
+          apply_to<Parameter>(what, own, own.share.of(Plan::weights.size[Parameter], 16));
+        });
+      });
+      return team::goes_on(memory);
+    } else {
+      return team::alone(memory, [&] {
+        if constexpr (!sums_apart) sum_calls_of_share(what.device, memory);
+        for_each_weight(what.device, [&]<std::size_t Parameter>() {
+          auto elements = range{0, Plan::weights.size[Parameter]};
+          if constexpr (shards) elements = kernels::shard_of(elements.last, what.replica, replicas);
+          apply_to<Parameter>(what, memory, elements);
+          if constexpr (shards && !Sizes::shards_weights) give<Parameter>(what.all, what.replica, elements);
+        });
+      });
+    }
+  }
+
+  /// What becomes of the device's weights behind their updates, which all replicas have done. Weights that the replicas
+  /// share stand with the first one.
+  static bool constrain(job const& what, device_thread const& self) {
+    if (Sizes::shards_weights && what.replica > 0) return true;
+    auto memory = memory_of(what, self);
+    return team::alone(memory, [&] {
+      policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
+      for_each_weight<false>(what.device, [&]<std::size_t Parameter>() {
+        if constexpr (functions::template has_constraint<Parameter>())
+          policy::template constraint<Plan, Parameter>(
+              memory, shards, [&] { functions::template constrain<Parameter>(memory.weights, memory.workspace); });
+      });
+    });
+  }
+
+  /// The regularizers' part of the loss, which stays the same until the weights change.
+  static bool find_penalties(job const& what, device_thread const& self) {
+    auto const memory = memory_of(what, self);
+    return team::alone(memory, [&] {
+      [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+        [[maybe_unused]] int const done[]{0, (find_penalty<Parameter>(what, memory.workspace), 0)...};
+      }(parameters{});
+    });
+  }
+
+ private:
+  using parameters = std::make_index_sequence<Plan::weights.count>;
+
+  static float* gradients_of(memory_type& own) {
+    return (Sizes::fetches_gradients ? own.local_gradients : own.gradients).data();
+  }
+
+  /// Weights that the replicas share stand with the first one.
+  static host_memory memory_of(job const& what, device_thread const& self) {
+    auto& own = what.own();
+    float* const workspace = own.workspaces[static_cast<std::size_t>(what.device)].data();
+    return {
+        .weights = (Sizes::shards_weights ? *what.all[0] : own).weights.data(),
+        .gradients = gradients_of(own),
+        .halves = reinterpret_cast<std::uint16_t*>((Sizes::fetches_gradients ? own.local_halves : own.halves).data()),
+        .workspace = workspace,
+        .first_workspace = workspace,
+        .seed = what.seed,
+        .micro_batch = own.done[0].value() - 1,  // the last one
+        .update = what.number,
+        .learning_rate = what.learning_rate,
+        .member = self.member};
+  }
+
+  static bool fetch_gradients([[maybe_unused]] job const& what, [[maybe_unused]] host_memory const& memory) {
+    if constexpr (Sizes::fetches_gradients)
+      return team::alone(memory, [&] {
+        for_each_weight(what.device, [&]<std::size_t Parameter>() { fetch_accumulators<Parameter>(what.own()); });
+      });
+    return true;
+  }
+  static void sum_calls_of_share(int device, host_memory const& own) {
+    for_each_weight(device, [&]<std::size_t Parameter>() {
+      policy::template sum_of_calls<Plan, Parameter>(
+          own, [&] { update<Parameter>::sum_calls(own, own.share.of(Plan::weights.size[Parameter], 16)); });
+    });
+  }
+
+  /// The first call of the layer that a weight belongs to.
+  static constexpr int call_of(std::size_t parameter) {
+    for (int i = 0; i < static_cast<int>(Plan::graph.calls.size()); ++i) {
+      auto const& layer = Plan::graph.layer_of(i);
+      auto const index = static_cast<int>(parameter) - layer.first_parameter;
+      if (index >= 0 && index < layer.parameter_count) return i;
+    }
+    return 0;
+  }
+  /// Its device.
+  static constexpr int device_of(std::size_t parameter) {
+    int const stage = detail::stage_of_graph_call<typename Plan::model>(call_of(parameter));
+    return Sizes::template table<Sizes::main_mode>().device_of_stage(stage);
+  }
+  template <std::size_t Parameter>
+  static constexpr bool is_trained() {
+    return Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient;
+  }
+  /// Whether its update has not been carried out with its gradient.
+  template <std::size_t Parameter>
+  static constexpr bool is_updated() {
+    constexpr int call = call_of(Parameter);
+    constexpr int index = static_cast<int>(Parameter) - Plan::graph.layer_of(call).first_parameter;
+    return is_trained<Parameter>() && !Plan::fuses_update(call, index) && !Plan::updates_rows(call, index);
+  }
+
+  /// each<Parameter>() for the weights of a device: those to be updated, or all that are trained.
+  template <bool Updated = true, class Each>
+  static void for_each_weight(int device, Each const& each) {
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (visit<Parameter, Updated>(device, each), 0)...};
+    }(parameters{});
+  }
+  template <std::size_t Parameter, bool Updated, class Each>
+  static void visit(int device, Each const& each) {
+    if constexpr (Updated ? is_updated<Parameter>() : is_trained<Parameter>()) {
+      constexpr int owner = device_of(Parameter);
+      if (owner == device) each.template operator()<Parameter>();
+    }
+  }
+
+  template <std::size_t Parameter>
+  static void fetch_accumulators(memory_type& own) {
+    for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
+      if (Plan::program.calls[call].needs_gradient && update<Parameter>::used_by(static_cast<int>(call)))
+        detail::move_accumulator<Sizes, true>(own, Plan::weights.offset[Parameter] + Plan::gradients.shift[call],
+                                              Plan::weights.size[Parameter]);
+  }
+
+  template <std::size_t Parameter>
+  static void apply_to(job const& what, host_memory const& memory, range elements) {
+    auto& own = what.own();
+    constexpr auto floats = Sizes::state_floats(Parameter);
+    auto const first = Sizes::shards_state ? 0 : elements.first;
+    float* const state = own.state.data() + Sizes::state_offset(Parameter) + first;
+    if constexpr (Sizes::fetches_state && slots > 0) {
+      float* const local = own.local_state.data() + what.device * Sizes::largest_state * slots;
+      auto const count = elements.last - elements.first;
+      for (int i = 0; i < slots; ++i) std::copy_n(state + i * Sizes::all_state_floats, count, local + i * floats);
+      change<Parameter>(memory, {local, floats}, elements);
+      for (int i = 0; i < slots; ++i) std::copy_n(local + i * floats, count, state + i * Sizes::all_state_floats);
+    } else {
+      change<Parameter>(memory, {state, Sizes::all_state_floats}, elements);
+    }
+  }
+  template <std::size_t Parameter>
+  static void change(host_memory const& memory, detail::optimizer_state const& optimizer, range elements) {
+    policy::template update<Plan, Parameter>(memory, optimizer, elements,
+                                             [&] { update<Parameter>::apply(memory, optimizer, elements); });
+  }
+
+  /// All-gather: the other replicas get this one's shard, which none of them reads or writes meanwhile.
+  template <std::size_t Parameter>
+  static void give(all_replicas const& all, int replica, range elements) {
+    constexpr auto offset = Plan::weights.offset[Parameter];
+    float const* const from = all[static_cast<std::size_t>(replica)]->weights.data() + offset;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (static_cast<int>(i) != replica)
+        std::copy(from + elements.first, from + elements.last, all[i]->weights.data() + offset + elements.first);
+  }
+
+  template <std::size_t Parameter>
+  static void find_penalty(job const& what, float* workspace) {
+    constexpr auto const& info = Plan::graph.parameters[Parameter];
+    if constexpr (!info.regularizer.empty()) {
+      constexpr int owner = device_of(Parameter);
+      auto const& holder = Sizes::shards_weights && info.trainable ? *what.all[0] : what.own();
+      if (owner == what.device)
+        what.own().penalties[Parameter] = penalty_of<Parameter>(holder.weights.data(), workspace);
+    }
+  }
+  template <std::size_t Parameter>
+  static float penalty_of(float const* weights, [[maybe_unused]] float* workspace) {
+    constexpr auto const& penalty = Plan::graph.parameters[Parameter].regularizer;
+    if constexpr (penalty.is_own())
+      return functions::template penalty<Parameter>(weights, workspace);
+    else
+      return kernels::regularization_loss<architecture>(penalty, weights + Plan::weights.offset[Parameter],
+                                                        Plan::weights.size[Parameter]);
+  }
+};
+
+}  // namespace stagecraft

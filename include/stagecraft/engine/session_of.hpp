@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which session runs a model on a machine.
+#pragma once
+
+#include <stagecraft/description/training_on.hpp>
+#include <stagecraft/engine/host_pipeline.hpp>
+
+namespace stagecraft {
+
+/// The session of a model, whose description is that which holds on the machine.
+template <Model M, auto Training, class Machine>
+using session_of = host_pipeline<M, training_on<Training, Machine>, Machine>;
+
+}  // namespace stagecraft
