@@ -123,7 +123,7 @@ class traced_loops {
   /// The box of the operation that was appended last moves with the loop that the operation names.
   constexpr void move_last(int id, int size, std::int64_t step) {
     int depth = static_cast<int>(open_.size()) - 1;
-    while (depth > 0 && open_[static_cast<std::size_t>(depth)].id != program_->operand(id, 0)) --depth;
+    while (depth > 0 && open_[depth].id != program_->operand(id, 0)) --depth;
     if (!program_->failed) moving_box{size, step, depth}.write(program_->operations.back());
   }
   constexpr void put_in_order(int id, int store) {
