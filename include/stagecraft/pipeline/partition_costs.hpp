@@ -65,7 +65,9 @@ struct partition_costs {
   [[nodiscard]] static constexpr long long value(std::span<long long const> list, int position) {
     return position < static_cast<int>(list.size()) ? list[position] : 0;
   }
-  [[nodiscard]] constexpr int kind_of(int position) const { return position < static_cast<int>(kind.size()) ? kind[position] : -1; }
+  [[nodiscard]] constexpr int kind_of(int position) const {
+    return position < static_cast<int>(kind.size()) ? kind[position] : -1;
+  }
 
   friend detail::partition_search;
 };
