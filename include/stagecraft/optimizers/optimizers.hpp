@@ -3,6 +3,15 @@
 // Keras counterpart: tf.keras.optimizers. Level 2 of the house.
 #pragma once
 
+#include <stagecraft/optimizers/adadelta.hpp>
+#include <stagecraft/optimizers/adagrad.hpp>
 #include <stagecraft/optimizers/adam.hpp>
+#include <stagecraft/optimizers/adamax.hpp>
+#include <stagecraft/optimizers/adamw.hpp>
+#include <stagecraft/optimizers/ftrl.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
+#include <stagecraft/optimizers/nadam.hpp>
 #include <stagecraft/optimizers/rmsprop.hpp>
+#include <stagecraft/optimizers/schedules/schedules.hpp>
 #include <stagecraft/optimizers/sgd.hpp>
+#include <stagecraft/optimizers/sgdw.hpp>
