@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The interface targets, each with its headers:
-#   stagecraft::pipeline    models, stages and their checks (levels 0 to 3 of the house); depends on nothing
+#   stagecraft::pipeline    models, stages and their checks, what an IPU is and what operations cost on it; depends on
+#                           nothing
 #   stagecraft::stagecraft  all of the library; needs xtensor, xsimd and threads
 #   stagecraft::zlib        gzipped data files (datasets/gzip.hpp); needs zlib
 #   stagecraft::json        profiles as JSON (report/profile_json.hpp); needs nlohmann's JSON library
+#   stagecraft::precompiled stagecraft::stagecraft, with a precompiled header in each target that links to it
 
-set(stagecraft_pipeline_rooms diagnostics graph layers activations initializers regularizers losses metrics optimizers
-                              models pipeline ipu)
+set(stagecraft_pipeline_rooms
+    diagnostics graph operations layers activations constraints initializers regularizers losses metrics optimizers models
+    pipeline ipu/machine ipu/cycles ipu/convolution ipu/steps ipu/vertices ipu/operations)
+list(JOIN stagecraft_pipeline_rooms "|" stagecraft_pipeline_rooms)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
 set(stagecraft_json_headers report/profile_json.hpp report/detail/profile_json_fields.hpp)
 
@@ -18,12 +22,11 @@ set(stagecraft_headers_stagecraft)
 set(stagecraft_headers_zlib)
 set(stagecraft_headers_json)
 foreach(header IN LISTS stagecraft_headers)
-  string(REGEX MATCH "^[^/]+" room ${header})
   if(header IN_LIST stagecraft_zlib_headers)
     list(APPEND stagecraft_headers_zlib ${stagecraft_include}/stagecraft/${header})
   elseif(header IN_LIST stagecraft_json_headers)
     list(APPEND stagecraft_headers_json ${stagecraft_include}/stagecraft/${header})
-  elseif(room IN_LIST stagecraft_pipeline_rooms OR room STREQUAL "pipeline.hpp" OR room STREQUAL "version.hpp")
+  elseif(header MATCHES "^(${stagecraft_pipeline_rooms})/" OR header MATCHES "^(pipeline|version)\\.hpp$")
     list(APPEND stagecraft_headers_pipeline ${stagecraft_include}/stagecraft/${header})
   else()
     list(APPEND stagecraft_headers_stagecraft ${stagecraft_include}/stagecraft/${header})
@@ -40,6 +43,10 @@ function(stagecraft_interface_target target name headers)
 endfunction()
 
 stagecraft_interface_target(stagecraft_pipeline pipeline "${stagecraft_headers_pipeline}")
+
+# GCC forgets of a precompiled header which warnings were switched off in it: those of its own headers for AVX-512.
+set(stagecraft_precompiled_header_options "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-uninitialized>"
+                                          "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>")
 
 # Whoever links to a target of stagecraft's that is not there, for lack of a library, is told which one and what Debian
 # calls it, rather than that a target was not found.
@@ -77,6 +84,14 @@ if(xtensor_FOUND AND xsimd_FOUND)
   stagecraft_interface_target(stagecraft stagecraft "${stagecraft_headers_stagecraft}")
   target_link_libraries(stagecraft INTERFACE stagecraft_pipeline xtensor xsimd Threads::Threads)
 
+  # Made by each target that links to it, with that target's own flags, which must be those of its sources.
+  add_library(stagecraft_precompiled INTERFACE)
+  add_library(stagecraft::precompiled ALIAS stagecraft_precompiled)
+  set_target_properties(stagecraft_precompiled PROPERTIES EXPORT_NAME precompiled)
+  target_link_libraries(stagecraft_precompiled INTERFACE stagecraft)
+  target_precompile_headers(stagecraft_precompiled INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:<stagecraft/stagecraft.hpp$<ANGLE-R>>")
+  target_compile_options(stagecraft_precompiled INTERFACE ${stagecraft_precompiled_header_options})
+
   find_package(ZLIB QUIET)
   if(ZLIB_FOUND)
     stagecraft_interface_target(stagecraft_zlib zlib "${stagecraft_headers_zlib}")
@@ -96,7 +111,7 @@ else()
   if(xtensor_FOUND)
     set(library xsimd)
   endif()
-  foreach(target IN ITEMS stagecraft zlib json)
+  foreach(target IN ITEMS stagecraft precompiled zlib json)
     stagecraft_lacks(${target} ${library} lib${library}-dev)
   endforeach()
   message(STATUS "stagecraft: ${library} was not found (Debian's package is lib${library}-dev), so that only "

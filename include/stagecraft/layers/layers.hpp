@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All layers. Level 2.
+// All layers.
 #pragma once
 
 #include <stagecraft/layers/activation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the layers that combine tensors element by element have in common. Level 2.
+// What the layers that combine tensors element by element have in common.
 #pragma once
 
 #include <stagecraft/layers/broadcast.hpp>

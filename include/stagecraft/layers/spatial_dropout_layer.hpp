@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What spatial_dropout1d and spatial_dropout2d have in common. Keras counterpart: the base class of
-// tf.keras.layers.SpatialDropout1D and SpatialDropout2D. Level 2.
+// tf.keras.layers.SpatialDropout1D and SpatialDropout2D.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
