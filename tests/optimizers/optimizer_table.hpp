@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/optimizers/schedules/schedules.hpp>
 
 namespace laws {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradient descent by steps as long as the last ones were.
-// Keras counterpart: tf.keras.optimizers.legacy.Adadelta (the optimizer of Keras 2.6). Level 2.
+// Keras counterpart: tf.keras.optimizers.legacy.Adadelta (the optimizer of Keras 2.6).
 #pragma once
 
 #include <stagecraft/optimizers/decay.hpp>

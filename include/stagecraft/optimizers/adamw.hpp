@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Adaptive moment estimation with decoupled weight decay.
-// Counterpart: tfa.optimizers.AdamW. Level 2.
+// Counterpart: tfa.optimizers.AdamW.
 #pragma once
 
 #include <stagecraft/optimizers/adam.hpp>

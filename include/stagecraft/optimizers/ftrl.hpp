@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Follow the regularized leader, which makes many weights exactly 0.
-// Keras counterpart: tf.keras.optimizers.legacy.Ftrl (the optimizer of Keras 2.6). Level 2.
+// Keras counterpart: tf.keras.optimizers.legacy.Ftrl (the optimizer of Keras 2.6).
 #pragma once
 
 #include <stagecraft/optimizers/decay.hpp>

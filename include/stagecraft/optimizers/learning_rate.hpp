@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An optimizer's learning rate: a number, or a schedule of the updates. Keras counterpart: the argument
-// `learning_rate` of optimizers, tf.keras.optimizers.schedules.LearningRateSchedule. Level 2.
+// `learning_rate` of optimizers, tf.keras.optimizers.schedules.LearningRateSchedule.
 #pragma once
 
 #include <stagecraft/operations/tensor.hpp>

@@ -9,9 +9,7 @@
 #include <stagecraft/optimizers/adamax.hpp>
 #include <stagecraft/optimizers/adamw.hpp>
 #include <stagecraft/optimizers/ftrl.hpp>
-#include <stagecraft/optimizers/learning_rate.hpp>
 #include <stagecraft/optimizers/nadam.hpp>
 #include <stagecraft/optimizers/rmsprop.hpp>
-#include <stagecraft/optimizers/schedules/schedules.hpp>
 #include <stagecraft/optimizers/sgd.hpp>
 #include <stagecraft/optimizers/sgdw.hpp>

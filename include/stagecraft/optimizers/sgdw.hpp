@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradient descent with decoupled weight decay.
-// Counterpart: tfa.optimizers.SGDW. Level 2.
+// Counterpart: tfa.optimizers.SGDW.
 #pragma once
 
 #include <stagecraft/optimizers/sgd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Weights that shrink with each update, apart from their gradients. Counterpart:
-// tfa.optimizers.DecoupledWeightDecayExtension. Level 2.
+// tfa.optimizers.DecoupledWeightDecayExtension.
 #pragma once
 
 #include <stagecraft/optimizers/optimizer.hpp>

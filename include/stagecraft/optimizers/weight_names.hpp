@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts by which an optimizer tells weights apart. Level 2.
+// Texts by which an optimizer tells weights apart.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A learning rate that falls along half waves, each longer and lower than the last one.
-// Keras counterpart: tf.keras.optimizers.schedules.CosineDecayRestarts. Level 2.
+// Keras counterpart: tf.keras.optimizers.schedules.CosineDecayRestarts.
 #pragma once
 
 #include <stagecraft/optimizers/optimizer.hpp>
@@ -27,8 +27,7 @@ struct cosine_decay_restarts {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
+    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
       ops.check_at_least_one("first_decay_steps", numbers[0]);
       auto const waves = (ops.step() - 1) / numbers[0];  // of the length of the first one
       float const longer = numbers[1];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A learning rate that falls by the same factor again and again.
-// Keras counterpart: tf.keras.optimizers.schedules.ExponentialDecay. Level 2.
+// Keras counterpart: tf.keras.optimizers.schedules.ExponentialDecay.
 #pragma once
 
 #include <stagecraft/optimizers/optimizer.hpp>
@@ -24,8 +24,7 @@ struct exponential_decay {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
+    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
       ops.check_at_least_one("decay_steps", numbers[0]);
       auto const part = (ops.step() - 1) / numbers[0];
       return initial * pow(numbers[1], numbers[2] != 0 ? floor(part) : part);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A learning rate that rises before it follows another schedule: what optimizers of large models begin with.
-// Counterpart: WarmUp of TensorFlow's model garden. Level 2.
+// Counterpart: WarmUp of TensorFlow's model garden.
 #pragma once
 
 #include <stagecraft/optimizers/learning_rate.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A learning rate that changes at certain updates.
-// Keras counterpart: tf.keras.optimizers.schedules.PiecewiseConstantDecay. Level 2.
+// Keras counterpart: tf.keras.optimizers.schedules.PiecewiseConstantDecay.
 #pragma once
 
 #include <stagecraft/optimizers/optimizer.hpp>
@@ -31,8 +31,7 @@ struct piecewise_constant_decay {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
+    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
       auto rate = initial;
       for (int i = 0; i < most && numbers[i] > 0; ++i)
         rate = where(ops.step() - 1 > numbers[i],

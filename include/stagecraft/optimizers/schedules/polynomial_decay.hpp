@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A learning rate that falls to an end along a power.
-// Keras counterpart: tf.keras.optimizers.schedules.PolynomialDecay. Level 2.
+// Keras counterpart: tf.keras.optimizers.schedules.PolynomialDecay.
 #pragma once
 
 #include <stagecraft/optimizers/optimizer.hpp>
@@ -27,8 +27,7 @@ struct polynomial_decay {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
-                                            float const* numbers) const {
+    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
       ops.check_at_least_one("decay_steps", numbers[0]);
       auto const n = ops.step() - 1;
       auto part = minimum(n / numbers[0], 1.0F);

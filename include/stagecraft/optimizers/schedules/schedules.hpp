@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All schedules of learning rates.
-// Keras counterpart: tf.keras.optimizers.schedules. Level 2.
+// Keras counterpart: tf.keras.optimizers.schedules.
 #pragma once
 
 #include <stagecraft/optimizers/schedules/cosine_decay.hpp>

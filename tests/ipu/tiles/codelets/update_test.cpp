@@ -10,7 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <vector>
-#include "../../optimizers/optimizer_table.hpp"
+#include "../../../optimizers/optimizer_table.hpp"
 #include "run_on_tiles.hpp"
 
 namespace sc = stagecraft;
