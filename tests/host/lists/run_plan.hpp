@@ -3,9 +3,11 @@
 #pragma once
 
 #include <stagecraft/host/lists/list_runner.hpp>
+#include <stagecraft/kernels/random/random.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +24,9 @@ struct numbers {
   floats output;
   std::vector<floats> gradients;  ///< empty where there is none
 };
+
+/// What random numbers are drawn from, on the host and on tiles: as call 0 of step 0 with the seed 1 does.
+inline constexpr std::uint64_t seed = 1, stream = ~std::uint64_t{0};
 
 inline std::size_t size_of(traced_plan const& plan, int id) {
   return static_cast<std::size_t>(plan.traced.list.node_of(id).shape.size());
@@ -61,7 +66,7 @@ class float_run {
     workspace_ = garbage(workspace + runner::floats::of(nodes, plan_.traced.list.operands, order));
     memory_.assign(nodes.size(), nullptr);
     for (std::size_t id = 0; id < nodes.size(); ++id) memory_[id] = address(places[id]);
-    runner whole(nodes, plan_.traced.list.operands, memory_, workspace_.data() + workspace, 1, 2, joins);
+    runner whole(nodes, plan_.traced.list.operands, memory_, workspace_.data() + workspace, seed, stream, joins);
     std::span<int const> const all(order);
     for (segment const& each : segments) {
       auto const part = all.subspan(index(each.begin), index(each.end - each.begin));
@@ -75,7 +80,7 @@ class float_run {
         auto memory = memory_;
         for (std::size_t id = 0; id < nodes.size(); ++id)
           if (places[id].in == storage::samples) memory[id] = samples.data() + places[id].offset * count;
-        runner some(nodes, plan_.traced.list.operands, memory, workspace_.data() + workspace, 1, 2, joins);
+        runner some(nodes, plan_.traced.list.operands, memory, workspace_.data() + workspace, seed, stream, joins);
         some.run(part, places, {first, count, batch_});
         divided_ += each.end - each.begin;
       }
@@ -107,13 +112,27 @@ class float_run {
   std::vector<float*> memory_;
 };
 
+/// The numbers that operation `id` draws.
+inline floats drawn(random const& from, int id, std::size_t count) {
+  kernels::random_key const key(from.seed != 0 ? from.seed : seed, stream);
+  floats result(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t const place = (static_cast<std::uint64_t>(id + 1) << 36U) + i;
+    bool const is_uniform = from.distribution == random_distribution::uniform;
+    result[i] = is_uniform ? kernels::random_uniform(key, place) : kernels::box_muller(key, place + i);
+  }
+  return result;
+}
+
 /// The same on doubles.
 inline void reference_run(traced_plan const& plan, numbers& with) {
   reference::interpreter run(plan.traced.list.nodes, plan.traced.list.operands);
   auto const fill = [&](int id, floats const& values) { run[id].assign(values.begin(), values.end()); };
-  for (int id = 0; id < plan.traced.list.size(); ++id)
-    if (auto const* read = plan.traced.list.node_of(id).what.if_is<weight>())
-      fill(id, with.weights[static_cast<std::size_t>(read->index)]);
+  for (int id = 0; id < plan.traced.list.size(); ++id) {
+    auto const& what = plan.traced.list.node_of(id).what;
+    if (auto const* read = what.if_is<weight>()) fill(id, with.weights[static_cast<std::size_t>(read->index)]);
+    if (auto const* from = what.if_is<random>()) fill(id, drawn(*from, id, size_of(plan, id)));
+  }
   for (std::size_t i = 0; i < with.inputs.size(); ++i) fill(plan.traced.inputs[i], with.inputs[i]);
   fill(plan.traced.seeds[0], with.output_gradient);
   run.run(plan.traced.list.size());
