@@ -47,6 +47,7 @@ class profile_data_maker {
     data_.micro_batches = table.micro_batches();
     data_.batch_serialization = table.batch_serialization();
     data_.recomputation_mode = table.recomputation();
+    data_.overlaps_io = table.overlaps_io();
     find_layers();
     find_time_line();
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
