@@ -34,9 +34,9 @@ namespace stagecraft {
 /// before its backward pass, so that the activations of one are there at a time (Graphcore's programs hold all of
 /// them).
 ///
-/// Overlapped input and output, of devices whose I/O tiles talk to the host while the others compute: a micro-batch comes
-/// in one slot, infeed_slot(m), the first pass works on it in the next, and its results leave in the slot after the
-/// last forward pass, outfeed_slot(m). All passes are then one slot later than above, and the ramps are longer.
+/// Overlapped input and output, of devices whose I/O tiles talk to the host while the others compute: a micro-batch
+/// comes in one slot, infeed_slot(m), the first pass works on it in the next, and its results leave in the slot after
+/// the last forward pass, outfeed_slot(m). All passes are then one slot later than above, and the ramps are longer.
 ///
 /// All questions can be asked at compile time and at run time, and take time in proportion to the number of stages at
 /// most, bubble() to its square.
@@ -125,8 +125,8 @@ class timetable {
   }
 
   // Slots.
-  /// Slots in which there are passes, or micro-batches that come or leave. A pipeline that trains updates its weights in
-  /// the slot behind them.
+  /// Slots in which there are passes, or micro-batches that come or leave. A pipeline that trains updates its weights
+  /// in the slot behind them.
   [[nodiscard]] constexpr int slots() const {
     int const last = slot(passes() - 1, micro_batches_ - 1), left = outfeed_slot(micro_batches_ - 1);
     return (last > left ? last : left) + 1;
@@ -137,7 +137,9 @@ class timetable {
   }
   /// When a micro-batch comes from the host: in the slot of its first pass, or, with overlapped input and output, in
   /// the one before.
-  [[nodiscard]] constexpr int infeed_slot(int micro_batch) const { return slot(0, micro_batch) - (overlaps_io_ ? 1 : 0); }
+  [[nodiscard]] constexpr int infeed_slot(int micro_batch) const {
+    return slot(0, micro_batch) - (overlaps_io_ ? 1 : 0);
+  }
   /// When its results go to the host: in the slot of its last forward pass, or in the one after.
   [[nodiscard]] constexpr int outfeed_slot(int micro_batch) const {
     return slot(forward_pass(stages_ - 1), micro_batch) + (overlaps_io_ ? 1 : 0);

@@ -44,7 +44,8 @@ struct inference_pipelining_options {
 /// field can be left out, but C++ demands their order; they are those of `training` that predictions need.
 ///
 /// Checked with the model, where a predictor is named: E4020 batch_size, E4021 steps_per_execution, E4029 inputs of
-/// another batch size; E2025, E2039, E2047, E2059 pipelines; E2042, E2043 queues; E2044 to E2046, E2049 replicas and devices.
+/// another batch size; E2025, E2039, E2047, E2059 pipelines; E2042, E2043 queues; E2044 to E2046, E2049 replicas and
+/// devices.
 struct inference {
   /// Samples per step. Fewer can be given, in a batch that is filled up.
   int batch_size = 32;

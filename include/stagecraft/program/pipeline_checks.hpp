@@ -258,8 +258,7 @@ constexpr void check_execution_of_schedule(checked_options const& checked, diagn
                    overlap + 2);
   else if (!checked.overlaps_io && steps % overlap != 0)
     problem.report(2025, checked.subject(), " has steps_per_execution ", steps, ", but in ", verbs, " the ",
-                   name(checked.options.schedule),
-                   " schedule of ", checked.stages(), " stages works on ", overlap,
+                   name(checked.options.schedule), " schedule of ", checked.stages(), " stages works on ", overlap,
                    " micro-batches at once; it must be a multiple of ", overlap, ", such as ",
                    (static_cast<long long>(steps) + overlap - 1) / overlap * overlap);
 }

@@ -86,12 +86,12 @@ constexpr bool has_profile() {
 /// target's. In each slot of the timetable, an IPU does the steps of its passes one after the other, and what comes
 /// from and goes to the host and streaming memory in between. I/O tiles with operations on them (place_ops_on_io_tiles)
 /// take what comes from the host in the slot before, send what goes there in the slot after, and do so, and transfers
-/// of streaming memory, while the other tiles compute; an exchange hands on what they have. What is recomputed is done in the slot before its backward pass. The slot ends with the transfers
-/// between IPUs, after a sync. Data from the host are at hand unless prefetch_data_streams is off: then each transfer
-/// waits for the host. The host computes metrics, behind all this. A long timetable is not gone through: its middle
-/// repeats, so that a part of it says the time of all of it, exactly.
-/// In the weight update, each IPU updates its weights; replicas reduce gradients and gather results in a ring. Sums of
-/// gradients that are offloaded are fetched for the first micro-batch, too.
+/// of streaming memory, while the other tiles compute; an exchange hands on what they have. What is recomputed is done
+/// in the slot before its backward pass. The slot ends with the transfers between IPUs, after a sync. Data from the
+/// host are at hand unless prefetch_data_streams is off: then each transfer waits for the host. The host computes
+/// metrics, behind all this. A long timetable is not gone through: its middle repeats, so that a part of it says the
+/// time of all of it, exactly. In the weight update, each IPU updates its weights; replicas reduce gradients and gather
+/// results in a ring. Sums of gradients that are offloaded are fetched for the first micro-batch, too.
 ///
 /// Memory. Every tile keeps room for what tile 0, the fullest, has of a tensor. Assumptions on code are in tile_code.
 ///

@@ -93,7 +93,8 @@ inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::time
     detail::unchecked_timetable<M, Training, Mode>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
-/// With overlapped input and output they are not, but at least two more. It may be asked before these numbers are right.
+/// With overlapped input and output they are not, but at least two more. It may be asked before these numbers are
+/// right.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
     detail::timetable_answer<M, detail::form_of_schedule_problem<M, Training, Mode == execution_mode::training>>(

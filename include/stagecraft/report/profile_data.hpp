@@ -235,7 +235,7 @@ struct profile_data {
   int micro_batches = 1;  ///< of a replica, per weight update
   int batch_serialization = 1;
   stagecraft::recomputation_mode recomputation_mode = stagecraft::recomputation_mode::none;
-  bool overlaps_io = false;  ///< micro-batches come, and results leave, while others are worked on
+  bool overlaps_io = false;            ///< micro-batches come, and results leave, while others are worked on
   std::vector<profile_ipu> ipus = {};  ///< of one replica
   profile_time_line time_line = {};
   std::vector<profile_layer> layers = {};

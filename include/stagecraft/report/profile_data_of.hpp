@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/program/profile.hpp>
+#include <stagecraft/program/training_on.hpp>
 #include <stagecraft/report/detail/profile_tiles.hpp>
 #include <stagecraft/report/detail/profile_time_line.hpp>
 #include <stagecraft/report/profile_data.hpp>
@@ -226,7 +227,7 @@ class profile_data_maker {
 /// Errors: those of `profile`, except that the model need not fit.
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 [[nodiscard]] profile_data profile_data_of() {
-  return detail::profile_data_maker<M, Training, Mode, Machine>().make();
+  return detail::profile_data_maker<M, training_on<Training, Machine>, Mode, Machine>().make();
 }
 
 }  // namespace stagecraft

@@ -23,8 +23,8 @@ class timetable_drawing {
     for (auto const& column : grid_.columns())
       for (int device = 0; column.slot >= 0 && device < table.devices(); ++device)
         for (auto const& cell : grid_.cells(column.slot, device))
-          (cell.moves() ? widest_move : widest) = std::max(cell.moves() ? widest_move : widest,
-                                                           text_width(cell.label, cell.moves() ? move_text : cell_text));
+          (cell.moves() ? widest_move : widest) = std::max(
+              cell.moves() ? widest_move : widest, text_width(cell.label, cell.moves() ? move_text : cell_text));
     slot_width_ = std::max(std::max(28.0, widest + 9) * grid_.most_parts(), 2 * (widest_move + 5));
     if (table.overlaps_io()) row_ = pass_row + 15;
     for (int device = 0; device < table.devices(); ++device)
@@ -169,7 +169,8 @@ class timetable_drawing {
 
 /// The timetable of a pipeline as an SVG picture. The slots of the ramp-up, the steady block and the ramp-down are
 /// marked; forward passes are light and backward passes dark in their micro-batch's colour, which comes again after
-/// eight. With overlapped input and output, what comes and goes has a strip below the passes. On a page in dark colours, the picture is dark.
+/// eight. With overlapped input and output, what comes and goes has a strip below the passes. On a page in dark
+/// colours, the picture is dark.
 [[nodiscard]] inline std::string timetable_svg(timetable const& table, timetable_picture_options const& options = {}) {
   return detail::timetable_drawing(table, options).draw(options);
 }
