@@ -5,7 +5,8 @@
 include(CMakePackageConfigHelpers)
 set(stagecraft_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/stagecraft)
 
-# One export per component, so that stagecraft::pipeline is found without xtensor and xsimd.
+# One export per component, so that stagecraft::pipeline is found without xtensor and xsimd. stagecraft::precompiled comes
+# with stagecraft::stagecraft.
 foreach(component IN ITEMS pipeline stagecraft zlib json)
   if(TARGET stagecraft::${component})
     get_target_property(target stagecraft::${component} ALIASED_TARGET)
@@ -14,6 +15,10 @@ foreach(component IN ITEMS pipeline stagecraft zlib json)
             FILE stagecraft_${component}_targets.cmake)
   endif()
 endforeach()
+
+if(TARGET stagecraft_precompiled)
+  install(TARGETS stagecraft_precompiled EXPORT stagecraft_targets)
+endif()
 
 write_basic_package_version_file(stagecraftConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 configure_package_config_file(cmake/stagecraftConfig.cmake.in stagecraftConfig.cmake

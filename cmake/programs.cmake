@@ -48,12 +48,6 @@ if(STAGECRAFT_ARCH)
   endif()
 endif()
 
-# GCC forgets of a precompiled header which warnings were switched off in it: those of its own headers for AVX-512.
-set(stagecraft_precompiled_header_options)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  list(APPEND stagecraft_precompiled_header_options -Wno-uninitialized -Wno-maybe-uninitialized)
-endif()
-
 # stagecraft_program(name source...): one of stagecraft's own programs, with warnings as errors.
 function(stagecraft_program name)
   add_executable(${name} ${ARGN})

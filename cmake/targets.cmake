@@ -4,6 +4,7 @@
 #   stagecraft::stagecraft  all of the library; needs xtensor, xsimd and threads
 #   stagecraft::zlib        gzipped data files (datasets/gzip.hpp); needs zlib
 #   stagecraft::json        profiles as JSON (report/profile_json.hpp); needs nlohmann's JSON library
+#   stagecraft::precompiled stagecraft::stagecraft, with a precompiled header in each target that links to it
 
 set(stagecraft_pipeline_rooms diagnostics graph layers activations initializers regularizers losses metrics optimizers
                               models pipeline ipu)
@@ -41,6 +42,10 @@ endfunction()
 
 stagecraft_interface_target(stagecraft_pipeline pipeline "${stagecraft_headers_pipeline}")
 
+# GCC forgets of a precompiled header which warnings were switched off in it: those of its own headers for AVX-512.
+set(stagecraft_precompiled_header_options "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-uninitialized>"
+                                          "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>")
+
 # Whoever links to a target of stagecraft's that is not there, for lack of a library, is told which one and what Debian
 # calls it, rather than that a target was not found.
 set_property(GLOBAL PROPERTY stagecraft_missing)
@@ -77,6 +82,14 @@ if(xtensor_FOUND AND xsimd_FOUND)
   stagecraft_interface_target(stagecraft stagecraft "${stagecraft_headers_stagecraft}")
   target_link_libraries(stagecraft INTERFACE stagecraft_pipeline xtensor xsimd Threads::Threads)
 
+  # Made by each target that links to it, with that target's own flags, which must be those of its sources.
+  add_library(stagecraft_precompiled INTERFACE)
+  add_library(stagecraft::precompiled ALIAS stagecraft_precompiled)
+  set_target_properties(stagecraft_precompiled PROPERTIES EXPORT_NAME precompiled)
+  target_link_libraries(stagecraft_precompiled INTERFACE stagecraft)
+  target_precompile_headers(stagecraft_precompiled INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:<stagecraft/stagecraft.hpp$<ANGLE-R>>")
+  target_compile_options(stagecraft_precompiled INTERFACE ${stagecraft_precompiled_header_options})
+
   find_package(ZLIB QUIET)
   if(ZLIB_FOUND)
     stagecraft_interface_target(stagecraft_zlib zlib "${stagecraft_headers_zlib}")
@@ -96,7 +109,7 @@ else()
   if(xtensor_FOUND)
     set(library xsimd)
   endif()
-  foreach(target IN ITEMS stagecraft zlib json)
+  foreach(target IN ITEMS stagecraft precompiled zlib json)
     stagecraft_lacks(${target} ${library} lib${library}-dev)
   endforeach()
   message(STATUS "stagecraft: ${library} was not found (Debian's package is lib${library}-dev), so that only "

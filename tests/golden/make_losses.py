@@ -141,4 +141,84 @@ for name, kind, options in (
     add(f"{name}_one", loss(kind, **options), target[:, 1:2], prediction[:, 1:2])
     add(f"{name}_rank3", loss(kind, **options), target3, prediction3)
     add(f"{name}_rank3_weighted", loss(kind, **options), target3, prediction3, np.array([2, 0.5], np.float32))
+
+# What is left of Keras's, each once with hard and once with soft targets: 5 rows of 4 outputs. Two zeros of each
+# (mean_absolute_percentage_error, kl_divergence), a row of zeros (cosine_similarity), margins of exactly 0 (hinges).
+file.comment("<loss>, <loss>_soft: the losses that have no options.")
+errors, values = numbers.normal(5, 4), numbers.normal(5, 4, scale=2)
+values[0], errors[1], errors[2, :2], values[2, 0] = 0, 0, 0, 1e-8
+counts, means = np.abs(np.rint(values * 2)), numbers.uniform(5, 4, high=3)
+means[0, 0] = 1e-8
+signs, margins = np.where(soft > 0.25, 1.0, -1.0).astype(np.float32), numbers.normal(5, 4, scale=1.5)
+margins[0, 0], margins[1, 0], margins[1, 1:3] = 1, -1, [3, 1]
+for name, kind, hard_target, soft_target, prediction in (
+    ("mean_absolute_percentage_error", losses.MeanAbsolutePercentageError, errors, values, means),
+    ("mean_squared_logarithmic_error", losses.MeanSquaredLogarithmicError, counts, values, means),
+    ("log_cosh", losses.LogCosh, counts, errors * 50, values),
+    ("poisson", losses.Poisson, counts, means[::-1], means),
+    ("kl_divergence", losses.KLDivergence, one_hot, soft, probabilities),
+    ("hinge", losses.Hinge, one_hot, signs, margins),
+    ("squared_hinge", losses.SquaredHinge, one_hot, signs, margins),
+    ("categorical_hinge", losses.CategoricalHinge, one_hot, soft, margins),
+    ("cosine_similarity", losses.CosineSimilarity, errors, values[::-1], values),
+):
+    add(name, loss(kind), hard_target, prediction, weights)
+    add(f"{name}_soft", loss(kind), soft_target, prediction)
+file.write()
+
+# Ten steps of a model that has an output for each of these losses, and the others with other reductions.
+file = GoldenFile("losses_training.txt", "Ten steps of input (6) -> for each loss Dense(4) (poisson: softplus), SGD(0.05), batches of 4.")
+file.comment("x, y (targets of all outputs), weights; <loss>/{kernel,bias}: before; <loss>/trained/...: after ten steps.")
+file.comment("losses: the total before each step, then that of each output. weighted: with sample weights.")
+SUM = losses.Reduction.SUM
+outputs = {
+    "mean_absolute_percentage_error": losses.MeanAbsolutePercentageError(),
+    "mean_squared_logarithmic_error": losses.MeanSquaredLogarithmicError(),
+    "log_cosh": losses.LogCosh(),
+    "poisson": losses.Poisson(),
+    "kl_divergence": losses.KLDivergence(),
+    "hinge": losses.Hinge(),
+    "squared_hinge": losses.SquaredHinge(),
+    "categorical_hinge": losses.CategoricalHinge(),
+    "cosine_similarity": losses.CosineSimilarity(),
+    "mean_squared_error_sum": losses.MeanSquaredError(reduction=SUM),
+    "categorical_crossentropy_sum": losses.CategoricalCrossentropy(from_logits=True, reduction=SUM),
+}
+layers, steps, batch = tf.keras.layers, 10, 4
+x = numbers.uniform(steps * batch, 6, low=0.1)
+y = np.where(numbers.uniform(steps * batch, 4) > 0.5, 1.0, 0.0).astype(np.float32)
+y[:, 0] = 1 - y[:, 1]  # both classes in each row
+sample_weight = numbers.uniform(steps * batch, low=0.5, high=2, digits=1)
+# Positive, for losses of logarithms.
+initial = {name: (numbers.uniform(6, 4, low=0.02, high=0.25), numbers.uniform(4, low=0.02, high=0.2)) for name in outputs}
+file.comment("mean_absolute_percentage_error: loss weight 0.01, targets y + 1.")
+file.add("x", x)
+file.add("y", y)
+file.add("sample_weight", sample_weight)
+
+
+def targets_of(rows):
+    return [y[rows] + (1 if "percentage" in name else 0) for name in outputs]
+
+
+for run, weighted in (("plain", False), ("weighted", True)):
+    given = tf.keras.Input((6,))
+    net = tf.keras.Model(given, [layers.Dense(4, "softplus" if name == "poisson" else None, name=name)(given) for name in outputs])
+    scale = [0.01 if "percentage" in name else 1.0 for name in outputs]
+    net.compile(tf.keras.optimizers.legacy.SGD(0.05), list(outputs.values()), loss_weights=scale)
+    for name, (kernel, bias) in initial.items():
+        net.get_layer(name).set_weights([kernel, bias])
+    history = []
+    for step in range(steps):
+        rows = slice(step * batch, (step + 1) * batch)
+        history.append(
+            net.train_on_batch(x[rows], targets_of(rows), sample_weight=sample_weight[rows] if weighted else None)
+        )
+    file.add(f"{run}/losses", history)
+    for name, weights_of in initial.items():
+        for kind, value, trained in zip(("kernel", "bias"), weights_of, net.get_layer(name).get_weights()):
+            if not weighted:
+                file.add(f"initial/{name}/{kind}", value)
+            file.add(f"{run}/{name}/{kind}", trained)
+    print(run, history[0], history[-1])
 file.write()

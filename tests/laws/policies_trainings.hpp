@@ -2,6 +2,7 @@
 // Models and training descriptions that have all losses, optimizers and ways to accumulate gradients.
 #pragma once
 
+#include "../losses/output_for_each_loss.hpp"
 #include "own_training.hpp"
 #include "policies_models.hpp"
 
@@ -56,6 +57,7 @@ void with_all_losses_and_optimizers(auto const& check) {
   check.template operator()<classes, with<huber{.delta = 0.5F}>>();
   check.template operator()<classes, with<quantile_and_distance{0.75F}, bounded{}>>();
   check.template operator()<two_outputs, of_two>();
+  check.template operator()<output_for_each_loss, loss_for_each_output>();
 }
 
 /// Calls check<model, training>() for ways to accumulate gradients, replicas, offloaded and sharded state.

@@ -14,6 +14,7 @@
 
 #include "../golden/golden.hpp"
 #include "../kernels/reference_formulas.hpp"
+#include "loss_table.hpp"
 
 namespace losses = stagecraft::losses;
 namespace kernels = stagecraft::kernels;
@@ -246,6 +247,14 @@ TEST_CASE("regression losses agree with Keras") {
   check_regression<losses::huber{}>(file, "huber");
   check_regression<losses::huber{.delta = 0.5F}>(file, "huber_half");
   check_regression<losses::huber{.delta = 2}>(file, "huber_two");
+}
+
+TEST_CASE("the losses that are a call and nothing else agree with Keras") {
+  auto const file = golden::read("losses.txt");
+  laws::with_losses_of_calls([&]<auto Loss>(std::string const& name) {
+    check_against_keras<Loss, 5, 4>(file, name);
+    check_against_keras<Loss, 5, 4>(file, name + "_soft");
+  });
 }
 
 TEST_CASE("rows that only fill the batch give nothing, whatever they hold, those with scale 0 give NaN for NaN") {

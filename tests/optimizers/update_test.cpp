@@ -7,6 +7,7 @@
 #include <stagecraft/kernels/regularization.hpp>
 #include <stagecraft/kernels/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/optimizers/rests_without_gradient.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <doctest/doctest.h>
 
@@ -24,6 +25,11 @@ static_assert(sc::detail::slots_of<optimizers::rmsprop{}> == 1);
 static_assert(sc::detail::slots_of<optimizers::rmsprop{.momentum = 0.9F, .centered = true}> == 3);
 static_assert(sc::detail::slots_of<optimizers::adam{}> == 2 &&
               sc::detail::slots_of<optimizers::adam{.amsgrad = true}> == 3);
+static_assert(sc::detail::rests_without_gradient<optimizers::sgd{}> &&
+              sc::detail::rests_without_gradient<optimizers::sgd{.decay = 0.1F}>);
+static_assert(!sc::detail::rests_without_gradient<optimizers::sgd{.momentum = 0.9F}> &&
+              !sc::detail::rests_without_gradient<optimizers::rmsprop{}> &&
+              !sc::detail::rests_without_gradient<optimizers::adam{}>);
 namespace {
 
 template <int Slots>

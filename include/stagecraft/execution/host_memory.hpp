@@ -73,6 +73,18 @@ struct host_memory {
 
 namespace detail {
 
+/// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
+struct loss_gradient {
+  float* to = nullptr;  ///< null: nobody wants it
+  float* scratch = nullptr;
+};
+
+/// Where the optimizer's state of a range of a weight lies.
+struct optimizer_state {
+  float* slots = nullptr;
+  long long stride = 0;  ///< from one number of a weight's state to the next
+};
+
 /// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done.
 template <class Part>
 void divide(host_memory const& memory, Part const& part) {

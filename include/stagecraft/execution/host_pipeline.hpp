@@ -6,11 +6,10 @@
 
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/execution/device_cursor.hpp>
-#include <stagecraft/execution/host.hpp>
+#include <stagecraft/execution/host_policy.hpp>
 #include <stagecraft/execution/pipeline_memory.hpp>
 #include <stagecraft/execution/pipeline_pass.hpp>
 #include <stagecraft/execution/pipeline_update.hpp>
-#include <stagecraft/execution/tiles/counted_work.hpp>
 #include <stagecraft/execution/trace.hpp>
 #include <stagecraft/execution/weight_layout.hpp>
 #include <stagecraft/kernels/flush_denormals.hpp>
@@ -36,8 +35,10 @@ class host_pipeline : public session_shape<M, Training> {
  public:
   using architecture = typename Machine::architecture;
   using shape_type = session_shape<M, Training>;
+  using policy = policy_of<Machine>;
   static constexpr int replicas = replicas_of<M, Training, Machine>;
   using sizes = pipeline_sizes<M, Training, Machine, replicas>;
+  using memory_type = pipeline_memory<sizes>;
   template <execution_mode Mode, int Pass>
   using plan = pipeline_plan<M, Training, Mode, Machine, Pass>;
   template <int Call>
@@ -49,6 +50,8 @@ class host_pipeline : public session_shape<M, Training> {
   /// The threads that work: no more than there are devices.
   static constexpr int threads = std::min(Machine::threads, replicas* devices);
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
+
+  static_assert(ExecutionPolicy<policy, plan<sizes::main_mode, 0>, sizes>);
 
   explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : team_(threads > 1 ? std::make_unique<thread_team>(threads) : nullptr),
@@ -106,7 +109,7 @@ class host_pipeline : public session_shape<M, Training> {
 
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
-    if constexpr (is_ipu<Machine>) ipu_arithmetic<first_plan>::given_weights(replicas_[0]->weights.data());
+    policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
     if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
@@ -141,17 +144,17 @@ class host_pipeline : public session_shape<M, Training> {
   using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
 
   /// What the emulated IPUs of a replica have done.
-  [[nodiscard]] counted_work const& counted(int replica = 0) const
-    requires is_ipu<Machine>
+  [[nodiscard]] auto const& counted(int replica = 0) const
+    requires requires(memory_type const& own) { own.of_policy.counted; }
   {
-    return replicas_[static_cast<std::size_t>(replica)]->emulated.counted;
+    return replicas_[static_cast<std::size_t>(replica)]->of_policy.counted;
   }
 
   /// The tiles of a device, where steps run tile by tile.
-  [[nodiscard]] tile_machine const& tiles(int device, int replica = 0) const
-    requires is_ipu<Machine> && (Machine::checked)
+  [[nodiscard]] auto const& tiles(int device, int replica = 0) const
+    requires requires(memory_type const& own) { own.of_policy.devices; } && (Machine::checked)
   {
-    return *replicas_[static_cast<std::size_t>(replica)]->emulated.devices[static_cast<std::size_t>(device)];
+    return *replicas_[static_cast<std::size_t>(replica)]->of_policy.devices[static_cast<std::size_t>(device)];
   }
 
   /// From now on, what each thread does is recorded there; null: no more.
@@ -163,7 +166,6 @@ class host_pipeline : public session_shape<M, Training> {
  private:
   using first_plan = plan<sizes::main_mode, 0>;
   using layout = weight_layout<M, architecture>;
-  using memory_type = pipeline_memory<sizes>;
   using execution_type = pipeline_execution<host_pipeline>;
   using update = pipeline_update<sizes, first_plan>;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();

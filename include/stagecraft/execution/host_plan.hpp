@@ -5,6 +5,7 @@
 
 #include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/kernels/packed_groups.hpp>
+#include <stagecraft/optimizers/rests_without_gradient.hpp>
 #include <stagecraft/program/effective_options.hpp>
 #include <stagecraft/program/program.hpp>
 #include <array>
@@ -108,10 +109,14 @@ struct host_plan : host_plan_base<M, Training, Mode, typename Machine::architect
   /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.
   [[nodiscard]] static constexpr bool fuses_update(int call, int parameter) {
-    auto const& layer = graph.layer_of(call);
-    auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + parameter)];
-    return !accumulates_steps && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
-           weight.layout == parameter_layout::matrix;
+    return is_updated_at_once(call, parameter, parameter_layout::matrix);
+  }
+  /// Whether the backward step updates a table's rows, those alone that an input names: the optimizer leaves the others
+  /// as they are.
+  [[nodiscard]] static constexpr bool updates_rows(int call, int parameter) {
+    bool const has_rows = parameter < 32 && (at(call).needs.row_gradients >> parameter & 1U) != 0;
+    if (!has_rows || !is_updated_at_once(call, parameter, parameter_layout::plain)) return false;
+    return detail::rests_without_gradient<Training.optimizer>;
   }
 
   // Where the tensors of the calls lie; a negative place is none.
@@ -133,6 +138,12 @@ struct host_plan : host_plan_base<M, Training, Mode, typename Machine::architect
   [[nodiscard]] static float* address(host_memory const& memory, long long place) { return memory.block + place; }
 
  private:
+  static constexpr bool is_updated_at_once(int call, int parameter, parameter_layout layout) {
+    auto const& layer = graph.layer_of(call);
+    auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + parameter)];
+    return !accumulates_steps && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
+           weight.layout == layout;
+  }
   static constexpr auto const& at(int call) { return program.calls[static_cast<std::size_t>(call)]; }
 };
 

@@ -93,7 +93,8 @@ struct host_update {
       auto const& layer = Plan::graph.layer_of(static_cast<int>(i));
       auto const index = static_cast<int>(parameter) - layer.first_parameter;
       if (index >= 0 && index < layer.parameter_count)
-        return !(Plan::fuses_update(static_cast<int>(i), index) && same_type(layer.type, tag_of<layers::dense>));
+        return !(Plan::fuses_update(static_cast<int>(i), index) && same_type(layer.type, tag_of<layers::dense>)) &&
+               !Plan::updates_rows(static_cast<int>(i), index);
     }
     return true;
   }

@@ -2,6 +2,7 @@
 // The loss of one output on the host, and its gradient; and what becomes of logits afterwards. Level 5.
 #pragma once
 
+#include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/session_shape.hpp>
 #include <stagecraft/execution/traced/traced_loss.hpp>
 #include <stagecraft/kernels/activation.hpp>
@@ -13,12 +14,6 @@
 #include <cstdint>
 
 namespace stagecraft::detail {
-
-/// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
-struct loss_gradient {
-  float* to = nullptr;  ///< null: nobody wants it
-  float* scratch = nullptr;
-};
 
 /// The loss of an output's batch, of which `valid_samples` count. Its gradient is scaled by `factor`.
 template <class Shape, auto Training, std::size_t Output, class Arch>

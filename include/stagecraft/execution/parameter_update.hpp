@@ -74,14 +74,8 @@ struct parameter_update {
     }
   }
 
-  /// Where the optimizer's state of a range lies.
-  struct state {
-    float* slots = nullptr;
-    long long stride = 0;  ///< from one number of a weight's state to the next
-  };
-
   /// Changes the weights by their gradients, to which that of the penalty is added first.
-  static void apply(host_memory const& memory, state const& optimizer, range elements) {
+  static void apply(host_memory const& memory, optimizer_state const& optimizer, range elements) {
     auto const count = elements.last - elements.first;
     float* const gradient = memory.gradients + offset + elements.first;
     float* const values = memory.weights + offset + elements.first;

@@ -3,7 +3,7 @@
 // and what the plan puts into remote memory. Level 5.
 #pragma once
 
-#include <stagecraft/execution/emulation.hpp>
+#include <stagecraft/execution/execution_policy.hpp>
 #include <stagecraft/execution/host_memory.hpp>
 #include <stagecraft/execution/pipeline_plan.hpp>
 #include <stagecraft/execution/progress.hpp>
@@ -24,6 +24,7 @@ struct pipeline_sizes : session_shape<M, Training> {
   using shape = session_shape<M, Training>;
   using model = M;
   using machine = Machine;
+  using policy = policy_of<Machine>;
   using architecture = typename Machine::architecture;
   static constexpr auto training = Training;
   template <execution_mode Mode>
@@ -164,7 +165,7 @@ struct pipeline_memory {
   std::vector<aligned_block> remote;                                   ///< activations of each stage
   std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
   std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
-  [[no_unique_address]] emulation<Sizes> emulated;
+  [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
 };
 
 namespace detail {

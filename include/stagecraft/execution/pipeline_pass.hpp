@@ -3,7 +3,6 @@
 // other passes wait for. Level 5.
 #pragma once
 
-#include <stagecraft/execution/emulation.hpp>
 #include <stagecraft/execution/loss_step.hpp>
 #include <stagecraft/execution/operations/operations.hpp>
 #include <stagecraft/execution/parameter_update.hpp>
@@ -15,7 +14,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 namespace stagecraft {
@@ -27,6 +25,7 @@ class pipeline_pass {
   using memory_type = pipeline_memory<sizes>;
   using plan = typename Session::template plan<Mode, Pass>;
   using architecture = typename plan::architecture;
+  using policy = typename plan::policy;
   using execution = pipeline_execution<Session>;
   using step_function = void (*)(host_memory const&);
 
@@ -60,7 +59,7 @@ class pipeline_pass {
     auto begin = record.now();
     if constexpr (Pass == 0) {
       feed(all, own, memory, samples);
-      if constexpr (is_ipu<typename plan::machine>) ipu_arithmetic<plan>::inputs(memory);
+      policy::template inputs<plan>(memory);
       begin = record.add(pass_kind::infeed, begin);
     }
     memory.valid_samples = samples;
@@ -132,20 +131,14 @@ class pipeline_pass {
         .micro_batch = micro_batch,
         .accumulated = static_cast<int>(micro_batch % accumulation_steps)};
     if constexpr (Session::folds) memory.weights = all.folded_weights;
-    if constexpr (is_ipu<typename plan::machine>) {
-      auto& passes = trains ? own.emulated.counted.training : own.emulated.counted.inference;
-      memory.counted = &passes[Pass].cost;
-      ++passes[Pass].runs;
-      if constexpr (plan::machine::checked) memory.tiles = own.emulated.devices[device].get();
-      memory.held_gradients = own.emulated.held_gradients[device].data();
-    }
+    policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     return memory;
   }
 
   static void copy(float const* from_block, buffer_place const& from, float* to_block, buffer_place const& to,
                    long long floats, std::int64_t micro_batch) {
-    std::memcpy(to_block + to.at(micro_batch), from_block + from.at(micro_batch),
-                static_cast<std::size_t>(floats) * sizeof(float));
+    policy::transfer(from_block + from.at(micro_batch), to_block + to.at(micro_batch),
+                     static_cast<std::size_t>(floats));
   }
 
   // Infeed.
@@ -178,20 +171,9 @@ class pipeline_pass {
   template <int Call, bool Backward>
   static void step(host_memory const& memory) {
     if constexpr (!Backward && plan::is_epilogue(Call)) return;  // the step of another call does it
-    // A generic one, so that tiles that compute for themselves do without the host's kernels.
-    auto const on_host = [](auto const& own) { host_step<Call, Backward>(own); };
-    if constexpr (is_ipu<typename plan::machine>)
-      ipu_arithmetic<plan>::template step<Call, Backward>(
-          memory, [&] { ipu_step<plan, Call, Backward>::run(memory, on_host); });
-    else
-      on_host(memory);
+    // A generic one, so that policies that compute for themselves do without the host's kernels.
+    policy::template step<plan, Call, Backward>(memory, [](auto const& own) { host_step<Call, Backward>(own); });
   }
-  static constexpr bool accumulates_halves = [] {
-    if constexpr (is_ipu<typename plan::machine>)
-      return plan::accumulates_halves && !ipu_arithmetic<plan>::accumulates_at_random;
-    else
-      return plan::accumulates_halves;
-  }();
   template <int Call, bool Backward>
   static void host_step(host_memory const& memory) {
     using call = host_call<plan, Call>;
@@ -200,7 +182,7 @@ class pipeline_pass {
       steps::forward(call{memory});
     } else {
       steps::backward(call{memory});
-      if constexpr (accumulates_halves)
+      if constexpr (policy::template accumulates_halves<plan>)
         for_each_parameter<Call>([&]<std::size_t Parameter>() {
           detail::parameter_update<plan, Parameter>::accumulate(memory, plan::gradients.shift[Call],
                                                                 {0, plan::weights.size[Parameter]});
@@ -224,16 +206,10 @@ class pipeline_pass {
     auto const add_before = [&](int step) {
       for (; added < pass.additions.size() && pass.additions[added].step <= step; ++added) {
         auto const& addition = pass.additions[added];
-        auto const add = [&] {
+        policy::template addition<plan>(memory, addition, static_cast<int>(added), [&] {
           kernels::scaled_add<true, architecture>(1.0F, plan::address(memory, addition.from),
                                                   plan::address(memory, addition.to), addition.floats);
-        };
-        if constexpr (is_ipu<typename plan::machine>) {
-          count_addition<plan>(memory, addition.floats);
-          ipu_arithmetic<plan>::addition(memory, addition, static_cast<int>(added), add);
-        } else {
-          add();
-        }
+        });
       }
     };
     for (std::size_t i = First; i < Last; ++i) {
@@ -275,14 +251,9 @@ class pipeline_pass {
   static void finish_output([[maybe_unused]] host_memory const& memory) {
     if constexpr (takes_logits<typename plan::model, plan::training, Output>) {
       float* const value = plan::address(memory, plan::value(Session::outputs[Output]));
-      auto const host_step = [&] {
+      policy::template output<plan, Output>(memory, value, [&] {
         detail::output_step<typename sizes::shape, plan::training, Output, architecture>(value);
-      };
-      if constexpr (is_ipu<typename plan::machine>)
-        ipu_arithmetic<plan>::template output<Output>(memory, value,
-                                                      [&] { ipu_output<plan, Output>::run(memory, value, host_step); });
-      else
-        host_step();
+      });
     }
   }
   template <std::size_t Output>
@@ -298,18 +269,11 @@ class pipeline_pass {
       if constexpr (role == detail::gradient_role::add) gradient.scratch = plan::address(memory, places.loss_scratch);
       factor *= detail::gradient_factor<plan>(memory.accumulated);
     }
-    auto const host_loss = [&] {
+    float const* const prediction = plan::address(memory, plan::value(call));
+    return policy::template loss<plan, Output>(memory, prediction, targets, scales, gradient, [&] {
       return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
-          plan::address(memory, plan::value(call)), targets, scales, gradient, factor, memory.valid_samples);
-    };
-    if constexpr (is_ipu<typename plan::machine>)
-      return ipu_arithmetic<plan>::template loss<Output>(
-          memory, plan::address(memory, plan::value(call)), targets, gradient, [&] {
-            return ipu_loss<plan, Output>::run(memory, plan::address(memory, plan::value(call)), targets, scales,
-                                               gradient, host_loss);
-          });
-    else
-      return host_loss();
+          prediction, targets, scales, gradient, factor, memory.valid_samples);
+    });
   }
 
   // Weights and gradients.
@@ -336,7 +300,7 @@ class pipeline_pass {
   static void begin_gradients(memory_type& own, host_memory const& memory) {
     if constexpr (sizes::fetches_gradients)
       if (memory.accumulated > 0) move_gradients<true>(own);
-    if constexpr (runs_on_tiles<plan>) return;  // accumulating operations begin
+    if constexpr (!policy::template clears_accumulators<plan>) return;
     for_each_accumulator([&]<int Call, std::size_t Parameter>() {
       detail::parameter_update<plan, Parameter>::begin(memory, plan::gradients.shift[Call],
                                                        {0, plan::weights.size[Parameter]});
@@ -372,10 +336,9 @@ class pipeline_pass {
       constexpr auto offset = plan::weights.offset[Parameter];
       float const* from = own.weights.data();
       if constexpr (sizes::shards_weights && graph.parameters[Parameter].trainable) from = all.shared_weights;
-      std::memcpy(own.local_weights.data() + offset, from + offset,
-                  static_cast<std::size_t>(plan::weights.size[Parameter]) * sizeof(float));
-      if constexpr (is_ipu<typename plan::machine>)
-        ipu_arithmetic<plan>::template copied_weight<Parameter>(memory, own.local_weights.data() + offset);
+      policy::transfer(from + offset, own.local_weights.data() + offset,
+                       static_cast<std::size_t>(plan::weights.size[Parameter]));
+      policy::template copied_weight<plan, Parameter>(memory, own.local_weights.data() + offset);
     }
   }
   // What forward steps change: moving means and the like.
@@ -386,9 +349,9 @@ class pipeline_pass {
   template <std::size_t Parameter>
   static void store_state(memory_type& own) {
     if constexpr (uses_weight(Parameter) && graph.parameters[Parameter].is_state())
-      std::memcpy(own.weights.data() + plan::weights.offset[Parameter],
-                  own.local_weights.data() + plan::weights.offset[Parameter],
-                  static_cast<std::size_t>(plan::weights.size[Parameter]) * sizeof(float));
+      policy::transfer(own.local_weights.data() + plan::weights.offset[Parameter],
+                       own.weights.data() + plan::weights.offset[Parameter],
+                       static_cast<std::size_t>(plan::weights.size[Parameter]));
   }
 };
 

@@ -2,8 +2,8 @@
 // One pass of a pipeline as the host carries it out. Constants only. Level 5.
 #pragma once
 
+#include <stagecraft/execution/execution_policy.hpp>
 #include <stagecraft/execution/host_plan.hpp>
-#include <stagecraft/ipu/ipu_devices.hpp>
 #include <stagecraft/program/pipeline_program.hpp>
 #include <cstddef>
 
@@ -18,6 +18,7 @@ template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
 struct pipeline_plan : host_plan_base<M, Training, Mode, typename Machine::architecture> {
   using base = host_plan_base<M, Training, Mode, typename Machine::architecture>;
   using machine = Machine;
+  using policy = policy_of<Machine>;
   static constexpr execution_mode mode = Mode;
   static constexpr int pass_number = Pass;
   static constexpr int threads = 1;
@@ -27,6 +28,7 @@ struct pipeline_plan : host_plan_base<M, Training, Mode, typename Machine::archi
   static constexpr auto const& pass = pass_plan_of<M, Training, Mode, Pass>;
 
   [[nodiscard]] static constexpr bool fuses_update(int, int) { return false; }
+  [[nodiscard]] static constexpr bool updates_rows(int, int) { return false; }
   [[nodiscard]] static constexpr buffer_place value(int call) {
     return pass.places.value[static_cast<std::size_t>(base::program.calls[static_cast<std::size_t>(call)].root)];
   }
@@ -42,9 +44,9 @@ struct pipeline_plan : host_plan_base<M, Training, Mode, typename Machine::archi
   [[nodiscard]] static constexpr bool adds_input_gradient(int edge) {
     return pass.places.adds_gradient[static_cast<std::size_t>(edge)];
   }
-  /// The call whose forward step is the epilogue of this one's; -1: none. On an IPU each has a step of its own.
+  /// The call whose forward step is the epilogue of this one's; -1: none.
   [[nodiscard]] static constexpr int epilogue(int call) {
-    return is_ipu<Machine> ? -1 : pass.places.epilogue[static_cast<std::size_t>(call)];
+    return policy::joins_epilogues ? pass.places.epilogue[static_cast<std::size_t>(call)] : -1;
   }
   [[nodiscard]] static constexpr bool is_epilogue(int call) {
     for (int other = 0; other < call; ++other)

@@ -3,8 +3,6 @@
 // Level 5.
 #pragma once
 
-#include <stagecraft/execution/emulation.hpp>
-#include <stagecraft/execution/ipu_arithmetic.hpp>
 #include <stagecraft/execution/parameter_update.hpp>
 #include <stagecraft/execution/pipeline_memory.hpp>
 #include <stagecraft/execution/weight_functions.hpp>
@@ -24,6 +22,7 @@ template <class Sizes, class Plan>
 class pipeline_update {
   using memory_type = pipeline_memory<Sizes>;
   using architecture = typename Plan::architecture;
+  using policy = typename Plan::policy;
   using range = kernels::share::range;
   static constexpr int replicas = Sizes::replicas;
   static constexpr int slots = detail::slots_of<Plan::training.optimizer>;
@@ -39,11 +38,8 @@ class pipeline_update {
     auto const memory = memory_behind(own);
     for_each_weight(device, [&]<std::size_t Parameter>() {
       if constexpr (Sizes::fetches_gradients) fetch_accumulators<Parameter>(own);
-      auto const sum = [&] { update<Parameter>::sum_calls(memory, {0, Plan::weights.size[Parameter]}); };
-      if constexpr (is_ipu<typename Sizes::machine>)
-        ipu_arithmetic<Plan>::template sum_of_calls<Parameter>(memory, sum);
-      else
-        sum();
+      policy::template sum_of_calls<Plan, Parameter>(
+          memory, [&] { update<Parameter>::sum_calls(memory, {0, Plan::weights.size[Parameter]}); });
     });
   }
 
@@ -56,18 +52,14 @@ class pipeline_update {
       std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
       for (std::size_t i = 0; i < gradients.size(); ++i)
         gradients[i] = memory_of(*all[i]).gradients + Plan::weights.offset[Parameter];
-      auto const sum = [&] {
-        if constexpr (shards)
-          kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
-                                                      gradients[static_cast<std::size_t>(replica)], shard);
-        else
-          kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
-      };
-      if constexpr (is_ipu<typename Sizes::machine>)
-        ipu_arithmetic<Plan>::template sum_of_replicas<Parameter>(
-            memory_behind(*all[static_cast<std::size_t>(replica)]), gradients, replica, shard, sum);
-      else
-        sum();
+      policy::template sum_of_replicas<Plan, Parameter>(
+          memory_behind(*all[static_cast<std::size_t>(replica)]), gradients, replica, shard, [&] {
+            if constexpr (shards)
+              kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
+                                                          gradients[static_cast<std::size_t>(replica)], shard);
+            else
+              kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
+          });
     });
   }
 
@@ -76,7 +68,7 @@ class pipeline_update {
                     std::uint64_t seed) {
     auto& own = *all[static_cast<std::size_t>(replica)];
     auto memory = memory_of(own);
-    if constexpr (is_ipu<typename Sizes::machine>) ++emulate(own, device, memory).runs;
+    policy::template begin_update<Sizes>(own.of_policy, device, memory, true);
     memory.learning_rate = learning_rate;
     memory.update = number;
     memory.seed = seed;
@@ -97,14 +89,10 @@ class pipeline_update {
     auto const memory = memory_for_weights(all, replica, device, number, seed);
     for_each_weight(device, [&]<std::size_t Parameter>() {
       if constexpr (functions::template has_penalty_gradient<Parameter>()) {
-        auto const add = [&] {
+        policy::template penalty_gradient<Plan, Parameter>(memory, shards, [&] {
           functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
                                                               memory.workspace);
-        };
-        if constexpr (is_ipu<typename Sizes::machine>)
-          ipu_weight_step<Plan, Parameter, false>::run(memory, shards, add);
-        else
-          add();
+        });
       }
     });
   }
@@ -115,13 +103,8 @@ class pipeline_update {
     auto const memory = memory_for_weights(all, replica, device, number, seed);
     for_each_weight(device, [&]<std::size_t Parameter>() {
       if constexpr (functions::template has_constraint<Parameter>()) {
-        auto const apply = [&] { functions::template constrain<Parameter>(memory.weights, memory.workspace); };
-        if constexpr (is_ipu<typename Sizes::machine>)
-          ipu_arithmetic<Plan>::template update<Parameter>(
-              memory, typename update<Parameter>::state{}, range{0, Plan::weights.size[Parameter]},
-              [&] { ipu_weight_step<Plan, Parameter, true>::run(memory, shards, apply); });
-        else
-          apply();
+        policy::template constraint<Plan, Parameter>(
+            memory, shards, [&] { functions::template constrain<Parameter>(memory.weights, memory.workspace); });
       }
     });
   }
@@ -144,21 +127,13 @@ class pipeline_update {
         .halves = reinterpret_cast<std::uint16_t*>((Sizes::fetches_gradients ? own.local_halves : own.halves).data())};
   }
 
-  /// Where an IPU's update is counted and, if it is checked, carried out.
-  static auto& emulate(memory_type& own, int device, host_memory& memory) {
-    auto& update = own.emulated.counted.updates[static_cast<std::size_t>(device)];
-    memory.counted = &update.cost;
-    if constexpr (Sizes::machine::checked) memory.tiles = own.emulated.devices[static_cast<std::size_t>(device)].get();
-    return update;
-  }
-
   /// For functions of whole weights.
   static host_memory memory_for_weights(all_replicas const& all, int replica, int device, std::int64_t number,
                                         std::uint64_t seed) {
     auto& own = *all[static_cast<std::size_t>(replica)];
     auto memory = memory_of(own);
     if constexpr (Sizes::shards_weights) memory.weights = all[0]->weights.data();
-    if constexpr (is_ipu<typename Sizes::machine>) emulate(own, device, memory);
+    policy::template begin_update<Sizes>(own.of_policy, device, memory, false);
     memory.update = number;
     memory.seed = seed;
     memory.workspace = own.workspaces[static_cast<std::size_t>(device)].data();
@@ -223,13 +198,9 @@ class pipeline_update {
     }
   }
   template <std::size_t Parameter>
-  static void change(host_memory const& memory, typename update<Parameter>::state const& optimizer, range elements) {
-    auto const on_host = [&] { update<Parameter>::apply(memory, optimizer, elements); };
-    if constexpr (is_ipu<typename Sizes::machine>)
-      ipu_arithmetic<Plan>::template update<Parameter>(
-          memory, optimizer, elements, [&] { ipu_update<Plan, Parameter>::run(memory, optimizer, elements, on_host); });
-    else
-      on_host();
+  static void change(host_memory const& memory, detail::optimizer_state const& optimizer, range elements) {
+    policy::template update<Plan, Parameter>(memory, optimizer, elements,
+                                             [&] { update<Parameter>::apply(memory, optimizer, elements); });
   }
 
   /// All-gather: the other replicas get this one's shard, which none of them reads or writes meanwhile.

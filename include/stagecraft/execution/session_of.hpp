@@ -9,12 +9,13 @@
 
 namespace stagecraft {
 
-/// Whether a model needs devices of its own: the machine consists of IPUs, or the model has stages or replicas, or
+/// Whether a model needs devices of its own: the machine is not just the host, or the model has stages or replicas, or
 /// keeps something in remote memory, or is not trained. A device is the work of one thread: more threads than devices
 /// do not help.
 template <Model M, auto Training, class Machine>
 inline constexpr bool runs_on_devices =
-    is_ipu<Machine> || detail::only_infers<Training> || is_pipelined<M> || replicas_of<M, Training, Machine> > 1 ||
+    !std::is_same_v<policy_of<Machine>, host_policy> || detail::only_infers<Training> || is_pipelined<M> ||
+    replicas_of<M, Training, Machine> > 1 ||
     options_of<M, Training>.offloads_optimizer_state() || options_of<M, Training>.offloads_weights() ||
     options_of<M, Training>.offload_gradient_accumulation_buffers == offload::remote;
 

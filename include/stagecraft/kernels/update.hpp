@@ -35,34 +35,53 @@ class update_function {
   formula_function<formula, Arch> function_;
 };
 
+/// Weights in memory and the optimizer's state of them: slot number s of weight i is slots[s * slot_stride + i]; slots
+/// may be null for an optimizer without state.
+template <auto Optimizer, class Arch = default_architecture>
+struct updated_weights {
+  using function = update_function<Optimizer, Arch>;
+
+  float* w = nullptr;
+  float* slots = nullptr;
+  std::int64_t slot_stride = 0;
+
+  /// One step on the weights from i on, by a register of gradients.
+  [[gnu::always_inline]] inline void step(function const& of, std::int64_t i, batch<Arch> const& g) const {
+    batch<Arch> weight = batch<Arch>::load_unaligned(w + i), state[slot_count + 1];
+#pragma GCC unroll 4
+    for (int slot = 0; slot < slot_count; ++slot)
+      state[slot] = batch<Arch>::load_unaligned(slots + slot * slot_stride + i);
+    of(weight, g, state);
+    weight.store_unaligned(w + i);
+#pragma GCC unroll 4
+    for (int slot = 0; slot < slot_count; ++slot) state[slot].store_unaligned(slots + slot * slot_stride + i);
+  }
+  /// The same for the first `count` of them alone.
+  void step_first(function const& of, std::int64_t i, batch<Arch> const& g, int count) const {
+    batch<Arch> weight = load_first<Arch>(w + i, count), state[slot_count + 1];
+    for (int slot = 0; slot < slot_count; ++slot) state[slot] = load_first<Arch>(slots + slot * slot_stride + i, count);
+    of(weight, g, state);
+    store_first(weight, w + i, count);
+    for (int slot = 0; slot < slot_count; ++slot) store_first(state[slot], slots + slot * slot_stride + i, count);
+  }
+
+ private:
+  static constexpr int slot_count = stagecraft::detail::slots_of<Optimizer>;
+};
+
 /// One optimizer step over n weights w with the gradients g. Slot number s of weight i is slots[s * slot_stride + i];
 /// all slots start at 0. `step` counts from 1. Elementwise, so a range may be split in any way; slots may be null for
 /// an optimizer without state.
 template <auto Optimizer, class Arch = default_architecture>
 inline void update(float learning_rate, std::int64_t step, float* w, float const* g, float* slots,
                    std::int64_t slot_stride, std::int64_t n) {
-  constexpr int slot_count = stagecraft::detail::slots_of<Optimizer>;
   constexpr int width = lanes<Arch>;
   update_function<Optimizer, Arch> const function(learning_rate, step);
-  batch<Arch> state[slot_count + 1];
+  updated_weights<Optimizer, Arch> const weights{w, slots, slot_stride};
   std::int64_t i = 0;
-  for (; i + width <= n; i += width) {
-    batch<Arch> weight = batch<Arch>::load_unaligned(w + i);
-#pragma GCC unroll 4
-    for (int slot = 0; slot < slot_count; ++slot)
-      state[slot] = batch<Arch>::load_unaligned(slots + slot * slot_stride + i);
-    function(weight, batch<Arch>::load_unaligned(g + i), state);
-    weight.store_unaligned(w + i);
-#pragma GCC unroll 4
-    for (int slot = 0; slot < slot_count; ++slot) state[slot].store_unaligned(slots + slot * slot_stride + i);
-  }
-  if (int const rest = static_cast<int>(n - i); rest > 0) {
-    batch<Arch> weight = load_first<Arch>(w + i, rest);
-    for (int slot = 0; slot < slot_count; ++slot) state[slot] = load_first<Arch>(slots + slot * slot_stride + i, rest);
-    function(weight, load_first<Arch>(g + i, rest), state);
-    store_first(weight, w + i, rest);
-    for (int slot = 0; slot < slot_count; ++slot) store_first(state[slot], slots + slot * slot_stride + i, rest);
-  }
+  for (; i + width <= n; i += width) weights.step(function, i, batch<Arch>::load_unaligned(g + i));
+  if (int const rest = static_cast<int>(n - i); rest > 0)
+    weights.step_first(function, i, load_first<Arch>(g + i, rest), rest);
 }
 
 }  // namespace stagecraft::kernels

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/losses/probabilities.hpp>
+#include <stagecraft/losses/reduction.hpp>
 #include <string_view>
 
 namespace stagecraft::losses {
@@ -14,6 +15,8 @@ namespace stagecraft::losses {
 struct binary_crossentropy {
   bool from_logits = false;   ///< true: the model's output is unnormalised, the loss applies sigmoid itself
   float label_smoothing = 0;  ///< s: targets become y (1 - s) + s / 2
+  /// How the losses of rows become one.
+  losses::reduction reduction = losses::reduction::sum_over_batch_size;
 
   static constexpr std::string_view name = "binary_crossentropy";
   static constexpr bool sparse_targets = false;
@@ -32,5 +35,7 @@ struct binary_crossentropy {
 
   friend constexpr bool operator==(binary_crossentropy const&, binary_crossentropy const&) = default;
 };
+
+using bce = binary_crossentropy;  ///< the same, as in Keras
 
 }  // namespace stagecraft::losses

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/losses/probabilities.hpp>
+#include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/operations/composite_gradient.hpp>
 #include <string_view>
 
@@ -15,6 +16,8 @@ namespace stagecraft::losses {
 struct categorical_crossentropy {
   bool from_logits = false;   ///< true: the model's output is unnormalised, the loss applies softmax itself
   float label_smoothing = 0;  ///< s: targets become y (1 - s) + s / classes
+  /// How the losses of rows become one.
+  losses::reduction reduction = losses::reduction::sum_over_batch_size;
 
   static constexpr std::string_view name = "categorical_crossentropy";
   static constexpr bool sparse_targets = false;

@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.losses.Huber. Level 2.
 #pragma once
 
+#include <stagecraft/losses/reduction.hpp>
 #include <string_view>
 
 namespace stagecraft::losses {
@@ -11,6 +12,8 @@ namespace stagecraft::losses {
 /// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
 struct huber {
   float delta = 1;  ///< where the square becomes a line
+  /// How the losses of rows become one.
+  losses::reduction reduction = losses::reduction::sum_over_batch_size;
 
   static constexpr std::string_view name = "huber";
   static constexpr bool sparse_targets = false;

@@ -3,12 +3,16 @@
 // Keras counterpart: tf.keras.losses.MeanAbsoluteError. Level 2.
 #pragma once
 
+#include <stagecraft/losses/reduction.hpp>
 #include <string_view>
 
 namespace stagecraft::losses {
 
 /// mean over the last axis of |prediction - target|; both (rows, columns). The gradient at 0 is 0.
 struct mean_absolute_error {
+  /// How the losses of rows become one.
+  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+
   static constexpr std::string_view name = "mean_absolute_error";
   static constexpr bool sparse_targets = false;
 
@@ -16,5 +20,7 @@ struct mean_absolute_error {
 
   friend constexpr bool operator==(mean_absolute_error const&, mean_absolute_error const&) = default;
 };
+
+using mae = mean_absolute_error;  ///< the same, as in Keras
 
 }  // namespace stagecraft::losses

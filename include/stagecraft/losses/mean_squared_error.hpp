@@ -3,12 +3,16 @@
 // Keras counterpart: tf.keras.losses.MeanSquaredError. Level 2.
 #pragma once
 
+#include <stagecraft/losses/reduction.hpp>
 #include <string_view>
 
 namespace stagecraft::losses {
 
 /// mean over the last axis of (prediction - target)^2; both (rows, columns).
 struct mean_squared_error {
+  /// How the losses of rows become one.
+  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+
   static constexpr std::string_view name = "mean_squared_error";
   static constexpr bool sparse_targets = false;
 
@@ -16,5 +20,7 @@ struct mean_squared_error {
 
   friend constexpr bool operator==(mean_squared_error const&, mean_squared_error const&) = default;
 };
+
+using mse = mean_squared_error;  ///< the same, as in Keras
 
 }  // namespace stagecraft::losses

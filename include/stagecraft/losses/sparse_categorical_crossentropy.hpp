@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/losses/probabilities.hpp>
+#include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <limits>
 #include <string_view>
@@ -16,6 +17,8 @@ namespace stagecraft::losses {
 /// the loss of its row and the gradient NaN.
 struct sparse_categorical_crossentropy {
   bool from_logits = false;  ///< true: the model's output is unnormalised, the loss applies softmax itself
+  /// How the losses of rows become one.
+  losses::reduction reduction = losses::reduction::sum_over_batch_size;
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
   static constexpr bool sparse_targets = true;

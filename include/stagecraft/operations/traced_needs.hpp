@@ -14,6 +14,8 @@ struct traced_needs {
   bool adds_exactly = false;     ///< each element of an input's gradient is one of the output's, or its negative, or 0
   std::int64_t kept_floats = 0;  ///< from the forward step to the backward step
   unsigned updated_weights = 0;  ///< a bit for each that the forward step writes
+  /// A bit for each weight whose gradient is a sum of rows of the output's gradient, where an input names them.
+  unsigned row_gradients = 0;
 
   constexpr traced_needs(trace& traced, bool trains) {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
@@ -35,9 +37,20 @@ struct traced_needs {
     for (int const id : both.forward)
       if (traced.list.node_of(id).what.is<update>())
         updated_weights |= 1U << traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index;
+    for (std::size_t i = 0; i < traced.weights.size() && i < 32; ++i) {
+      int const id = traced.gradients[traced.inputs.size() + i];
+      if (id >= 0 && has_rows_of_output(traced, id)) row_gradients |= 1U << i;
+    }
   }
 
  private:
+  [[nodiscard]] static constexpr bool has_rows_of_output(trace const& traced, int id) {
+    if (!traced.list.node_of(id).what.is<scatter_add>()) return false;
+    int const indices = source_of(traced, traced.list.operand(id, 1), false);
+    bool is_input = false;
+    for (int const input : traced.inputs) is_input = is_input || input == indices;
+    return is_input && source_of(traced, traced.list.operand(id, 0), false) == traced.seeds[0];
+  }
   /// What an operation takes its elements from: in their order, or moved, or their negatives.
   [[nodiscard]] static constexpr int source_of(trace const& traced, int id, bool moves) {
     while (true) {

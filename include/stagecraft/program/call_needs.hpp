@@ -37,6 +37,8 @@ struct call_needs {
   bool adds_exactly = false;
   /// Bit i: the forward step of training writes weight i.
   unsigned updated_weights = 0;
+  /// Bit i: the gradient of weight i is a sum of rows of the output's gradient, where an input names them.
+  unsigned row_gradients = 0;
   /// What its forward step is as an epilogue of another one, and which epilogues its own forward step can do.
   epilogue_kind is_epilogue = epilogue_kind::none;
   epilogue_kind takes_epilogue = epilogue_kind::none;
@@ -72,7 +74,8 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
           .output = found.backward_reads_output,
           .saved = found.kept_floats,
           .adds_exactly = found.adds_exactly,
-          .updated_weights = found.updated_weights};
+          .updated_weights = found.updated_weights,
+          .row_gradients = found.row_gradients};
 }
 
 /// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and
@@ -95,6 +98,7 @@ constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer
   shape const step = layer.of_step(in[0]);
   auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
   needs.is_epilogue = epilogue_kind::none;
+  needs.row_gradients = 0;
   return needs;
 }
 

@@ -114,7 +114,8 @@ class batch_loader {
     for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
     if (weights_.given()) weights_.gather(rows, scale);
     // From one number per sample to one per row, backwards since they share their memory.
-    float const share = 1.0F / static_cast<float>(rows.size() * per_sample);
+    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<Output>(Training.loss));
+    float const share = is_summed ? 1.0F : 1.0F / static_cast<float>(rows.size() * per_sample);
     for (std::size_t i = rows.size(); i-- > 0;) {
       float const weight = scale[i] * share + 0.0F;  // -0 is that of masked steps
       for (std::size_t k = 0; k < per_sample; ++k) scale[i * per_sample + k] = weight;

@@ -127,9 +127,10 @@ class step_results {
     int const rows = step.valid_samples() * Session::rows_per_sample(output);
     auto& metric = std::get<Index>(metrics_);
     auto const* const target = step.template target<output>();
-    // A row's scale is its weight divided by the number of rows.
+    // A row's scale is its weight, divided by the number of rows unless their losses are summed.
+    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(Training.loss));
     if constexpr (reported.items[Index].is_weighted)
-      metric.update(step.prediction(output), target, rows, step.scale(output), rows);
+      metric.update(step.prediction(output), target, rows, step.scale(output), is_summed ? 1 : rows);
     else if constexpr (Session::is_masked(output))
       metric.update_unmasked(step.prediction(output), target, rows, step.scale(output));
     else

@@ -45,6 +45,8 @@ class call_on_tiles {
     using base = stagecraft::host_plan<M, Training, Mode, stagecraft::host<>>;
     [[nodiscard]] static constexpr int epilogue(int) { return -1; }
     [[nodiscard]] static constexpr bool is_epilogue(int) { return false; }
+    /// Tiles make all gradients.
+    [[nodiscard]] static constexpr bool updates_rows(int, int) { return false; }
     [[nodiscard]] static constexpr long long value(int call) {
       return base::epilogue(call) >= 0 ? base::program.floats + place_behind(call) : base::value(call);
     }

@@ -3,20 +3,19 @@
 // checked ones. Level 5.
 #pragma once
 
-#include <stagecraft/execution/emulation.hpp>
 #include <stagecraft/execution/host_memory.hpp>
-#include <stagecraft/execution/ipu_arithmetic.hpp>
 #include <stagecraft/execution/pipeline_plan.hpp>
 #include <stagecraft/execution/tiles/counted_work.hpp>
+#include <stagecraft/execution/tiles/ipu_arithmetic.hpp>
 #include <stagecraft/execution/tiles/tile_machine.hpp>
 #include <memory>
 #include <vector>
 
 namespace stagecraft {
 
-/// Of devices that are IPUs.
+/// The IPUs of a replica.
 template <class Sizes>
-struct emulation<Sizes, true> {
+struct emulated_devices {
   using machine = typename Sizes::machine;
 
   counted_work counted{.training = std::vector<counted_pass>(Sizes::passes),
@@ -25,13 +24,20 @@ struct emulation<Sizes, true> {
   std::vector<std::unique_ptr<tile_machine>> devices;  ///< of checked IPUs
   std::vector<aligned_block> held_gradients;           ///< of each device
 
-  emulation() {
+  emulated_devices() {
     using plan = pipeline_plan<typename Sizes::model, Sizes::training, Sizes::main_mode, machine, 0>;
     for (int device = 0; device < Sizes::devices; ++device)
       held_gradients.emplace_back(ipu_arithmetic<plan>::held_floats());
     if constexpr (machine::checked)
       for (int device = 0; device < Sizes::devices; ++device)
         devices.push_back(std::make_unique<tile_machine>(machine::target, machine::target.bytes_per_tile));
+  }
+
+  /// What follows on a device is counted there, as a run of its own unless it belongs to what came before.
+  void begin(counted_pass& what, int device, host_memory& memory, bool is_run) {
+    if (is_run) ++what.runs;
+    memory.counted = &what.cost;
+    if constexpr (machine::checked) memory.tiles = devices[static_cast<std::size_t>(device)].get();
   }
 };
 

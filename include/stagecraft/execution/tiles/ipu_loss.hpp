@@ -2,9 +2,9 @@
 // The loss of an output, and its gradient, on an emulated IPU; and what becomes of logits afterwards. Level 5.
 #pragma once
 
-#include <stagecraft/execution/emulation.hpp>
 #include <stagecraft/execution/loss_step.hpp>
 #include <stagecraft/execution/session_shape.hpp>
+#include <stagecraft/execution/tiles/runs_on_tiles.hpp>
 #include <stagecraft/execution/tiles/tile_step.hpp>
 #include <stagecraft/program/tile_places.hpp>
 #include <algorithm>

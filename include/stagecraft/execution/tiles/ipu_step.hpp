@@ -3,7 +3,7 @@
 // the other in the device's block, or tile by tile. Level 5.
 #pragma once
 
-#include <stagecraft/execution/emulation.hpp>
+#include <stagecraft/execution/tiles/runs_on_tiles.hpp>
 #include <stagecraft/execution/tiles/tile_step.hpp>
 #include <stagecraft/program/tile_places.hpp>
 #include <cstddef>

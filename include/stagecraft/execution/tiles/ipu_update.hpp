@@ -2,8 +2,8 @@
 // The update of a weight on an emulated IPU. Level 5.
 #pragma once
 
-#include <stagecraft/execution/emulation.hpp>
 #include <stagecraft/execution/parameter_update.hpp>
+#include <stagecraft/execution/tiles/runs_on_tiles.hpp>
 #include <stagecraft/execution/tiles/tile_step.hpp>
 #include <stagecraft/program/tile_places.hpp>
 #include <cstddef>

@@ -8,6 +8,7 @@
 #include <stagecraft/kernels/operations/product.hpp>
 #include <stagecraft/kernels/operations/reduce.hpp>
 #include <stagecraft/kernels/operations/strided.hpp>
+#include <stagecraft/kernels/operations/table_rows.hpp>
 #include <stagecraft/kernels/operations/windows.hpp>
 #include <stagecraft/kernels/random.hpp>
 #include <stagecraft/kernels/share.hpp>
@@ -46,6 +47,8 @@ class list_runner {
         joins_(joins) {}
   /// Kernels for each operation, or none.
   void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
+  /// Operations that somebody else carries out.
+  void leave_out(std::span<int const> left_out) { left_out_ = left_out; }
   /// The operations of a segment that works sample by sample, for these samples.
   void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
     places_ = places;
@@ -67,7 +70,7 @@ class list_runner {
     if (!keeps_packed_) packed_count_ = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       id_ = order[i];
-      if (is_done_by_product()) continue;
+      if (is_done_elsewhere()) continue;
       position_ = i;
       jump_ = i;
       here().what.visit([&](auto const& what) { step(what); });
@@ -191,9 +194,11 @@ class list_runner {
                                y() + begin[0] + i * strides[0], workspace_, columns_);
     });
   }
-  [[nodiscard]] bool is_done_by_product() const {
+  [[nodiscard]] bool is_done_elsewhere() const {
     for (auto const& join : joins_)
       if (join.does(id_)) return true;
+    for (int const id : left_out_)
+      if (id == id_) return true;
     return false;
   }
   struct product_end {
@@ -292,31 +297,16 @@ class list_runner {
     for (int i = 0, begin = 0; i < here().operand_count; begin += shape_of(i++)[what.axis])
       move_along(direction::to_wide, shape_of(i), x(i), shape(), y(), what.axis, begin, 1);
   }
-  void step(operations::gather const&) {
-    std::int64_t const width = stride(shape_of(0), 0);
-    for_each_index(1, shape_of(0)[0], [&](std::int64_t k, std::int64_t row) {
-      if (row >= 0)
-        copy(x(0) + row * width, y() + k * width, width);
-      else
-        std::memset(y() + k * width, 0, static_cast<std::size_t>(width) * sizeof(float));
-    });
-  }
+  void step(operations::gather const&) { kernels::read_rows<Arch>(indices(shape_of(0)), x(0), y()); }
   void step(operations::scatter_add const&) {
-    std::int64_t const width = stride(shape(), 0);
+    auto const named = indices(shape());
     clear();
-    for_each_index(1, shape()[0], [&](std::int64_t k, std::int64_t row) {
-      if (row >= 0) kernels::scaled_add<true, Arch>(1.0F, x(0) + k * width, y() + row * width, width);
-    });
+    for (std::int64_t k = 0; k < named.count; ++k)
+      if (auto const row = named.row(k); row >= 0)
+        kernels::scaled_add<true, Arch>(1.0F, x(0) + k * named.width, y() + row * named.width, named.width);
   }
-  /// `f(k, row)` for index k; the row is -1 if there is none with this number.
-  template <class F>
-  void for_each_index(int operand, int rows, F const& f) {
-    std::int64_t const count = size(shape_of(operand));
-    float const* const indices = x(operand);
-    for (std::int64_t k = 0; k < count; ++k) {
-      float const index = indices[k];
-      f(k, index >= 0 && index < static_cast<float>(rows) ? static_cast<std::int64_t>(index) : std::int64_t{-1});
-    }
+  [[nodiscard]] kernels::table_indices indices(extents const& table) const {
+    return {x(1), size(shape_of(1)), table[0], stride(table, 0)};
   }
 
   // Loops. The trip of the innermost one that runs is at the top.
@@ -377,6 +367,7 @@ class list_runner {
   std::uint64_t seed_, stream_;
   std::span<pooling_kernel const> poolings_;
   std::span<operations::product_join const> joins_;
+  std::span<int const> left_out_;
   std::span<operations::place const> places_;
   batch_part part_;
   bool by_sample_ = false;

@@ -5,6 +5,7 @@
 #include <stagecraft/execution/random_key_of_call.hpp>
 #include <stagecraft/execution/sharing_team.hpp>
 #include <stagecraft/execution/traced/list_runner.hpp>
+#include <stagecraft/kernels/operations/row_chains.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/operations/traced_plan.hpp>
@@ -110,9 +111,43 @@ class traced_layer {
   static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
   static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
 
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  static constexpr int operand(int id, int index) {
+    return plan.operands[at(plan.nodes[at(id)].first_operand + index)];
+  }
+  static constexpr operations::extents const& shape_of(int id, int index) {
+    return plan.nodes[at(operand(id, index))].shape;
+  }
+
+  /// Whether the backward step updates a table's rows, so that the table's gradient is not made.
+  static constexpr bool updates_rows(int parameter) {
+    if constexpr (trains)
+      return Call::wants_parameter_gradient(parameter) && Call::plan::updates_rows(Call::call, parameter);
+    else
+      return false;
+  }
+  /// The gradients that are not made: sums of rows.
+  static constexpr auto rows_updates = [] {
+    constexpr std::size_t count = [] {
+      std::size_t updates = 0;
+      for (int i = 0; i < Call::parameter_count; ++i) updates += updates_rows(i) ? 1 : 0;
+      return updates;
+    }();
+    std::array<int, count> ids{};
+    std::size_t next = 0;
+    for (int i = 0; i < Call::parameter_count; ++i)
+      if (updates_rows(i)) ids[next++] = plan.gradients[at(Call::input_count + i)];
+    return ids;
+  }();
+
   // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
   // works on; what an operation needs.
-  static constexpr std::int64_t shared_floats = std::max(plan.forward_workspace, plan.backward_workspace);
+  static constexpr std::int64_t shared_floats = [] {
+    std::int64_t floats = std::max(plan.forward_workspace, plan.backward_workspace);
+    for (int const id : rows_updates)
+      floats = std::max(floats, kernels::row_chains::floats(plan.nodes[at(id)].shape[0], shape_of(id, 1).size()));
+    return floats;
+  }();
   /// So many that their rows are worth reading the right operand of each product.
   static constexpr int least_samples = [] {
     constexpr int least_rows = 32;
@@ -171,13 +206,44 @@ class traced_layer {
         if (Call::wants_input_gradient(i))
           give(part, i, Call::adds_input_gradient(i) || written_before(part, i), part.input_gradient(i));
       for (int i = 0; i < Call::parameter_count; ++i)
-        if (Call::wants_parameter_gradient(i))
+        if (Call::wants_parameter_gradient(i) && !updates_rows(i))
           give(part, Call::input_count + i, Call::adds_parameter_gradient, part.parameter_gradient(i));
     });
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      (update_rows<static_cast<int>(Parameter)>(call), ...);
+    }(std::make_index_sequence<at(Call::parameter_count)>{});
   }
 
  private:
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  /// The update of a table, whose gradient is a sum of rows of the output's.
+  template <int Parameter>
+  static void update_rows([[maybe_unused]] Call const& call) {
+    if constexpr (updates_rows(Parameter)) {
+      call.divide([](Call const& part) {
+        if (part.share().is_first()) chains_of<Parameter>(part).link();
+      });
+      call.divide([](Call const& part) {
+        constexpr auto optimizer = Call::plan::training.optimizer;
+        constexpr int rows = operand(plan.gradients[at(Call::input_count + Parameter)], 0);
+        auto const offset = Call::weight_offset(Parameter);
+        kernels::update_function<optimizer, arch> const function(part.memory.learning_rate, part.memory.update);
+        kernels::updated_weights<optimizer, arch> const weights{part.memory.weights + offset,
+                                                                part.memory.slots + offset, Call::plan::weights.floats};
+        chains_of<Parameter>(part).update(function, weights, shared_address(part, backward_step.places[at(rows)]),
+                                          part.share());
+      });
+    }
+  }
+  template <int Parameter>
+  static kernels::row_chains chains_of(Call const& part) {
+    constexpr int id = plan.gradients[at(Call::input_count + Parameter)];
+    constexpr auto const& table = plan.nodes[at(id)].shape;
+    return {{.indices = shared_address(part, backward_step.places[at(operand(id, 1))]),
+             .count = shape_of(id, 1).size(),
+             .rows = table[0],
+             .width = table.size() / table[0]},
+            part.memory.shared_workspace()};
+  }
 
   static void run(Call const& call, step const& what) {
     for (auto const& segment : what.segments) {
@@ -225,6 +291,7 @@ class traced_layer {
     runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
                part.memory.seed, stream_of_call(part), what.joins);
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
+    one.leave_out(rows_updates);
     use(memory, one);
   }
 

@@ -3,13 +3,13 @@
 // stops where floating_point_behaviour does. Level 5.
 #pragma once
 
-#include <stagecraft/execution/emulation.hpp>
-#include <stagecraft/execution/floating_point_watch.hpp>
-#include <stagecraft/execution/half_storage.hpp>
 #include <stagecraft/execution/host_call.hpp>
 #include <stagecraft/execution/loss_step.hpp>
 #include <stagecraft/execution/parameter_update.hpp>
 #include <stagecraft/execution/session_shape.hpp>
+#include <stagecraft/execution/tiles/floating_point_watch.hpp>
+#include <stagecraft/execution/tiles/half_storage.hpp>
+#include <stagecraft/execution/tiles/runs_on_tiles.hpp>
 #include <stagecraft/kernels/accumulate.hpp>
 #include <stagecraft/kernels/elementwise.hpp>
 #include <stagecraft/program/lowered_steps.hpp>

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The angle between prediction and target.
+// Keras counterpart: tf.keras.losses.CosineSimilarity. Level 2.
+#pragma once
+
+#include <stagecraft/losses/reduction.hpp>
+#include <string_view>
+
+namespace stagecraft::losses {
+
+/// -sum(target prediction) over the last axis, both (rows, columns) divided by their norms: -1 in the same direction, 0
+/// if either is 0.
+struct cosine_similarity {
+  /// How the losses of rows become one.
+  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+
+  static constexpr std::string_view name = "cosine_similarity";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const unit = [&](auto x) { return x * rsqrt(maximum(ops.sum(square(x), -1), 1e-12F)); };
+    return -ops.sum(unit(target) * unit(output), -1);
+  }
+
+  friend constexpr bool operator==(cosine_similarity const&, cosine_similarity const&) = default;
+};
+
+}  // namespace stagecraft::losses

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The margin of classes -1 and 1.
+// Keras counterpart: tf.keras.losses.Hinge. Level 2.
+#pragma once
+
+#include <stagecraft/losses/reduction.hpp>
+#include <stagecraft/losses/signed_class.hpp>
+#include <string_view>
+
+namespace stagecraft::losses {
+
+/// mean over the last axis of max(1 - target prediction, 0); both (rows, columns). Targets are -1 and 1; 0 counts as -1
+/// (in Keras only if all targets of a batch are 0 or 1).
+struct hinge {
+  /// How the losses of rows become one.
+  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+
+  static constexpr std::string_view name = "hinge";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    return maximum(1 - detail::signed_class(target) * output, 0.0F);
+  }
+
+  friend constexpr bool operator==(hinge const&, hinge const&) = default;
+};
+
+}  // namespace stagecraft::losses

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mean of absolute differences in percent of the targets.
+// Keras counterpart: tf.keras.losses.MeanAbsolutePercentageError. Level 2.
+#pragma once
+
+#include <stagecraft/losses/probabilities.hpp>
+#include <stagecraft/losses/reduction.hpp>
+#include <string_view>
+
+namespace stagecraft::losses {
+
+/// mean over the last axis of 100 |prediction - target| / max(|target|, 1e-7); both (rows, columns).
+struct mean_absolute_percentage_error {
+  /// How the losses of rows become one.
+  losses::reduction reduction = losses::reduction::sum_over_batch_size;
+
+  static constexpr std::string_view name = "mean_absolute_percentage_error";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto target, auto output) const {
+    return abs((target - output) / maximum(abs(target), detail::probability_epsilon)) * 100.0F;
+  }
+
+  friend constexpr bool operator==(mean_absolute_percentage_error const&,
+                                   mean_absolute_percentage_error const&) = default;
+};
+
+using mape = mean_absolute_percentage_error;  ///< the same, as in Keras
+
+}  // namespace stagecraft::losses

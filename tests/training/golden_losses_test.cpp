@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ten steps of a model with an output for each loss, with and without sample weights, against real Keras.
+#include "../losses/output_for_each_loss.hpp"
+#include "golden_trainer.hpp"
+
+TEST_CASE("an output for each loss") {
+  auto const file = golden::read("losses_training.txt");
+  for (std::string const run : {"plain", "weighted"}) {
+    CAPTURE(run);
+    sc::trainer<laws::output_for_each_loss, laws::loss_for_each_output> model;
+    golden::set_weights(model, file, "initial");
+    std::vector<double> losses;
+    for (std::size_t step = 0; step < 10; ++step) {
+      std::size_t const first = 4 * step;
+      auto const y = golden::rows(file["y"], first, 4);
+      std::vector<sc::sample_source> targets{xt::xtensor<float, 2>(y + 1)};
+      for (int i = 1; i < 11; ++i) targets.emplace_back(y);
+      auto const& given = file["sample_weight"].values;
+      std::vector<float> weights;
+      if (run == "weighted")
+        weights.assign(&given[first], &given[first] + 4);
+      else
+        weights.assign(4, 1.0F);
+      auto const values =
+          model.train_on_batch(golden::rows(file["x"], first, 4), sc::sample_set(std::move(targets)), weights);
+      losses.insert(losses.end(), values.begin(), values.end());
+    }
+    // The percentages are near 50.
+    double const of_losses = golden::deviation(losses, file[run + "/losses"].values);
+    double const of_weights = golden::weight_deviation(model, file, run);
+    CHECK(of_losses < 10 * golden::loss_tolerance);
+    CHECK(of_weights < golden::weight_tolerance);
+  }
+}
