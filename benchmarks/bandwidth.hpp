@@ -3,7 +3,7 @@
 // and memory.
 #pragma once
 
-#include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // Eigen's sums and beside memcpy of as many bytes. One thread. Counter: bytes read and written per second.
 //   taskset -c 0 collectives_benchmark --benchmark_enable_random_interleaving=true --benchmark_repetitions=9
 //       --benchmark_report_aggregates_only=true
-#include <stagecraft/kernels/accumulate.hpp>
-#include <stagecraft/kernels/collectives.hpp>
+#include <stagecraft/kernels/reduction/collectives.hpp>
+#include <stagecraft/kernels/update/accumulate.hpp>
 #include <benchmark/benchmark.h>
 
 #if defined(STAGECRAFT_BENCHMARK_EIGEN)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions, forward and both gradients, beside oneDNN's. One thread. Names: <product>/<input>-<kernel>[options]/
 // batch:<size>/<library>; counter: floating-point operations per second.
-#include <stagecraft/kernels/convolution.hpp>
-#include <stagecraft/kernels/convolution_filter_gradient.hpp>
-#include <stagecraft/kernels/convolution_input_gradient.hpp>
-#include <stagecraft/kernels/depthwise_convolution.hpp>
-#include <stagecraft/kernels/depthwise_convolution_gradient.hpp>
+#include <stagecraft/kernels/convolution/convolution.hpp>
+#include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
+#include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
+#include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
+#include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
 #include <benchmark/benchmark.h>
 
 #include <string>

@@ -3,7 +3,7 @@
 // Packing and reordering are not part of what is measured.
 #pragma once
 
-#include <stagecraft/kernels/convolution_shape.hpp>
+#include <stagecraft/kernels/convolution/convolution_shape.hpp>
 #include <cstddef>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>

@@ -4,10 +4,10 @@
 //   taskset -c 0 env OMP_NUM_THREADS=1 elementwise_benchmark --benchmark_enable_random_interleaving=true
 //       --benchmark_repetitions=9 --benchmark_report_aggregates_only=true
 // Eigen's gelu is its exact form, with erf of its unsupported SpecialFunctions.
-#include <stagecraft/kernels/activation.hpp>
-#include <stagecraft/kernels/layer_normalization.hpp>
-#include <stagecraft/kernels/reduction.hpp>
-#include <stagecraft/kernels/softmax.hpp>
+#include <stagecraft/kernels/elementwise/activation.hpp>
+#include <stagecraft/kernels/normalization/layer_normalization.hpp>
+#include <stagecraft/kernels/normalization/softmax.hpp>
+#include <stagecraft/kernels/reduction/reduction.hpp>
 #include <benchmark/benchmark.h>
 
 #include <Eigen/Core>

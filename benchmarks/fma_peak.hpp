@@ -2,7 +2,7 @@
 // The limit that matrix products are held against: fused multiply-adds on registers alone.
 #pragma once
 
-#include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 // what the emulation of all tiles together costs (host), and which part of it is that of devices (pipeline).
 #include <benchmark/benchmark.h>
 
-#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/ipu/emulation/ipu.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

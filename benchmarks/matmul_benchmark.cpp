@@ -2,7 +2,7 @@
 // The products of dense layers, forward and both gradients, beside Eigen's, OpenBLAS's and oneDNN's, and the limit of
 // the core. One thread. Names: <product>/<samples>x<inputs>x<units>/<library>; counter: floating-point operations per
 // second.
-#include <stagecraft/kernels/matmul_gradient.hpp>
+#include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <benchmark/benchmark.h>
 
 #include <string>

@@ -3,10 +3,10 @@
 // trainer to be held against. Activations are applied, and weights updated, before the sums leave their registers.
 #pragma once
 
-#include <stagecraft/kernels/activation.hpp>
-#include <stagecraft/kernels/loss.hpp>
-#include <stagecraft/kernels/matmul_gradient.hpp>
-#include <stagecraft/kernels/update.hpp>
+#include <stagecraft/kernels/elementwise/activation.hpp>
+#include <stagecraft/kernels/loss/loss.hpp>
+#include <stagecraft/kernels/product/matmul_gradient.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -3,9 +3,9 @@
 // -> 256. The first layer is as wide as half a layer more, since it has no gradient of its input to find.
 #pragma once
 
-#include <stagecraft/execution/session_of.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -3,7 +3,7 @@
 // one and for 128; beside the trainer's steps, and the peers by hand.
 #include <benchmark/benchmark.h>
 
-#include <stagecraft/program/inference.hpp>
+#include <stagecraft/description/inference.hpp>
 
 #include "cnn_trainer.hpp"
 #include "gemm_libraries.hpp"

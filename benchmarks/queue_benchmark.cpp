@@ -3,10 +3,10 @@
 // that a thread publishes for another, each beside the same with std::mutex and std::condition_variable. Names:
 // queue/<what>/threads:2/<whose>; nothing in a run on one core. With `busy` the consumer of batches, or the producer of
 // results, works for that long on each: what is above it is what the hand-over adds.
-#include <stagecraft/execution/background_thread.hpp>
-#include <stagecraft/execution/infeed_queue.hpp>
-#include <stagecraft/execution/polling_thread.hpp>
-#include <stagecraft/execution/thread_team.hpp>
+#include <stagecraft/threads/background_thread.hpp>
+#include <stagecraft/threads/infeed_queue.hpp>
+#include <stagecraft/threads/polling_thread.hpp>
+#include <stagecraft/threads/thread_team.hpp>
 #include <benchmark/benchmark.h>
 
 #include <array>

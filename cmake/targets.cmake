@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The interface targets, each with its headers:
-#   stagecraft::pipeline    models, stages and their checks (levels 0 to 3 of the house); depends on nothing
+#   stagecraft::pipeline    models, stages and their checks, what an IPU is and what operations cost on it; depends on
+#                           nothing
 #   stagecraft::stagecraft  all of the library; needs xtensor, xsimd and threads
 #   stagecraft::zlib        gzipped data files (datasets/gzip.hpp); needs zlib
 #   stagecraft::json        profiles as JSON (report/profile_json.hpp); needs nlohmann's JSON library
 #   stagecraft::precompiled stagecraft::stagecraft, with a precompiled header in each target that links to it
 
-set(stagecraft_pipeline_rooms diagnostics graph layers activations initializers regularizers losses metrics optimizers
-                              models pipeline ipu)
+set(stagecraft_pipeline_rooms
+    diagnostics graph operations layers activations constraints initializers regularizers losses metrics optimizers models
+    pipeline ipu/machine ipu/cycles ipu/convolution ipu/steps ipu/vertices ipu/operations)
+list(JOIN stagecraft_pipeline_rooms "|" stagecraft_pipeline_rooms)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
 set(stagecraft_json_headers report/profile_json.hpp report/detail/profile_json_fields.hpp)
 
@@ -19,12 +22,11 @@ set(stagecraft_headers_stagecraft)
 set(stagecraft_headers_zlib)
 set(stagecraft_headers_json)
 foreach(header IN LISTS stagecraft_headers)
-  string(REGEX MATCH "^[^/]+" room ${header})
   if(header IN_LIST stagecraft_zlib_headers)
     list(APPEND stagecraft_headers_zlib ${stagecraft_include}/stagecraft/${header})
   elseif(header IN_LIST stagecraft_json_headers)
     list(APPEND stagecraft_headers_json ${stagecraft_include}/stagecraft/${header})
-  elseif(room IN_LIST stagecraft_pipeline_rooms OR room STREQUAL "pipeline.hpp" OR room STREQUAL "version.hpp")
+  elseif(header MATCHES "^(${stagecraft_pipeline_rooms})/" OR header MATCHES "^(pipeline|version)\\.hpp$")
     list(APPEND stagecraft_headers_pipeline ${stagecraft_include}/stagecraft/${header})
   else()
     list(APPEND stagecraft_headers_stagecraft ${stagecraft_include}/stagecraft/${header})

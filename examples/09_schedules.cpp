@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The three schedules of a pipeline, before anything runs: what they cost is known to the compiler, and they are shown
 // as text and as pictures, with the model and its stages. Needs neither xtensor nor xsimd.
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/timetable_of.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/plan/timetable_of.hpp>
 #include <stagecraft/report/report.hpp>
 #include <cstdio>
 #include <cstring>

@@ -2,9 +2,9 @@
 // What a model needs of the memory and the time of two IPUs that nobody has to own: asked at compile time, then shown
 // as text, as a page to open in a browser, as JSON, and as a trace for ui.perfetto.dev. Nothing is trained, and neither
 // xtensor nor xsimd is needed; `sc::ipu` with the same configuration trains on such IPUs.
-#include <stagecraft/ipu/ipu_devices.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <stagecraft/report/report.hpp>
 #if defined(STAGECRAFT_EXAMPLES_WITH_JSON)

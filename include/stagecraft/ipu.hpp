@@ -5,5 +5,5 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/ipu/emulation/ipu.hpp>
 #include <stagecraft/stagecraft.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Models, their pipeline stages and the checks of both, without anything that computes: needs neither xtensor nor
-// xsimd. Level 3.
+// xsimd.
 #pragma once
 
 #include <stagecraft/constraints/constraints.hpp>
@@ -21,7 +21,7 @@
 #include <stagecraft/pipeline/manual_pipeline.hpp>
 #include <stagecraft/pipeline/pipeline_sequential.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <stagecraft/pipeline/summary.hpp>
-#include <stagecraft/pipeline/timetable.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <stagecraft/version.hpp>

@@ -8,15 +8,15 @@
 
 #include <stagecraft/datasets/digits.hpp>
 #include <stagecraft/datasets/mnist.hpp>
-#include <stagecraft/execution/host.hpp>
-#include <stagecraft/execution/ipu_machine.hpp>
+#include <stagecraft/description/inference.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/host/host.hpp>
+#include <stagecraft/ipu/emulation/ipu_machine.hpp>
+#include <stagecraft/ipu/profile/auto_pipeline.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/auto_pipeline.hpp>
-#include <stagecraft/program/device_memory.hpp>
-#include <stagecraft/program/inference.hpp>
-#include <stagecraft/program/profile.hpp>
-#include <stagecraft/program/timetable_of.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/plan/device_memory.hpp>
+#include <stagecraft/plan/timetable_of.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>

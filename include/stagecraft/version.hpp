@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's version: the only place where it is written; CMake reads it from here. Level 0.
+// The library's version: the only place where it is written; CMake reads it from here.
 #pragma once
 
 namespace stagecraft {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <stagecraft/activations/activations.hpp>
-#include <stagecraft/kernels/activation.hpp>
-#include <stagecraft/kernels/softmax.hpp>
+#include <stagecraft/kernels/elementwise/activation.hpp>
+#include <stagecraft/kernels/normalization/softmax.hpp>
 #include <doctest/doctest.h>
 
 #include "../golden/golden.hpp"

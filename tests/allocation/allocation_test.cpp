@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that trains allocates nothing after its first step.
+#include <stagecraft/description/inference.hpp>
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/inference.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>

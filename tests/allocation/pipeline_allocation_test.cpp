@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Executions of pipelines allocate nothing after the first, whatever is recomputed, sent to remote memory or sharded.
-#include <stagecraft/execution/host_pipeline.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/host_pipeline.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 #include "../pipelined/made_data.hpp"
 #include "counted_memory.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A function whose instructions instructions.py reads: two fused operations per vector and nothing else.
-#include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
 
 namespace kernels = stagecraft::kernels;
 

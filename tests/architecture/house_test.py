@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import house
+from house import LEVELS
 
 TOP = "// SPDX-License-Identifier: BSD-3-Clause\n// What this is.\n#pragma once\n"
 
@@ -28,24 +29,36 @@ class House(unittest.TestCase):
 
     def test_smaller_levels_are_fine(self):
         self.assertEqual(self.header("training/trainer.hpp", "#include <stagecraft/graph/shape.hpp>",
-                                     "#include <stagecraft/training/history.hpp>", "#include <string>"), [])
+                                     "#include <stagecraft/training/callbacks/history.hpp>", "#include <string>"), [])
         self.assertEqual(self.header("pipeline/stages.hpp", "#include <stagecraft/models/model.hpp>"), [])
 
     def test_levels(self):
         self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/layers/dense.hpp>"),
-                          "include/stagecraft/graph/shape.hpp:4:", "level 2", "level 1")
-        self.assert_finds(self.header("models/model.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:", "level 3")
-        self.assert_finds(self.header("pipeline.hpp", "#include <stagecraft/kernels/simd.hpp>"), ":4:", "level 4")
-        self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/stagecraft.hpp>"), ":4:", "level 7")
+                          "include/stagecraft/graph/shape.hpp:4:", f"level {LEVELS['layers']}", f"level {LEVELS['graph']};")
+        self.assert_finds(self.header("models/model.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:",
+                          f"level {LEVELS['pipeline']}")
+        self.assert_finds(self.header("pipeline.hpp", "#include <stagecraft/plan/program.hpp>"), ":4:",
+                          f"level {LEVELS['plan']}")
+        self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/stagecraft.hpp>"), ":4:",
+                          f"level {len(house.FLOORS)}")
+
+    def test_longest_path_wins(self):
+        self.assertEqual(self.header("pipeline/stages.hpp", "#include <stagecraft/pipeline/schedule/timetable.hpp>"), [])
+        self.assert_finds(self.header("pipeline/schedule/timetable.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:",
+                          f"level {LEVELS['pipeline']}")
+        self.assert_finds(self.header("kernels/pooling/max_pooling.hpp", "#include <stagecraft/kernels/product/matmul.hpp>"),
+                          ":4:", f"level {LEVELS['kernels/product']}")
+        self.assertEqual(self.header("report/detail/chart.hpp", "#include <stagecraft/report/profile_data.hpp>"), [])
+        self.assert_finds(self.header("ipu/anything.hpp"), "in no room")
 
     def test_rooms(self):
         self.assert_finds(self.header("utils/helper.hpp"), "in no room")
         self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/utils/helper.hpp>"), ":4:", "in no room")
 
     def test_libraries(self):
-        self.assert_finds(self.header("kernels/matmul.hpp", "#include <xsimd/xsimd.hpp>"), ":4:", "kernels/simd.hpp")
-        self.assert_finds(self.header("training/data.hpp", "  #  include <xtensor/xtensor.hpp>"), ":4:", "xtensor.hpp")
-        self.assertEqual(self.header("kernels/simd.hpp", "#include <xsimd/xsimd.hpp>"), [])
+        self.assert_finds(self.header("kernels/product/matmul.hpp", "#include <xsimd/xsimd.hpp>"), ":4:", "kernels/simd/simd.hpp")
+        self.assert_finds(self.header("training/data/data.hpp", "  #  include <xtensor/xtensor.hpp>"), ":4:", "xtensor.hpp")
+        self.assertEqual(self.header("kernels/simd/simd.hpp", "#include <xsimd/xsimd.hpp>"), [])
 
     def test_expensive_headers(self):
         self.assert_finds(self.header("layers/dense.hpp", "#include <string>"), ":4:", "too expensive")
@@ -64,6 +77,7 @@ class House(unittest.TestCase):
         self.assert_finds(self.problems({"tools/a.py": "x = 1\n"}), ":1:", "licence")
         self.assert_finds(self.problems({"include/stagecraft/graph/a.hpp": TOP.replace("#pragma once\n", "int x;\n")}),
                           "#pragma once")
+        self.assert_finds(self.problems({"include/stagecraft/graph/a.hpp": TOP.replace("is.", "is. Level 1.")}), "its level")
 
     def test_keep_dims(self):
         self.assert_finds(self.header("training/x.hpp", "auto s = x / xt::sum(x, {1}, xt::keep_dims);"), ":4:", "keep_dims")

@@ -4,16 +4,16 @@
 // expect-error: stages works on 2 micro-batches at once, while I/O tiles receive one and send the
 // expect-error: results of one; it must be at least 4
 // expect-error: [E2025]
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/profile.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;
 
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense{10}>;
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>>;
-using machine = sc::ipu_devices<sc::ipu_config{
-    .auto_select_ipus = 2, .io_tiles = {.num_io_tiles = 32, .place_ops_on_io_tiles = true}}>;
+using machine = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2,
+                                               .io_tiles = {.num_io_tiles = 32, .place_ops_on_io_tiles = true}}>;
 
 #ifdef STAGECRAFT_BAD
 inline constexpr auto description = sc::inference{.steps_per_execution = 2};

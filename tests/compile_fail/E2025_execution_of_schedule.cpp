@@ -3,9 +3,9 @@
 // expect-error: the training has steps_per_execution 1, but in evaluate and predict the grouped schedule of 2
 // expect-error: stages works on 2 micro-batches at once; it must be a multiple of 2, such as 2
 // expect-error: [E2025]
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/timetable_of.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/plan/timetable_of.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

@@ -3,8 +3,8 @@
 // expect-error: pipeline has no option gradient_accumulation_count
 // expect-error: write gradient_accumulation_steps_per_replica, the number of one replica
 // expect-error: [E2058]
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 namespace sc = stagecraft;
 

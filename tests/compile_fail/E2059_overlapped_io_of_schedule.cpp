@@ -4,17 +4,17 @@
 // expect-error: does not receive from and send to the host while stages of model 'sequential'
 // expect-error: compute; choose the grouped one, or leave place_ops_on_io_tiles out
 // expect-error: [E2059]
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/profile.hpp>
-#include <stagecraft/program/training.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;
 
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{128, sc::relu}, dense{10}>;
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1>>;
-using machine = sc::ipu_devices<sc::ipu_config{
-    .auto_select_ipus = 2, .io_tiles = {.num_io_tiles = 32, .place_ops_on_io_tiles = true}}>;
+using machine = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2,
+                                               .io_tiles = {.num_io_tiles = 32, .place_ops_on_io_tiles = true}}>;
 
 #ifdef STAGECRAFT_BAD
 inline constexpr auto order = sc::interleaved;

@@ -2,7 +2,7 @@
 // E2062: a loss of one's own, which has a kernel for the host, on emulated IPUs.
 // expect-error: the training has a loss of its own, which emulated IPUs cannot compute
 // expect-error: [E2062]
-#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/ipu/emulation/ipu.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 #include <cmath>

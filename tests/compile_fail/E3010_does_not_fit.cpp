@@ -3,10 +3,10 @@
 // expect-error: stage 1 of model 'sequential' on IPU 1: tile 0 needs
 // expect-error: in layer 'dense_1', but has 638976; most of it:
 // expect-error: [E3010]
-#include <stagecraft/ipu/ipu_devices.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/profile.hpp>
-#include <stagecraft/program/training.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

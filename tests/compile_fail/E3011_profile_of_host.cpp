@@ -2,10 +2,10 @@
 // E3011: a profile is asked for a machine that is no IPU.
 // expect-error: a profile is asked for a machine that does not emulate IPUs; name one such as ipu<>
 // expect-error: [E3011]
-#include <stagecraft/execution/host.hpp>
-#include <stagecraft/ipu/ipu_devices.hpp>
-#include <stagecraft/program/profile.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/host/host.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/models/sequential.hpp>
 
 namespace sc = stagecraft;

@@ -2,10 +2,10 @@
 // E3012: more is offloaded than an IPU's streaming memory holds.
 // expect-error: model 'sequential' on IPU 0: 1640448 bytes are offloaded, but its streaming memory has 1000000
 // expect-error: [E3012]
-#include <stagecraft/ipu/ipu_devices.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/models/sequential.hpp>
-#include <stagecraft/program/profile.hpp>
-#include <stagecraft/program/training.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

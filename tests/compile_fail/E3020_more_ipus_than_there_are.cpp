@@ -3,10 +3,10 @@
 // expect-error: auto_pipeline is to divide model 'sequential' among at least 3 IPUs (min_ipus)
 // expect-error: but the machine has 2
 // expect-error: [E3020]
-#include <stagecraft/ipu/ipu_devices.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/ipu/profile/auto_pipeline.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/auto_pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

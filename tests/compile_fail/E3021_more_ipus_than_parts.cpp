@@ -2,10 +2,10 @@
 // E3021: a model is divided among more IPUs than it has parts.
 // expect-error: auto_pipeline is to divide model 'sequential' among at least 4 IPUs, but it does not have as many parts
 // expect-error: [E3021]
-#include <stagecraft/ipu/ipu_devices.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/ipu/profile/auto_pipeline.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/auto_pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

@@ -3,11 +3,11 @@
 // expect-error: auto_pipeline chooses stages by what layers cost on IPUs, and is given another machine; name one such
 // expect-error: or use sc::even_pipeline<model, 2>
 // expect-error: [E3022]
-#include <stagecraft/execution/host.hpp>
-#include <stagecraft/ipu/ipu_devices.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/host/host.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/ipu/profile/auto_pipeline.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/auto_pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

@@ -2,7 +2,7 @@
 // E4083: metrics as texts.
 // expect-error: the training's metrics are not at most sixteen values of metrics' classes
 // expect-error: [E4083]
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/description/training.hpp>
 
 namespace sc = stagecraft;
 

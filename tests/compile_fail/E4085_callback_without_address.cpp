@@ -3,7 +3,7 @@
 // expect-error: a callback of type 'terminate_on_nan' is given itself
 // expect-error: [E4085]
 #include <stagecraft/training/callbacks/terminate_on_nan.hpp>
-#include <stagecraft/training/fit_options.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
 
 namespace sc = stagecraft;
 

@@ -2,7 +2,7 @@
 // E4086: data as a vector of vectors.
 // expect-error: data are given as a vector whose elements are arrays; give one array
 // expect-error: [E4086]
-#include <stagecraft/training/sample_set.hpp>
+#include <stagecraft/training/data/sample_set.hpp>
 #include <vector>
 #include <xtensor/xtensor.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A model in sixteen stages and its timetable of 256 micro-batches: to compile in less time than twice the budget of
 // five_layers.cpp.
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/timetable_of.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/plan/timetable_of.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;

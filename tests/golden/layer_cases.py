@@ -20,23 +20,29 @@ class LayerCases:
         self.file.comment("  case/<weight>_gradient.")
         self.numbers = Numbers(seed)
 
-    def add(self, name, inputs, call, *built, differentiable=None):
+    def add(self, name, inputs, call, *built, differentiable=None, before=None):
         """`call` maps the list of inputs to the output; `built` are the layers whose weights are given values.
-        `differentiable(inputs, weights)` gives the same output, where TensorFlow has no gradient of `call`'s."""
+        `differentiable(inputs, weights)` gives the same output, where TensorFlow has no gradient of `call`'s.
+        `before()` is called when the weights have their values."""
         numbers, file = self.numbers, self.file
         inputs = [tf.constant(value) for value in inputs]
         call(inputs)  # creates the weights
-        weights = {}
+        weights, file_weights = {}, {}
         for layer in built:
             for variable in layer.weights:
                 kind = weight_path(variable)
-                variable.assign(numbers.normal(*variable.shape, scale=0.5))
+                shape, is_positive = variable.shape, "variance" in kind
+                variable.assign(numbers.uniform(*shape, low=0.5) if is_positive else numbers.normal(*shape, scale=0.5))
                 weights[f"{layer.name}/{kind}" if len(built) > 1 else kind] = variable
+        for kind, variable in weights.items():
+            file_weights[kind] = variable.numpy()
+        if before:
+            before()
         with tf.GradientTape() as tape:
             for value in inputs:
                 tape.watch(value)
             output = differentiable(inputs, weights) if differentiable else call(inputs)
-            gradient = numbers.normal(*output.shape)
+            self.gradient = gradient = numbers.normal(*output.shape)
             total = tf.reduce_sum(output * gradient)
         gradients = tape.gradient(total, (inputs, weights), unconnected_gradients="zero")
         of_inputs, of_weights = tf.nest.map_structure(tf.convert_to_tensor, gradients)
@@ -44,8 +50,8 @@ class LayerCases:
             tf.debugging.assert_near(output, call(inputs), rtol=1e-5, atol=1e-5)
         for index, value in enumerate(inputs):
             file.add(f"{name}/input_{index}", value)
-        for kind, variable in weights.items():
-            file.add(f"{name}/{kind}", variable)
+        for kind, value in file_weights.items():
+            file.add(f"{name}/{kind}", value)
         file.add(f"{name}/output", output)
         file.add(f"{name}/output_gradient", gradient)
         for index, value in enumerate(of_inputs):

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <stagecraft/initializers/initializers.hpp>
-#include <stagecraft/kernels/initial_values.hpp>
+#include <stagecraft/kernels/random/initial_values.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;

@@ -3,9 +3,9 @@
 // bit.
 #pragma once
 
-#include <stagecraft/kernels/share.hpp>
+#include <stagecraft/threads/share.hpp>
 
-#include "matmul_cases.hpp"
+#include "product/matmul_cases.hpp"
 
 #include <cmath>
 #include <cstring>

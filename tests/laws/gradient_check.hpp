@@ -3,7 +3,7 @@
 // loss, backward, weight update. With sgd and a learning rate of 1, a step changes each weight by its gradient.
 #pragma once
 
-#include <stagecraft/execution/host_session.hpp>
+#include <stagecraft/host/host_session.hpp>
 
 #include <doctest/doctest.h>
 

@@ -2,8 +2,8 @@
 // What the tests of this folder include.
 #pragma once
 
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 namespace sc = stagecraft;
 using namespace sc::layers;  // NOLINT: as a program writes it

@@ -3,9 +3,9 @@
 // is the same bits; where tiles add in an order of their own, it is close; in half precision it is what halves allow.
 #pragma once
 
-#include <stagecraft/execution/ipu.hpp>
-#include <stagecraft/execution/session_of.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/ipu/emulation/ipu.hpp>
 
 #include <doctest/doctest.h>
 

@@ -2,8 +2,8 @@
 // Models that have all layers of the library, in few programs.
 #pragma once
 
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 #include "../pipelined/own_layers.hpp"
 #include "own_training.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages, schedules, replicas and all their options on emulated IPUs: the bits of the host without stages, for any
 // number of threads.
-#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/ipu/emulation/ipu.hpp>
 
 #include "../pipelined/equality.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // More stages, schedules and numbers of threads on emulated IPUs than policies_schedules_test.cpp tries.
-#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/ipu/emulation/ipu.hpp>
 
 #include "../pipelined/equality.hpp"
 

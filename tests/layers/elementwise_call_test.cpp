@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which layers are elementwise, and what their formulas are: those of activations are what kernels compute.
-#include <stagecraft/kernels/activation.hpp>
-#include <stagecraft/kernels/operations/formula.hpp>
+#include <stagecraft/kernels/elementwise/activation.hpp>
+#include <stagecraft/kernels/elementwise/formula.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <algorithm>

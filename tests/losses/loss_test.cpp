@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
-#include <stagecraft/execution/traced/traced_loss.hpp>
-#include <stagecraft/kernels/loss.hpp>
+#include <stagecraft/host/lists/traced_loss.hpp>
+#include <stagecraft/kernels/loss/loss.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <doctest/doctest.h>
 

@@ -3,8 +3,8 @@
 // losses_training.txt.
 #pragma once
 
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 namespace laws {
 

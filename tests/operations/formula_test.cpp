@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Formulas: what the compiler keeps of them, and that kernels compute them, batch by batch and over arrays.
-#include <stagecraft/kernels/operations/formula.hpp>
+#include <stagecraft/kernels/elementwise/formula.hpp>
 #include <stagecraft/operations/tensor.hpp>
 #include <array>
 #include <cmath>

@@ -30,6 +30,9 @@ class gradient_check {
   /// Numbers of an input in place of random ones.
   values& input_values(int index) { return leaves_[traced_.inputs[static_cast<std::size_t>(index)]]; }
 
+  /// Those of an input or, behind them, of a weight.
+  values& leaf_values(std::size_t leaf) { return leaves_[id_of(leaf)]; }
+
   /// The values of output `index`.
   values output(int index = 0) {
     auto run = leaves_;

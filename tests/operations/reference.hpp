@@ -3,8 +3,8 @@
 // with.
 #pragma once
 
-#include <stagecraft/kernels/operations/function.hpp>
-#include <stagecraft/operations/operation.hpp>
+#include <stagecraft/kernels/elementwise/function.hpp>
+#include <stagecraft/operations/kinds/operation.hpp>
 #include <cmath>
 #include <span>
 #include <vector>

@@ -2,7 +2,7 @@
 // Computations traced, differentiated and frozen by the compiler, and what it says of those that do not fit.
 #include "reference.hpp"
 
-#include <stagecraft/operations/traced_plan.hpp>
+#include <stagecraft/operations/plan/traced_plan.hpp>
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <string_view>

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <stagecraft/kernels/regularization.hpp>
-#include <stagecraft/kernels/update.hpp>
+#include <stagecraft/kernels/update/regularization.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <stagecraft/optimizers/rests_without_gradient.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>

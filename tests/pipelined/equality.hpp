@@ -3,8 +3,8 @@
 // it does without stages, with the same accumulation and the same replicas.
 #pragma once
 
-#include <stagecraft/execution/session_of.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/session_of.hpp>
 
 #include <doctest/doctest.h>
 

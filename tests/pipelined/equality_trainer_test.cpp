@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A trainer of a model with stages gives the bits of one without: weights, histories, evaluations, predictions, and
 // what callbacks see, once per execution or, asynchronously, after each step.
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
 #include <stagecraft/training/trainer.hpp>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a feed, a user's layer or who looks at results throws, on any thread and at any micro-batch, reaches the caller;
 // weights are those of the last complete update, and the session goes on.
-#include <stagecraft/execution/host_pipeline.hpp>
-#include <stagecraft/execution/host_session.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/host_pipeline.hpp>
+#include <stagecraft/host/host_session.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 #include <doctest/doctest.h>
 

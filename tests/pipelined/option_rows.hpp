@@ -3,8 +3,8 @@
 // have every pair of choices that any row can have, which covering_test.cpp checks.
 #pragma once
 
+#include <stagecraft/description/replication.hpp>
 #include <stagecraft/pipeline/options.hpp>
-#include <stagecraft/program/replication.hpp>
 #include <array>
 #include <cstddef>
 

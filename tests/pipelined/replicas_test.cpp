@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What replicas do, compared with one: with the same batches, with all batches, and whatever the threads.
-#include <stagecraft/execution/host_pipeline.hpp>
-#include <stagecraft/execution/host_session.hpp>
-#include <stagecraft/execution/session_of.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/host_pipeline.hpp>
+#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/host/host_session.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 #include <doctest/doctest.h>
 

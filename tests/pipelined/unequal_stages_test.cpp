@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replicas whose stages take different times, on fewer threads than they have devices: a thread that waits for one
 // replica's batch or callback must not be what another replica waits for.
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/training/trainer.hpp>
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The snippets of docs/reports.md: what stands there compiles and does what is said of it.
-#include <stagecraft/ipu/ipu_devices.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <stagecraft/report/profile_json.hpp>
 #include <stagecraft/report/report.hpp>

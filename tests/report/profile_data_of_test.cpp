@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Profiles as plain values say the same as the constants that they are made of.
-#include <stagecraft/ipu/ipu_devices.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/profile.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <array>
 #include <cstdint>
@@ -94,7 +94,7 @@ TEST_CASE("plain values of a profile") {
     CHECK(ipu.steps[static_cast<std::size_t>(ipu.peak_step())].bytes() == profile.memory(ipu.ipu).peak());
   }
   // 6144 weights in the first layer lie where they are multiplied, 16 on each of 384 tiles; the second layer's 4608 on
-  // 288, likewise (tests/program/profile_test.cpp).
+  // 288, likewise (tests/ipu/profile/profile_test.cpp).
   CHECK(data.ipus[0].tiles[287][sc::memory_category::weights] == 2 * 64);
   CHECK(data.ipus[0].tiles[383][sc::memory_category::weights] == 64);
   CHECK(data.ipus[0].tiles[1'471][sc::memory_category::weights] == 0);

@@ -2,10 +2,10 @@
 // The trace of a real run has the passes of the timetable, in its order.
 #include "../pipelined/made_data.hpp"
 
-#include <stagecraft/execution/host_pipeline.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/host_pipeline.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/timetable_of.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/plan/timetable_of.hpp>
 #include <stagecraft/report/chrome_trace.hpp>
 #include <cstddef>
 #include <doctest/doctest.h>

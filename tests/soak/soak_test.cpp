@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Thousands of executions, with trainings that callbacks stop or leave with an exception, at any batch: nothing hangs,
 // and neither memory nor threads are left behind.
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/trainer.hpp>
 
 #include "counted_memory.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The snippets of docs/ipu.md, section by section: what stands there compiles and does what is said of it.
-#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/ipu.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <stagecraft/report/report.hpp>
-#include <stagecraft/ipu.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The snippets of docs/keras.md, section by section: what stands there compiles and does what is said of it.
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
 #include <stagecraft/training/trainer.hpp>
 

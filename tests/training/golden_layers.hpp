@@ -2,9 +2,9 @@
 // Compares a layer's outputs and gradients with those of layers.txt, through a session's training step.
 #pragma once
 
-#include <stagecraft/execution/host_session.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/host/host_session.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 
 #include "../golden/golden.hpp"
 

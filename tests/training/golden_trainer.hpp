@@ -2,8 +2,8 @@
 // What the comparisons of training with real Keras share: weights by name, deviations.
 #pragma once
 
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/training/trainer.hpp>
 
 #include "../golden/golden.hpp"

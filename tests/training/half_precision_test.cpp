@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Trainers on emulated IPUs learn to tell digits apart in half precision as well as in float32.
-#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/emulation/ipu.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/training/trainer.hpp>
 
 #include <doctest/doctest.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Predictors: models that are run and not trained, on the host and on emulated IPUs, with the outputs of a trainer.
-#include <stagecraft/execution/ipu.hpp>
+#include <stagecraft/description/inference.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/ipu/emulation/ipu.hpp>
+#include <stagecraft/ipu/profile/auto_pipeline.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/auto_pipeline.hpp>
-#include <stagecraft/program/device_memory.hpp>
-#include <stagecraft/program/inference.hpp>
-#include <stagecraft/program/profile.hpp>
-#include <stagecraft/program/training.hpp>
+#include <stagecraft/plan/device_memory.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
 

@@ -2,8 +2,8 @@
 // What the tests of trainers share: a small model, data, a callback that writes down what is called.
 #pragma once
 
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
 #include <stagecraft/training/trainer.hpp>
 

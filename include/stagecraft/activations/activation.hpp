@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An activation function as a compile-time value: which function, and its parameters.
-// Keras counterpart: tf.keras.activations. Level 2 of the house: options only, the loops are in kernels/activation.hpp.
+// Keras counterpart: tf.keras.activations. Options only, the loops are in kernels/elementwise/activation.hpp.
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Activation functions of the tensors of a layer's `call`, in terms of operations: each is a composite that a machine
-// may know, with a gradient that follows from its result where that tells enough. Level 2.
+// may know, with a gradient that follows from its result where that tells enough.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An elementwise activation and its gradient as formulas, from what it says of a tensor. Level 2.
+// An elementwise activation and its gradient as formulas, from what it says of a tensor.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All activation functions.
-// Keras counterpart: tf.keras.activations. Level 2 of the house.
+// Keras counterpart: tf.keras.activations.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

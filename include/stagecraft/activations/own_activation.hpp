@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The base of activations of one's own. Keras counterpart: a function that is given as `activation`. Level 2.
+// The base of activations of one's own. Keras counterpart: a function that is given as `activation`.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All constraints of weights.
-// Keras counterpart: tf.keras.constraints. Level 2 of the house.
+// Keras counterpart: tf.keras.constraints.
 #pragma once
 
 #include <stagecraft/constraints/max_norm.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Weights whose norms have a limit.
-// Keras counterpart: tf.keras.constraints.MaxNorm. Level 2.
+// Keras counterpart: tf.keras.constraints.MaxNorm.
 #pragma once
 
 #include <stagecraft/constraints/norm_axes.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Weights whose norms have limits on both sides.
-// Keras counterpart: tf.keras.constraints.MinMaxNorm. Level 2.
+// Keras counterpart: tf.keras.constraints.MinMaxNorm.
 #pragma once
 
 #include <stagecraft/constraints/norm_axes.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Weights that are not negative.
-// Keras counterpart: tf.keras.constraints.NonNeg. Level 2.
+// Keras counterpart: tf.keras.constraints.NonNeg.
 #pragma once
 
 #include <stagecraft/constraints/own_constraint.hpp>

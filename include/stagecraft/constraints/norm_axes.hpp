@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The norms of a weight along some of its axes. Level 2.
+// The norms of a weight along some of its axes.
 #pragma once
 
 #include <stagecraft/constraints/own_constraint.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The base of constraints of one's own. Keras counterpart: tf.keras.constraints.Constraint. Level 2.
+// The base of constraints of one's own. Keras counterpart: tf.keras.constraints.Constraint.
 #pragma once
 
 #include <stagecraft/graph/constraint.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Weights whose norms are 1.
-// Keras counterpart: tf.keras.constraints.UnitNorm. Level 2.
+// Keras counterpart: tf.keras.constraints.UnitNorm.
 #pragma once
 
 #include <stagecraft/constraints/norm_axes.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The built-in data set: handwritten-like digits, drawn by the library, with no file. It takes the place of
-// `keras.datasets.mnist.load_data()` where there is nothing to download. Level 7.
+// `keras.datasets.mnist.load_data()` where there is nothing to download.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Optional: lets the data sets read gzip files. Include it anywhere in the program, once or more, and link zlib (CMake
-// target stagecraft::zlib); nothing has to be called. Not part of <stagecraft/stagecraft.hpp>. Level 7.
+// target stagecraft::zlib); nothing has to be called. Not part of <stagecraft/stagecraft.hpp>.
 #pragma once
 
 #include <stagecraft/datasets/detail/complaint.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The IDX format, in which MNIST and its relatives are published: a magic number (0, 0, type of the elements, number
-// of dimensions), the dimensions as big-endian 32-bit numbers, then the elements, row-major. Level 7.
+// of dimensions), the dimensions as big-endian 32-bit numbers, then the elements, row-major.
 #pragma once
 
 #include <stagecraft/datasets/detail/complaint.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Brings an IDX file, plain or gzipped, into memory. The header of the file is read first, and no more memory is asked
-// for than the file itself can fill, whatever its header claims. Level 7.
+// for than the file itself can fill, whatever its header claims.
 #pragma once
 
 #include <stagecraft/datasets/detail/complaint.hpp>

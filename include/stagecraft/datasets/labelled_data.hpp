@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Images and their labels: what a data set hands to fit, evaluate and predict. Level 7.
+// Images and their labels: what a data set hands to fit, evaluate and predict.
 #pragma once
 
-#include <stagecraft/training/xtensor.hpp>
+#include <stagecraft/training/data/xtensor.hpp>
 
 #include <cstdint>
 

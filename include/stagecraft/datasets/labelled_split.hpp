@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A data set in two parts, as Keras's datasets load: `auto [train, test] = sc::datasets::digits();`. Level 7.
+// A data set in two parts, as Keras's datasets load: `auto [train, test] = sc::datasets::digits();`.
 #pragma once
 
 #include <stagecraft/datasets/labelled_data.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MNIST from its IDX files, as `keras.datasets.mnist.load_data()`, and other pairs of IDX files. Level 7.
+// MNIST from its IDX files, as `keras.datasets.mnist.load_data()`, and other pairs of IDX files.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

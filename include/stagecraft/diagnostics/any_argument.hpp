@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parameters that take what no other overload does, so that the library can say what is wrong with it. Level 0.
+// Parameters that take what no other overload does, so that the library can say what is wrong with it.
 #pragma once
 
 namespace stagecraft::detail {

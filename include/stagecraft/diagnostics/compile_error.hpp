@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed,
 // so that both compilers print the text in the line that says `error:`. GCC prints such a string whole, Clang at most
-// 31 characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself. Level 0.
+// 31 characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is said to a compiler that cannot read this library, before it tries: one sentence. The include after it, of a
-// file that does not exist, ends the compilation. Read first by the headers that programs begin with. Level 0.
+// file that does not exist, ends the compilation. Read first by the headers that programs begin with.
 #pragma once
 
 #if !defined(__GNUC__)

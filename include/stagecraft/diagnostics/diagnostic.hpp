@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first broken rule of a model, found in constant evaluation: a stable code and a text with the layer's name and
-// the values. Level 0.
+// the values.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The library's run-time errors. Everything that a compiler can know is a compile error instead; what is left (data,
-// files, weights given at run time) throws one of these few types. Level 0.
+// files, weights given at run time) throws one of these few types.
 #pragma once
 
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How something of the user's own becomes an option of a layer or a training: its type as a pointer to what it can do,
-// its options as words, so that what holds them is structural, whatever the type was. Level 0.
+// its options as words, so that what holds them is structural, whatever the type was.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

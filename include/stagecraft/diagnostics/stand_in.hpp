@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What queries answer about a model that has had its compile error: values that agree with whatever the user compares
-// them with, so that one mistake stays one error. Level 0.
+// them with, so that one mistake stays one error.
 #pragma once
 
 #include <cstddef>

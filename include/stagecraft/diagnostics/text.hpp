@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text that is put together by the compiler: messages of errors, names of layers, rows of tables. Level 0.
+// Text that is put together by the compiler: messages of errors, names of layers, rows of tables.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Throws run-time errors with a formatted text. The formatting is out of line and one for all callers, which keeps the
-// many checks of data and options cheap to compile. Level 0.
+// many checks of data and options cheap to compile.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The name of a type as a text, for messages and for the default name of a model subclass. Level 0.
+// The name of a type as a text, for messages and for the default name of a model subclass.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's "an integer or a list of integers": the axes that a layer works along. Level 1.
+// Keras's "an integer or a list of integers": the axes that a layer works along.
 #pragma once
 
 #include <stagecraft/graph/shape.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call of a layer on its way into a model that is being traced. Level 1.
+// A call of a layer on its way into a model that is being traced.
 #pragma once
 
 #include <stagecraft/graph/layer_base.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a weight becomes after each update, as a compile-time value; the structs of constraints/ convert to it.
-// Keras counterpart: tf.keras.constraints.Constraint. Level 1.
+// Keras counterpart: tf.keras.constraints.Constraint.
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Element types of symbolic tensors. Level 1.
+// Element types of symbolic tensors.
 #pragma once
 
 #include <string_view>

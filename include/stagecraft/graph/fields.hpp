@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fields of a struct, such as that of a layer's options: their names, as the compiler knows them, and their values.
-// Level 1.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced model as one flat constexpr value, and a view of it that all rules are written against. Level 1.
+// A traced model as one flat constexpr value, and a view of it that all rules are written against.
 #pragma once
 
 #include <stagecraft/graph/node.hpp>

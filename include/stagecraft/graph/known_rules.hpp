@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What calls of layers that are alike have been found to give, while a model is traced: a large model has many, and
-// compilers need not find it again. Level 1.
+// compilers need not find it again.
 #pragma once
 
 #include <stagecraft/graph/layer_inputs.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a layer that does not depend on its type. Level 1.
+// The part of a layer that does not depend on its type.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

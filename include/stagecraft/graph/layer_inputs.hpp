@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a layer's rules see of one of its calls: the shapes that come in, and where to say that they do not fit.
-// Level 1.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names of layers and models: Keras's rule for those that have none of their own, and which are taken. Level 1.
+// The names of layers and models: Keras's rule for those that have none of their own, and which are taken.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

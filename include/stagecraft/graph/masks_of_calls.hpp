@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The masks of the tensors of a model while it is traced. Level 1.
+// The masks of the tensors of a model while it is traced.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records a model while its `build` or `call` runs in constant evaluation: each call of a layer appends a node. This is
-// what a functional model's `build(auto& model)` gets. Level 1.
+// what a functional model's `build(auto& model)` gets.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

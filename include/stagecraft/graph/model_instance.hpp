@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls of one nested model share, so that a model inside a model is the same one in each call. Level 1.
+// What the calls of one nested model share, so that a model inside a model is the same one in each call.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The records of a traced model: layers, calls of layers, nested models. Edges are indices. Level 1.
+// The records of a traced model: layers, calls of layers, nested models. Edges are indices.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a layer says of each of its weights. Level 1.
+// What a layer says of each of its weights.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

@@ -3,7 +3,7 @@
 // first, and within one depth as Keras's search from the outputs gets to know them (keras.engine.functional,
 // `_map_graph_network`). For calls that are consumed in the order in which they were made, that is this order too; the
 // heads of a model with several outputs come last output first. A nested model counts as one node; its own calls follow
-// in its own order. Level 1.
+// in its own order.
 #pragma once
 
 #include <stagecraft/graph/node.hpp>

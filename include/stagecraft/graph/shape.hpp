@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it. Level 1.
+// The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

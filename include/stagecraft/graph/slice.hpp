@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Python's index expressions, for symbolic tensors: x[{sc::all(), sc::slice(1, 3), -1}] is x[:, 1:3, -1]. Level 1.
+// Python's index expressions, for symbolic tensors: x[{sc::all(), sc::slice(1, 3), -1}] is x[:, 1:3, -1].
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which steps of a sequence count: Keras's mask, as what it follows from. Level 1.
+// Which steps of a sequence count: Keras's mask, as what it follows from.
 #pragma once
 
 namespace stagecraft {

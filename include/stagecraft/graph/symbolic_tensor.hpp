@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tensor that exists only while a model is traced: what a layer's call gives, and the next one takes. Level 1.
+// A tensor that exists only while a model is traced: what a layer's call gives, and the next one takes.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result of tracing: what the outputs do not need is dropped, calls are put in Keras's order. Level 1.
+// The result of tracing: what the outputs do not need is dropped, calls are put in Keras's order.
 #pragma once
 
 #include <stagecraft/graph/model_builder.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A value that stands for a type and leads back to it. A traced graph is one flat constexpr value whose nodes may be
 // calls of any layer, also of one that the library has never seen; with its tag, each node's type is found again.
-// Level 1.
 #pragma once
 
 #include <cstdint>

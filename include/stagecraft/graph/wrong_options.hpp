@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a layer says when it is made from other options than it has: one error, and a layer that stands in. Level 1.
+// What a layer says when it is made from other options than it has: one error, and a layer that stands in.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

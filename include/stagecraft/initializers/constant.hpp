@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All weights the same value.
-// Keras counterpart: tf.keras.initializers.Constant. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.Constant.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

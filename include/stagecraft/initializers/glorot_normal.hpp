@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Truncated normal weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
-// Keras counterpart: tf.keras.initializers.GlorotNormal. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.GlorotNormal.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
-// Keras counterpart: tf.keras.initializers.GlorotUniform. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.GlorotUniform.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Truncated normal weights with variance 2 / fan, fan = fan_in.
-// Keras counterpart: tf.keras.initializers.HeNormal. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.HeNormal.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The identity matrix.
-// Keras counterpart: tf.keras.initializers.Identity. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.Identity.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A weight initializer as a compile-time value; the factories beside this file convert to it.
-// Keras counterpart: tf.keras.initializers.Initializer. Level 0 of the house; filling is kernels/initial_values.hpp.
+// Keras counterpart: tf.keras.initializers.Initializer. Filling is kernels/random/initial_values.hpp.
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All weight initializers.
-// Keras counterpart: tf.keras.initializers. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.
 #pragma once
 
 #include <stagecraft/initializers/constant.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Uniform weights with variance 1 / fan, fan = fan_in.
-// Keras counterpart: tf.keras.initializers.LecunUniform. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.LecunUniform.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

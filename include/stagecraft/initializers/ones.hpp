@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All weights 1.
-// Keras counterpart: tf.keras.initializers.Ones. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.Ones.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Orthogonal rows or columns.
-// Keras counterpart: tf.keras.initializers.Orthogonal. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.Orthogonal.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

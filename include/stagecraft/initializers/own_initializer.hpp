@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The base of initializers of one's own. Keras counterpart: tf.keras.initializers.Initializer. Level 0.
+// The base of initializers of one's own. Keras counterpart: tf.keras.initializers.Initializer.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

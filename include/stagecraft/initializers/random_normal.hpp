@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normally distributed weights.
-// Keras counterpart: tf.keras.initializers.RandomNormal. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.RandomNormal.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

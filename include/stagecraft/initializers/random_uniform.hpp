@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Uniformly distributed weights.
-// Keras counterpart: tf.keras.initializers.RandomUniform. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.RandomUniform.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normally distributed weights, redrawn outside of two standard deviations.
-// Keras counterpart: tf.keras.initializers.TruncatedNormal. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.TruncatedNormal.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Weights whose variance is scale / fan.
-// Keras counterpart: tf.keras.initializers.VarianceScaling. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.VarianceScaling.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All weights 0.
-// Keras counterpart: tf.keras.initializers.Zeros. Level 0 of the house.
+// Keras counterpart: tf.keras.initializers.Zeros.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>

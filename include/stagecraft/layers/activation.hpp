@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An activation function as a layer of its own: tf.keras.layers.Activation. Level 2.
+// An activation function as a layer of its own: tf.keras.layers.Activation.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

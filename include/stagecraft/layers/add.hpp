@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sum of its inputs: tf.keras.layers.Add. Level 2.
+// The sum of its inputs: tf.keras.layers.Add.
 #pragma once
 
 #include <stagecraft/layers/merge.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a layer is given in front of its options in braces. Level 2.
+// What a layer is given in front of its options in braces.
 #pragma once
 
 namespace stagecraft {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mean of its inputs: tf.keras.layers.Average. Level 2.
+// The mean of its inputs: tf.keras.layers.Average.
 #pragma once
 
 #include <stagecraft/layers/merge.hpp>

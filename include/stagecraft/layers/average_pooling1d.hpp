@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mean of a window that slides over a sequence: tf.keras.layers.AveragePooling1D. Level 2.
+// The mean of a window that slides over a sequence: tf.keras.layers.AveragePooling1D.
 #pragma once
 
 #include <stagecraft/layers/pooling_layer.hpp>

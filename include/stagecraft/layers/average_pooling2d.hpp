@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mean of a window that slides over an image: tf.keras.layers.AveragePooling2D. Level 2.
+// The mean of a window that slides over an image: tf.keras.layers.AveragePooling2D.
 #pragma once
 
 #include <stagecraft/layers/pooling_layer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Normalises each channel over the batch: tf.keras.layers.BatchNormalization. Level 2.
+// Normalises each channel over the batch: tf.keras.layers.BatchNormalization.
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>

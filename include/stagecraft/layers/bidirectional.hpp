@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A recurrent layer in both directions of time: tf.keras.layers.Bidirectional. Level 2.
+// A recurrent layer in both directions of time: tf.keras.layers.Bidirectional.
 #pragma once
 
 #include <stagecraft/graph/layer_names.hpp>

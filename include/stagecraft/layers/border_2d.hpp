@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's `padding` and `cropping` arguments of layers that add or remove cells around an image or a sequence. Level 2.
+// Keras's `padding` and `cropping` arguments of layers that add or remove cells around an image or a sequence.
 #pragma once
 
 namespace stagecraft {

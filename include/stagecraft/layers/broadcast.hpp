@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which element of an operand each element of a result reads, where shapes differ: NumPy's rule. Level 2.
+// Which element of an operand each element of a result reads, where shapes differ: NumPy's rule.
 #pragma once
 
 #include <stagecraft/graph/shape.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Joins its inputs along one axis: tf.keras.layers.Concatenate. Level 2.
+// Joins its inputs along one axis: tf.keras.layers.Concatenate.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A convolution of sequences: tf.keras.layers.Conv1D. Level 2.
+// A convolution of sequences: tf.keras.layers.Conv1D.
 #pragma once
 
 #include <stagecraft/layers/convolution.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A convolution of images: tf.keras.layers.Conv2D. Level 2.
+// A convolution of images: tf.keras.layers.Conv2D.
 #pragma once
 
 #include <stagecraft/layers/convolution.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The convolution that leads back, from a small image to a large one: tf.keras.layers.Conv2DTranspose. Level 2.
+// The convolution that leads back, from a small image to a large one: tf.keras.layers.Conv2DTranspose.
 #pragma once
 
 #include <stagecraft/initializers/glorot_uniform.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What all convolution layers have in common: a window that slides along one or two axes, a bias and an activation.
-// Keras counterpart: the base class of tf.keras.layers.Conv1D and its like. Level 2.
+// Keras counterpart: the base class of tf.keras.layers.Conv1D and its like.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

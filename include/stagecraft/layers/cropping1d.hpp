@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Removes the ends of a sequence: tf.keras.layers.Cropping1D. Level 2.
+// Removes the ends of a sequence: tf.keras.layers.Cropping1D.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Removes the margins of an image: tf.keras.layers.Cropping2D. Level 2.
+// Removes the margins of an image: tf.keras.layers.Cropping2D.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A densely connected layer: tf.keras.layers.Dense. Level 2.
+// A densely connected layer: tf.keras.layers.Dense.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

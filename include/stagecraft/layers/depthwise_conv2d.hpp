@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A convolution of each channel by itself: tf.keras.layers.DepthwiseConv2D. Level 2.
+// A convolution of each channel by itself: tf.keras.layers.DepthwiseConv2D.
 #pragma once
 
 #include <stagecraft/initializers/glorot_uniform.hpp>

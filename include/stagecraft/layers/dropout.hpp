@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets a random part of its input to zero while training: tf.keras.layers.Dropout. Level 2.
+// Sets a random part of its input to zero while training: tf.keras.layers.Dropout.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

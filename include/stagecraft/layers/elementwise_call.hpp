@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether a layer's call is elementwise, and then its formulas: what a machine needs to compute it in a loop of another
-// layer, or in one of its own. Level 2.
+// layer, or in one of its own.
 #pragma once
 
 #include <stagecraft/graph/layer_base.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exponential linear unit as a layer of its own: tf.keras.layers.ELU. Level 2.
+// The exponential linear unit as a layer of its own: tf.keras.layers.ELU.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

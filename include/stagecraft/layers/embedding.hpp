@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of vectors, one for each whole number: tf.keras.layers.Embedding. Level 2.
+// A table of vectors, one for each whole number: tf.keras.layers.Embedding.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All axes but the batch become one: tf.keras.layers.Flatten. Level 2.
+// All axes but the batch become one: tf.keras.layers.Flatten.
 #pragma once
 
 #include <stagecraft/layers/layer.hpp>

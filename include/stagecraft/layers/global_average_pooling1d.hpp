@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mean of each channel of a sequence: tf.keras.layers.GlobalAveragePooling1D. Level 2.
+// The mean of each channel of a sequence: tf.keras.layers.GlobalAveragePooling1D.
 #pragma once
 
 #include <stagecraft/layers/global_pooling_layer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest value of each channel of a sequence: tf.keras.layers.GlobalMaxPooling1D. Level 2.
+// The largest value of each channel of a sequence: tf.keras.layers.GlobalMaxPooling1D.
 #pragma once
 
 #include <stagecraft/layers/global_pooling_layer.hpp>

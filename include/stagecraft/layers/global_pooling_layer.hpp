@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the layers have in common that reduce all positions of an image or a sequence. Keras counterpart: the base
-// classes GlobalPooling1D and GlobalPooling2D of tf.keras.layers.GlobalAveragePooling2D and its like. Level 2.
+// classes GlobalPooling1D and GlobalPooling2D of tf.keras.layers.GlobalAveragePooling2D and its like.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Normalises groups of channels of each sample: tf.keras.layers.GroupNormalization. Level 2.
+// Normalises groups of channels of each sample: tf.keras.layers.GroupNormalization.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

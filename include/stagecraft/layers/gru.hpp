@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gated recurrent units: tf.keras.layers.GRU. Level 2.
+// Gated recurrent units: tf.keras.layers.GRU.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

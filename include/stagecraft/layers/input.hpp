@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The input of a model: tf.keras.Input and tf.keras.layers.InputLayer. Level 2.
+// The input of a model: tf.keras.Input and tf.keras.layers.InputLayer.
 #pragma once
 
 #include <stagecraft/graph/model_builder.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's `interpolation` argument of up_sampling2d. Level 2.
+// Keras's `interpolation` argument of up_sampling2d.
 #pragma once
 
 namespace stagecraft {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A function as a layer: tf.keras.layers.Lambda. Level 2.
+// A function as a layer: tf.keras.layers.Lambda.
 #pragma once
 
 #include <stagecraft/layers/layer.hpp>

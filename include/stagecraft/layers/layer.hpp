@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What makes a struct a layer: the base that lets it be called on symbolic tensors, and the concept that says what its
-// rules are. Keras counterpart: tf.keras.layers.Layer. Level 2.
+// rules are. Keras counterpart: tf.keras.layers.Layer.
 #pragma once
 
 #include <stagecraft/diagnostics/any_argument.hpp>
@@ -93,7 +93,7 @@ constexpr diagnostic check_layer() {
 ///     };
 ///
 /// A layer may bring loops of its own in place of `call`: `output_shape(in)`, `parameters(in, weights)`, and `forward`
-/// and `backward` (execution/operation.hpp); `forward_cycles` and `backward_cycles` say what they cost on an IPU
+/// and `backward` (host/steps/operation.hpp); `forward_cycles` and `backward_cycles` say what they cost on an IPU
 /// (ipu/operations/custom.hpp).
 ///
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Normalises each sample, or each row of it: tf.keras.layers.LayerNormalization. Level 2.
+// Normalises each sample, or each row of it: tf.keras.layers.LayerNormalization.
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All layers. Level 2.
+// All layers.
 #pragma once
 
 #include <stagecraft/layers/activation.hpp>
 #include <stagecraft/layers/add.hpp>
+#include <stagecraft/layers/additive_attention.hpp>
+#include <stagecraft/layers/alpha_dropout.hpp>
+#include <stagecraft/layers/attention.hpp>
 #include <stagecraft/layers/average.hpp>
 #include <stagecraft/layers/average_pooling1d.hpp>
 #include <stagecraft/layers/average_pooling2d.hpp>
@@ -17,10 +20,13 @@
 #include <stagecraft/layers/cropping2d.hpp>
 #include <stagecraft/layers/dense.hpp>
 #include <stagecraft/layers/depthwise_conv2d.hpp>
+#include <stagecraft/layers/dot.hpp>
 #include <stagecraft/layers/dropout.hpp>
 #include <stagecraft/layers/elu_layer.hpp>
 #include <stagecraft/layers/embedding.hpp>
 #include <stagecraft/layers/flatten.hpp>
+#include <stagecraft/layers/gaussian_dropout.hpp>
+#include <stagecraft/layers/gaussian_noise.hpp>
 #include <stagecraft/layers/global_average_pooling1d.hpp>
 #include <stagecraft/layers/global_average_pooling2d.hpp>
 #include <stagecraft/layers/global_max_pooling1d.hpp>
@@ -36,11 +42,15 @@
 #include <stagecraft/layers/max_pooling1d.hpp>
 #include <stagecraft/layers/max_pooling2d.hpp>
 #include <stagecraft/layers/maximum.hpp>
+#include <stagecraft/layers/minimum.hpp>
 #include <stagecraft/layers/multi_head_attention.hpp>
 #include <stagecraft/layers/multiply.hpp>
+#include <stagecraft/layers/permute.hpp>
 #include <stagecraft/layers/prelu.hpp>
 #include <stagecraft/layers/re_lu.hpp>
 #include <stagecraft/layers/recomputation_checkpoint.hpp>
+#include <stagecraft/layers/repeat_vector.hpp>
+#include <stagecraft/layers/rescaling.hpp>
 #include <stagecraft/layers/reshape.hpp>
 #include <stagecraft/layers/separable_conv1d.hpp>
 #include <stagecraft/layers/separable_conv2d.hpp>
@@ -49,10 +59,12 @@
 #include <stagecraft/layers/softmax_layer.hpp>
 #include <stagecraft/layers/spatial_dropout1d.hpp>
 #include <stagecraft/layers/spatial_dropout2d.hpp>
+#include <stagecraft/layers/spatial_dropout3d.hpp>
 #include <stagecraft/layers/subtract.hpp>
 #include <stagecraft/layers/tf_op_lambda.hpp>
 #include <stagecraft/layers/thresholded_re_lu.hpp>
 #include <stagecraft/layers/time_distributed.hpp>
+#include <stagecraft/layers/unit_normalization.hpp>
 #include <stagecraft/layers/up_sampling1d.hpp>
 #include <stagecraft/layers/up_sampling2d.hpp>
 #include <stagecraft/layers/zero_padding1d.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rectifier that lets a part of negative values pass: tf.keras.layers.LeakyReLU. Level 2.
+// A rectifier that lets a part of negative values pass: tf.keras.layers.LeakyReLU.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

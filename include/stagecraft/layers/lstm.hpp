@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long short-term memory: tf.keras.layers.LSTM. Level 2.
+// Long short-term memory: tf.keras.layers.LSTM.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps of a sequence that do not count: tf.keras.layers.Masking. Level 2.
+// Steps of a sequence that do not count: tf.keras.layers.Masking.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

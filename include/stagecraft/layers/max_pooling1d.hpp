@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest value of a window that slides over a sequence: tf.keras.layers.MaxPooling1D. Level 2.
+// The largest value of a window that slides over a sequence: tf.keras.layers.MaxPooling1D.
 #pragma once
 
 #include <stagecraft/layers/pooling_layer.hpp>

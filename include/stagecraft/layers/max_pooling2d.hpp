@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest value of a window that slides over an image: tf.keras.layers.MaxPooling2D. Level 2.
+// The largest value of a window that slides over an image: tf.keras.layers.MaxPooling2D.
 #pragma once
 
 #include <stagecraft/layers/pooling_layer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest of its inputs: tf.keras.layers.Maximum. Level 2.
+// The largest of its inputs: tf.keras.layers.Maximum.
 #pragma once
 
 #include <stagecraft/layers/merge.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the layers that combine tensors element by element have in common. Level 2.
+// What the layers that combine tensors element by element have in common.
 #pragma once
 
 #include <stagecraft/layers/broadcast.hpp>
@@ -7,8 +7,8 @@
 
 namespace stagecraft::layers {
 
-/// Base of add, subtract, multiply, average and maximum. Inputs of different shapes are repeated along axes of length
-/// 1, and along axes in front that they do not have: (3, 4) with (4) or with (3, 1) is (3, 4).
+/// Base of add, subtract, multiply, average, maximum and minimum. Inputs of different shapes are repeated along axes of
+/// length 1, and along axes in front that they do not have: (3, 4) with (4) or with (3, 1) is (3, 4).
 /// Errors: E1001 number of inputs, E1014 shapes that do not fit.
 /// Definition: Keras, layers/merging, `_compute_elemwise_op_output_shape`.
 template <class Derived, int MostInputs = 16>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attention with several heads: tf.keras.layers.MultiHeadAttention. Level 2.
+// Attention with several heads: tf.keras.layers.MultiHeadAttention.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

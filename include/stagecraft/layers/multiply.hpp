@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The product of its inputs: tf.keras.layers.Multiply. Level 2.
+// The product of its inputs: tf.keras.layers.Multiply.
 #pragma once
 
 #include <stagecraft/layers/merge.hpp>

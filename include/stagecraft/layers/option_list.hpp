@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of a layer by name: Keras's `get_config`. Level 2.
+// The options of a layer by name: Keras's `get_config`.
 #pragma once
 
 #include <stagecraft/graph/fields.hpp>

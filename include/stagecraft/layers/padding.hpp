@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's `padding` argument, and what follows from it along one axis. Level 2.
+// Keras's `padding` argument, and what follows from it along one axis.
 #pragma once
 
 namespace stagecraft {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the layers have in common that reduce a window which slides over an image or a sequence. Keras counterpart: the
-// base classes Pooling1D and Pooling2D of tf.keras.layers.MaxPooling2D and its like. Level 2.
+// base classes Pooling1D and Pooling2D of tf.keras.layers.MaxPooling2D and its like.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

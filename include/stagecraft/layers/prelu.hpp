@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rectifier that learns its slope below zero: tf.keras.layers.PReLU. Level 2.
+// A rectifier that learns its slope below zero: tf.keras.layers.PReLU.
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>

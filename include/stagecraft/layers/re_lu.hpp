@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rectifier as a layer of its own, with its options: tf.keras.layers.ReLU. Level 2.
+// The rectifier as a layer of its own, with its options: tf.keras.layers.ReLU.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tensor that recomputation finds kept: ipu_tensorflow_addons.keras.layers.RecomputationCheckpoint. Level 2.
+// A tensor that recomputation finds kept: ipu_tensorflow_addons.keras.layers.RecomputationCheckpoint.
 #pragma once
 
 #include <stagecraft/layers/layer.hpp>

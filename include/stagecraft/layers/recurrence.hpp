@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What simple_rnn, lstm and gru share: weights, dropout, and the loop over time. Level 2.
+// What simple_rnn, lstm and gru share: weights, dropout, and the loop over time.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>

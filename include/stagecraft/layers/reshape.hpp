@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives its input another shape: tf.keras.layers.Reshape. Level 2.
+// Gives its input another shape: tf.keras.layers.Reshape.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

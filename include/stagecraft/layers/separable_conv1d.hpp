@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A convolution of sequences in two steps: tf.keras.layers.SeparableConv1D. Level 2.
+// A convolution of sequences in two steps: tf.keras.layers.SeparableConv1D.
 #pragma once
 
 #include <stagecraft/layers/separable_convolution.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A convolution of images in two steps: tf.keras.layers.SeparableConv2D. Level 2.
+// A convolution of images in two steps: tf.keras.layers.SeparableConv2D.
 #pragma once
 
 #include <stagecraft/layers/separable_convolution.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What separable_conv1d and separable_conv2d have in common: all but the number of axes. Level 2.
+// What separable_conv1d and separable_conv2d have in common: all but the number of axes.
 #pragma once
 
 #include <stagecraft/initializers/glorot_uniform.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A recurrent layer without gates: tf.keras.layers.SimpleRNN. Level 2.
+// A recurrent layer without gates: tf.keras.layers.SimpleRNN.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

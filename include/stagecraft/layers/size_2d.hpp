@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's "an integer or a tuple of 2 integers": kernel sizes, strides, dilation rates. Level 2.
+// Keras's "an integer or a tuple of 2 integers": kernel sizes, strides, dilation rates.
 #pragma once
 
 namespace stagecraft {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A part of a symbolic tensor, x[{sc::all(), sc::slice(1, 3)}]. Keras makes a layer of it, a SlicingOpLambda. Level 2.
+// A part of a symbolic tensor, x[{sc::all(), sc::slice(1, 3)}]. Keras makes a layer of it, a SlicingOpLambda.
 #pragma once
 
 #include <stagecraft/graph/slice.hpp>

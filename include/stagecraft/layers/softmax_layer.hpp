@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Softmax as a layer of its own, along any axis: tf.keras.layers.Softmax. Level 2.
+// Softmax as a layer of its own, along any axis: tf.keras.layers.Softmax.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets random channels of an image to zero while training: tf.keras.layers.SpatialDropout2D. Level 2.
+// Sets random channels of an image to zero while training: tf.keras.layers.SpatialDropout2D.
 #pragma once
 
 #include <stagecraft/layers/spatial_dropout_layer.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What spatial_dropout1d and spatial_dropout2d have in common. Keras counterpart: the base class of
-// tf.keras.layers.SpatialDropout1D and SpatialDropout2D. Level 2.
+// What spatial_dropout1d, spatial_dropout2d and spatial_dropout3d have in common. Keras counterpart: the base class of
+// tf.keras.layers.SpatialDropout1D and its like.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
@@ -11,8 +11,8 @@ namespace stagecraft::layers {
 
 /// While training, each channel of a sample is 0 with probability `rate` at all positions, and multiplied by
 /// 1 / (1 - rate) otherwise; at inference the input passes unchanged. Which channels are dropped follows from the
-/// trainer's seed (or `seed`, unless 0), the call and the step, not from threads. Axes is 3 for images, 2 for
-/// sequences.
+/// trainer's seed (or `seed`, unless 0), the call and the step, not from threads. Axes is 4 for volumes, 3 for
+/// images, 2 for sequences.
 ///
 /// Errors: E1001; E1013 if rate is not in [0, 1); E1041 for an input of another number of axes.
 template <class Derived, int Axes>
@@ -45,7 +45,10 @@ struct spatial_dropout_layer : layer<Derived> {
     else if (!(rate >= 0.0F && rate < 1.0F))
       ops.error(1013, "has a rate of ", static_cast<int>(rate * 100), " percent; it must be at least 0 and below 1");
     else if (x.rank() != Axes + 1)
-      ops.error(1041, "expects an input of shape ", Axes == 3 ? "(height, width, channels)" : "(steps, channels)",
+      ops.error(1041, "expects an input of shape ",
+                Axes == 4   ? "(depth, height, width, channels)"
+                : Axes == 3 ? "(height, width, channels)"
+                            : "(steps, channels)",
                 ", but got ", detail::sample_shape(x));
     else if (ops.training() && rate > 0.0F) {
       operations::extents of_channels = x.shape();

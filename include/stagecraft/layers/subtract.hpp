@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The difference of its inputs: tf.keras.layers.Subtract. Level 2.
+// The difference of its inputs: tf.keras.layers.Subtract.
 #pragma once
 
 #include <stagecraft/layers/merge.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arithmetic on symbolic tensors: a + b, 2 * a, -a, a += b. Keras makes a layer of each, a TFOpLambda. Level 2.
+// Arithmetic on symbolic tensors: a + b, 2 * a, -a, a += b. Keras makes a layer of each, a TFOpLambda.
 #pragma once
 
 #include <stagecraft/layers/broadcast.hpp>

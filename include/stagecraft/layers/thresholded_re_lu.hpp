@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rectifier with a threshold: tf.keras.layers.ThresholdedReLU. Level 2.
+// A rectifier with a threshold: tf.keras.layers.ThresholdedReLU.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

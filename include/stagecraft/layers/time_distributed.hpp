@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer for each step of a sequence: tf.keras.layers.TimeDistributed. Level 2.
+// A layer for each step of a sequence: tf.keras.layers.TimeDistributed.
 #pragma once
 
 #include <stagecraft/layers/layer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows from a layer's `call`: its output's shape, its weights and its cost. Level 2.
+// What follows from a layer's `call`: its output's shape, its weights and its cost.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Repeats each step of a sequence: tf.keras.layers.UpSampling1D. Level 2.
+// Repeats each step of a sequence: tf.keras.layers.UpSampling1D.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

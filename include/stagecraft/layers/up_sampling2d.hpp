@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes an image larger by whole factors: tf.keras.layers.UpSampling2D. Level 2.
+// Makes an image larger by whole factors: tf.keras.layers.UpSampling2D.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

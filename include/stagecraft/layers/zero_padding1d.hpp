@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts zeros before and behind a sequence: tf.keras.layers.ZeroPadding1D. Level 2.
+// Puts zeros before and behind a sequence: tf.keras.layers.ZeroPadding1D.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

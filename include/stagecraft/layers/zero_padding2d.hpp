@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts zeros around an image: tf.keras.layers.ZeroPadding2D. Level 2.
+// Puts zeros around an image: tf.keras.layers.ZeroPadding2D.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>

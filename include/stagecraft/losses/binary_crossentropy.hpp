@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cross entropy of independent yes/no targets.
-// Keras counterpart: tf.keras.losses.BinaryCrossentropy. Level 2.
+// Keras counterpart: tf.keras.losses.BinaryCrossentropy.
 #pragma once
 
 #include <stagecraft/losses/probabilities.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The margin between the class and the best of the others.
-// Keras counterpart: tf.keras.losses.CategoricalHinge. Level 2.
+// Keras counterpart: tf.keras.losses.CategoricalHinge.
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The angle between prediction and target.
-// Keras counterpart: tf.keras.losses.CosineSimilarity. Level 2.
+// Keras counterpart: tf.keras.losses.CosineSimilarity.
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The margin of classes -1 and 1.
-// Keras counterpart: tf.keras.losses.Hinge. Level 2.
+// Keras counterpart: tf.keras.losses.Hinge.
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Squared differences near 0, absolute differences further out.
-// Keras counterpart: tf.keras.losses.Huber. Level 2.
+// Keras counterpart: tf.keras.losses.Huber.
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>

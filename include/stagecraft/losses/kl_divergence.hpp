@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How far a distribution is from another one.
-// Keras counterpart: tf.keras.losses.KLDivergence. Level 2.
+// Keras counterpart: tf.keras.losses.KLDivergence.
 #pragma once
 
 #include <stagecraft/losses/probabilities.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Squares of small differences, absolute values of large ones, smoothly.
-// Keras counterpart: tf.keras.losses.LogCosh. Level 2.
+// Keras counterpart: tf.keras.losses.LogCosh.
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>

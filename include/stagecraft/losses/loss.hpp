@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The base of losses of one's own: tf.keras.losses.Loss. Level 2.
+// The base of losses of one's own: tf.keras.losses.Loss.
 #pragma once
 
 #include <stagecraft/operations/trace.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A loss whose `call` has no `ops`: a function of a target and an output at each place, of which a row's loss is the
-// mean. Level 2.
+// mean.
 #pragma once
 
 #include <stagecraft/losses/loss.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loss that is written as a `call`, as operations on one row. Level 2.
+// A loss that is written as a `call`, as operations on one row.
 #pragma once
 
 #include <stagecraft/losses/loss.hpp>
-#include <stagecraft/operations/traced_plan.hpp>
+#include <stagecraft/operations/plan/traced_plan.hpp>
 
 namespace stagecraft::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All loss functions.
-// Keras counterpart: tf.keras.losses. Level 2 of the house.
+// Keras counterpart: tf.keras.losses.
 #pragma once
 
 #include <stagecraft/losses/binary_crossentropy.hpp>

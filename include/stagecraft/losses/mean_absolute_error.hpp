@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mean of absolute differences.
-// Keras counterpart: tf.keras.losses.MeanAbsoluteError. Level 2.
+// Keras counterpart: tf.keras.losses.MeanAbsoluteError.
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>

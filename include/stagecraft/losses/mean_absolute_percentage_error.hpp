@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mean of absolute differences in percent of the targets.
-// Keras counterpart: tf.keras.losses.MeanAbsolutePercentageError. Level 2.
+// Keras counterpart: tf.keras.losses.MeanAbsolutePercentageError.
 #pragma once
 
 #include <stagecraft/losses/probabilities.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mean of squared differences.
-// Keras counterpart: tf.keras.losses.MeanSquaredError. Level 2.
+// Keras counterpart: tf.keras.losses.MeanSquaredError.
 #pragma once
 
 #include <stagecraft/losses/reduction.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mean of squared differences of logarithms.
-// Keras counterpart: tf.keras.losses.MeanSquaredLogarithmicError. Level 2.
+// Keras counterpart: tf.keras.losses.MeanSquaredLogarithmicError.
 #pragma once
 
 #include <stagecraft/losses/probabilities.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One loss for each output of a model: Keras's list of losses. Level 2.
+// One loss for each output of a model: Keras's list of losses.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a Poisson distribution of the predicted mean says of counts.
-// Keras counterpart: tf.keras.losses.Poisson. Level 2.
+// Keras counterpart: tf.keras.losses.Poisson.
 #pragma once
 
 #include <stagecraft/losses/probabilities.hpp>

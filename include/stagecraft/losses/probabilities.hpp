@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How losses take probabilities. Level 2.
+// How losses take probabilities.
 #pragma once
 
 #include <stagecraft/operations/tensor.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the losses of the rows of a batch become one number.
-// Keras counterpart: tf.keras.losses.Reduction. Level 2.
+// Keras counterpart: tf.keras.losses.Reduction.
 #pragma once
 
 namespace stagecraft::losses {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How hinge losses take yes/no targets. Level 2.
+// How hinge losses take yes/no targets.
 #pragma once
 
 #include <stagecraft/operations/tensor.hpp>

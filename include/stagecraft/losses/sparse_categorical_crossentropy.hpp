@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cross entropy of class numbers against one probability (or logit) per class.
-// Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy. Level 2; a faster loop for it is in kernels/.
+// Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy. A faster loop for it is in kernels/.
 #pragma once
 
 #include <stagecraft/losses/probabilities.hpp>

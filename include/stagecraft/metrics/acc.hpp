@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // accuracy under its short name.
-// Keras counterpart: the string "acc" in compile(metrics=...). Level 2 of the house.
+// Keras counterpart: the string "acc" in compile(metrics=...).
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>

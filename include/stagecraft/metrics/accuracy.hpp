@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The share of right predictions, in the sense that fits the targets.
-// Keras counterpart: the string "accuracy" in compile(metrics=...). Level 2 of the house:
-// options only, sums are in training/metric_state.hpp.
+// Keras counterpart: the string "accuracy" in compile(metrics=...). Options only, sums are in
+// training/metric_state.hpp.
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often the largest prediction is the right class.
-// Keras counterpart: tf.keras.metrics.CategoricalAccuracy. Level 2 of the house:
-// options only, sums are in training/metric_state.hpp.
+// Keras counterpart: tf.keras.metrics.CategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mean_absolute_error under its short name.
-// Keras counterpart: the string "mae" in compile(metrics=...). Level 2 of the house.
+// Keras counterpart: the string "mae" in compile(metrics=...).
 #pragma once
 
 #include <stagecraft/metrics/mean_absolute_error.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mean of the absolute differences.
-// Keras counterpart: tf.keras.metrics.MeanAbsoluteError. Level 2 of the house:
-// options only, sums are in training/metric_state.hpp.
+// Keras counterpart: tf.keras.metrics.MeanAbsoluteError. Options only, sums are in training/metric_state.hpp.
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mean of the squared differences.
-// Keras counterpart: tf.keras.metrics.MeanSquaredError. Level 2 of the house:
-// options only, sums are in training/metric_state.hpp.
+// Keras counterpart: tf.keras.metrics.MeanSquaredError. Options only, sums are in training/metric_state.hpp.
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One metric with its options as a compile-time value.
-// Keras counterpart: tf.keras.metrics. Level 2 of the house: options only, sums are in training/metric_state.hpp.
+// Keras counterpart: tf.keras.metrics. Options only, sums are in training/metric_state.hpp.
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A metric that is a `call`, as what computes the losses of rows sees it. Level 2.
+// A metric that is a `call`, as what computes the losses of rows sees it.
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The metrics of a training description.
-// Keras counterpart: the arguments `metrics` and `weighted_metrics` of compile(). Level 2 of the house.
+// Keras counterpart: the arguments `metrics` and `weighted_metrics` of compile().
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

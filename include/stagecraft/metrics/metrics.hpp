@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All metrics.
-// Keras counterpart: tf.keras.metrics. Level 2 of the house.
+// Keras counterpart: tf.keras.metrics.
 #pragma once
 
 #include <stagecraft/metrics/acc.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mean_squared_error under its short name.
-// Keras counterpart: the string "mse" in compile(metrics=...). Level 2 of the house.
+// Keras counterpart: the string "mse" in compile(metrics=...).
 #pragma once
 
 #include <stagecraft/metrics/mean_squared_error.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The base of metrics of one's own. Keras counterpart: a function that is given as metric, or tf.keras.metrics.Metric.
-// Level 2.
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>

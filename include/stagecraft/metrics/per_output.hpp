@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Metrics for each output of a model.
-// Keras counterpart: the dictionary or the list of lists that compile() takes as `metrics`. Level 2 of the house.
+// Keras counterpart: the dictionary or the list of lists that compile() takes as `metrics`.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

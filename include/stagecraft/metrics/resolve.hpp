@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keras's rule for which accuracy `accuracy` is, and which metrics fit which targets. Keras counterpart: compile_utils.
-// Level 2.
 #pragma once
 
 #include <stagecraft/metrics/binary_accuracy.hpp>

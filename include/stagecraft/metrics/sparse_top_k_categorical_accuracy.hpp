@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often the right class is among the k largest predictions, for class numbers as targets.
-// Keras counterpart: tf.keras.metrics.SparseTopKCategoricalAccuracy. Level 2 of the house:
-// options only, sums are in training/metric_state.hpp.
+// Keras counterpart: tf.keras.metrics.SparseTopKCategoricalAccuracy. Options only, sums are in
+// training/metric_state.hpp.
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>

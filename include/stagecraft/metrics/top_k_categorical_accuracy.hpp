@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often the right class is among the k largest predictions.
-// Keras counterpart: tf.keras.metrics.TopKCategoricalAccuracy. Level 2 of the house:
-// options only, sums are in training/metric_state.hpp.
+// Keras counterpart: tf.keras.metrics.TopKCategoricalAccuracy. Options only, sums are in training/metric_state.hpp.
 #pragma once
 
 #include <stagecraft/metrics/metric.hpp>

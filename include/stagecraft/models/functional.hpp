@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model written as a constexpr function over symbolic tensors: Keras's functional API. Level 3.
+// A model written as a constexpr function over symbolic tensors: Keras's functional API.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which activation an output of a model comes from: losses take the logits where it is softmax or sigmoid, as Keras's
-// do. Level 3.
+// do.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model whose layers are members and whose `call` says how they follow: a subclass of tf.keras.Model. Level 3.
+// A model whose layers are members and whose `call` says how they follow: a subclass of tf.keras.Model.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

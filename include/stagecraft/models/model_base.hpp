@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the three kinds of model share: each is traced by one function, and each can be called inside another model, as
-// a layer is. Level 3.
+// a layer is.
 #pragma once
 
 #include <stagecraft/diagnostics/any_argument.hpp>

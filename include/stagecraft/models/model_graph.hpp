@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The graph of a model as a constant: traced, checked and ordered once per model type. Level 3.
+// The graph of a model as a constant: traced, checked and ordered once per model type.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

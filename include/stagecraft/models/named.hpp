@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's `name` argument of a model that is not called inside another one. Level 3.
+// Keras's `name` argument of a model that is not called inside another one.
 #pragma once
 
 #include <stagecraft/models/model_base.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the outputs of a model are called in logs: Keras's `model.output_names`. Level 3.
+// What the outputs of a model are called in logs: Keras's `model.output_names`.
 #pragma once
 
 #include <stagecraft/graph/post_order.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a model's graph knows, at type level: the layer, shape and inputs of each call, the weights. With these, users
-// write their own concepts, overloads and static_asserts about models. Level 3.
+// write their own concepts, overloads and static_asserts about models.
 #pragma once
 
 #include <stagecraft/diagnostics/stand_in.hpp>

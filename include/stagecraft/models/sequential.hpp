@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A linear stack of layers: tf.keras.Sequential. Level 3.
+// A linear stack of layers: tf.keras.Sequential.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

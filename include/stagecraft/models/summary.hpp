@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of a model's layers: Keras's `summary()`, and everything that it prints as constants. Level 3.
+// The table of a model's layers: Keras's `summary()`, and everything that it prints as constants.
 #pragma once
 
 #include <stagecraft/graph/post_order.hpp>

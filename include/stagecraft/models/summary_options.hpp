@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the tables of a model go: Keras's arguments `line_length` and `print_fn` of `summary`. Level 3.
+// Where the tables of a model go: Keras's arguments `line_length` and `print_fn` of `summary`.
 #pragma once
 
 #include <concepts>

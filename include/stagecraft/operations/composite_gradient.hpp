@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a composite's own gradient rule is given. Level 1.
+// What a composite's own gradient rule is given.
 #pragma once
 
 #include <stagecraft/operations/tracer.hpp>

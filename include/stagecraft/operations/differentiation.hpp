@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list. Level 1.
+// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list.
 #pragma once
 
 #include <stagecraft/operations/composite_gradient.hpp>

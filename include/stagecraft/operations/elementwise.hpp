@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A computation whose result at each place follows from its inputs at that place: as formulas of numbers. Level 1.
+// A computation whose result at each place follows from its inputs at that place: as formulas of numbers.
 #pragma once
 
 #include <stagecraft/operations/differentiation.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a list of operations costs in floating-point operations. Level 1.
+// What a list of operations costs in floating-point operations.
 #pragma once
 
 #include <stagecraft/operations/operation_list.hpp>

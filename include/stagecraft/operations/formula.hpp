@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
-// Level 1.
 #pragma once
 
 #include <stagecraft/operations/operation_list.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What belongs to a loop, and what its step reads from outside. Level 1.
+// What belongs to a loop, and what its step reads from outside.
 #pragma once
 
 #include <stagecraft/operations/operation_list.hpp>

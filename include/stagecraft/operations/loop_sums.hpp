@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sums of what the trips of a loop give, computed behind the loop: the gradients of weights. Level 1.
+// The sums of what the trips of a loop give, computed behind the loop: the gradients of weights.
 #pragma once
 
 #include <stagecraft/operations/tracer.hpp>

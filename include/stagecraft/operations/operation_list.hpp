@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A computation while it is being traced: operations in the order in which they were written down. Level 1.
+// A computation while it is being traced: operations in the order in which they were written down.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
-#include <stagecraft/operations/operation.hpp>
+#include <stagecraft/operations/kinds/operation.hpp>
 #include <cstddef>
 #include <initializer_list>
 #include <span>

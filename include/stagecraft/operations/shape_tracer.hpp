@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Follows a layer's `call` by shapes alone: output, weights and cost without a list of operations, which compilers take
-// long to make. Level 1.
+// long to make.
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/parameter.hpp>
-#include <stagecraft/operations/convolution.hpp>
-#include <stagecraft/operations/product.hpp>
+#include <stagecraft/operations/kinds/convolution.hpp>
+#include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/tracer.hpp>
 
 namespace stagecraft::operations {

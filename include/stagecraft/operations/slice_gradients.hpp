@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gradients of slices of one tensor, put together: a tensor that is cut into parts, such as the gates of a
-// recurrent layer, gets their gradients side by side and not as sums of tensors of zeros. Level 1.
+// recurrent layer, gets their gradients side by side and not as sums of tensors of zeros.
 #pragma once
 
 #include <stagecraft/operations/tracer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sums of products that a call ends in: what dense and all convolutions have in common. Level 1.
+// The sums of products that a call ends in: what dense and all convolutions have in common.
 #pragma once
 
 #include <stagecraft/operations/trace.hpp>

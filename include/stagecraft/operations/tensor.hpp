@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The result of an operation, as a layer's `call` sees it: operators and functions append operations to its list.
-// Level 1.
 #pragma once
 
 #include <stagecraft/operations/operation_list.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A whole computation while it exists in constant evaluation: a `call` that was traced, with room for its gradients
-// (differentiation.hpp). Level 1.
+// (differentiation.hpp).
 #pragma once
 
 #include <stagecraft/operations/tracer.hpp>

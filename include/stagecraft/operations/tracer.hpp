@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a layer's `call` is given beside its tensors: weights, and the operations that need more than operands. Level 1.
+// What a layer's `call` is given beside its tensors: weights, and the operations that need more than operands.
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>

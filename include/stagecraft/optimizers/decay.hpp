@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The learning rate that falls with each weight update. Keras counterpart: the argument `decay` of the optimizers of
-// Keras 2.6. Level 2.
+// Keras 2.6.
 #pragma once
 
 namespace stagecraft::optimizers {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What makes a struct an optimizer: its step, in operations on one weight. Keras counterpart:
-// tf.keras.optimizers.Optimizer and its `_resource_apply_dense`. Level 2.
+// tf.keras.optimizers.Optimizer and its `_resource_apply_dense`.
 #pragma once
 
 #include <stagecraft/operations/formula.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All optimizers.
-// Keras counterpart: tf.keras.optimizers. Level 2 of the house.
+// Keras counterpart: tf.keras.optimizers.
 #pragma once
 
 #include <stagecraft/optimizers/adam.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether an optimizer leaves a weight alone whose gradient is 0, so that rows of a table that nothing has read need no
-// update. Follows from its `update`. Level 2.
+// update. Follows from its `update`.
 #pragma once
 
 #include <stagecraft/optimizers/optimizer.hpp>

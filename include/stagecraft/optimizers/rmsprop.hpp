@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradient descent divided by a moving root mean square of the gradient.
-// Keras counterpart: tf.keras.optimizers.legacy.RMSprop (the optimizer of Keras 2.6). Level 2.
+// Keras counterpart: tf.keras.optimizers.legacy.RMSprop (the optimizer of Keras 2.6).
 #pragma once
 
 #include <stagecraft/optimizers/decay.hpp>

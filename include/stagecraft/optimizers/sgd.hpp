@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradient descent with optional (Nesterov) momentum.
-// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6). Level 2.
+// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6).
 #pragma once
 
 #include <stagecraft/optimizers/decay.hpp>

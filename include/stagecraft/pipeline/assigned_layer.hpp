@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layer that an entry of a stage assignment is for. Keras counterpart: LayerPipelineStageAssignment.layer. Level 3.
+// The layer that an entry of a stage assignment is for. Keras counterpart: LayerPipelineStageAssignment.layer.
 #pragma once
 
 #include <stagecraft/graph/graph.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stage assignment as ordinary values: got from a model, edited by a function, set again. Level 3.
+// A stage assignment as ordinary values: got from a model, edited by a function, set again.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In which of its forms a stage assignment is given, told by its type. Level 3.
+// In which of its forms a stage assignment is given, told by its type.
 #pragma once
 
 #include <stagecraft/pipeline/stages.hpp>

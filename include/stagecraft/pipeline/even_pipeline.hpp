@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages of equal work: what a user does by hand where a pipeline is to be balanced, done by the compiler. PopTorch's
-// users ask for it as "layers split evenly". Level 3.
+// users ask for it as "layers split evenly".
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

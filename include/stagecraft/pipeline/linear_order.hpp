@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model's calls as a linear order to be cut into stages: which calls stay together, and what crosses a cut. Level 3.
+// A model's calls as a linear order to be cut into stages: which calls stay together, and what crosses a cut.
 #pragma once
 
 #include <stagecraft/graph/graph.hpp>

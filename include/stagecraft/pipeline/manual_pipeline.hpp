@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages by regular expressions on the names of layers: the `manual` converter of pipelines in Graphcore's SavedModel
-// tool, with its `manual_pipeline_config` and `device_info`. Level 3.
+// tool, with its `manual_pipeline_config` and `device_info`.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Regular expressions for the names of layers, read and matched by the compiler. Debian packages no library that does
-// this, and the checks of stages may not need one anyway: they depend on nothing. Level 3.
+// this, and the checks of stages may not need one anyway: they depend on nothing.
 #pragma once
 
 #include <cstddef>

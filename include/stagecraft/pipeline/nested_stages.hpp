@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A model with stages that is called inside another one: its calls keep their stages, as those of a nested model with
-// an assignment of its own do in Keras on IPU. Level 3.
+// an assignment of its own do in Keras on IPU.
 #pragma once
 
 #include <stagecraft/models/model_graph.hpp>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a model's steps are gathered into weight updates and executions, and what is kept where meanwhile: Keras on IPU's
-// set_pipelining_options, set_gradient_accumulation_options and the arguments of `pipelining_ops.pipeline`. Level 3.
+// set_pipelining_options, set_gradient_accumulation_options and the arguments of `pipelining_ops.pipeline`.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/pipeline/outfeed_mask.hpp>
-#include <stagecraft/pipeline/recomputation_mode.hpp>
 #include <stagecraft/pipeline/reserved_options.hpp>
-#include <stagecraft/pipeline/schedule.hpp>
+#include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
+#include <stagecraft/pipeline/schedule/schedule.hpp>
 
 namespace stagecraft {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which results of a training step are not sent to the host: `outfeed_mask` of `pipelining_ops.pipeline`. Level 3.
+// Which results of a training step are not sent to the host: `outfeed_mask` of `pipelining_ops.pipeline`.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The best way to cut a linear order into contiguous stages, found exactly, by the compiler or at run time. Graphcore's
-// counterpart: the dynamic program behind automatic pipelining of Keras models. Level 3.
+// counterpart: the dynamic program behind automatic pipelining of Keras models.
 #pragma once
 
 #include <stagecraft/pipeline/partition_costs.hpp>

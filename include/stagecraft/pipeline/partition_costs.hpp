@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the parts of a linear order cost, and what a cut between two of them does: what a partition is searched on.
-// Level 3.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search behind find_partition: stages filled as far as bounds allow, and a search for the lowest bounds. Compilers
-// count the steps of a constant, so loops work on plain arrays. Level 3.
+// count the steps of a constant, so loops work on plain arrays.
 #pragma once
 
 #include <stagecraft/pipeline/partition_costs.hpp>

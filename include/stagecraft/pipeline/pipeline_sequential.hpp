@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sequential model that is written stage by stage. Counterpart: ipu.keras.PipelineSequential of TensorFlow 2.1.
-// Level 3.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scope that puts calls into a pipeline stage: keras.ipu.PipelineStage. Level 3.
+// The scope that puts calls into a pipeline stage: keras.ipu.PipelineStage.
 #pragma once
 
 #include <stagecraft/graph/model_builder.hpp>

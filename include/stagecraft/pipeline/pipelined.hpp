@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model with a stage assignment, checked by the compiler: Keras on IPU's get / set / reset_..._assignment. Level 3.
+// A model with a stage assignment, checked by the compiler: Keras on IPU's get / set / reset_..._assignment.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Options of Graphcore's pipelines that are said elsewhere here, so that whoever writes one of them reads where.
-// Level 3.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The layers of one pipeline stage, as a value for a template argument. Counterpart: one of the lists that
-// ipu.keras.PipelineSequential took. Level 3.
+// ipu.keras.PipelineSequential took.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage numbers and device numbers as lists in template arguments. Level 3.
+// Stage numbers and device numbers as lists in template arguments.
 #pragma once
 
 #include <array>

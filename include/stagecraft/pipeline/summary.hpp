@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of a model's pipeline stages: Keras on IPU's `print_pipeline_stage_assignment_summary`, and everything that
-// it prints as constants. Level 3.
+// it prints as constants.
 #pragma once
 
 #include <stagecraft/graph/post_order.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules of a stage assignment that need no schedule, each with its own code. Level 3.
+// The rules of a stage assignment that need no schedule, each with its own code.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Entries of a stage assignment that are written, not got from a model. Counterpart: the constructors of keras.ipu's
 // SequentialLayerPipelineStageAssignment, FunctionalLayerPipelineStageAssignment and
-// ModelLayerPipelineStageAssignment. Level 3.
+// ModelLayerPipelineStageAssignment.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The penalty l1 * sum|w|.
-// Keras counterpart: tf.keras.regularizers.l1. Level 0 of the house.
+// Keras counterpart: tf.keras.regularizers.l1.
 #pragma once
 
 #include <stagecraft/regularizers/regularizer.hpp>

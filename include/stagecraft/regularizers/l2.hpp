@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The penalty l2 * sum w^2.
-// Keras counterpart: tf.keras.regularizers.l2. Level 0 of the house.
+// Keras counterpart: tf.keras.regularizers.l2.
 #pragma once
 
 #include <stagecraft/regularizers/regularizer.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The base of regularizers of one's own. Keras counterpart: tf.keras.regularizers.Regularizer. Level 0.
+// The base of regularizers of one's own. Keras counterpart: tf.keras.regularizers.Regularizer.
 #pragma once
 
 #include <stagecraft/regularizers/regularizer.hpp>

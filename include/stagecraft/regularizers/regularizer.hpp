@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A weight penalty as a compile-time value: l1 * sum|w| + l2 * sum w^2, or one of the user's own.
-// Keras counterpart: tf.keras.regularizers.L1L2. Level 0 of the house; the loops are in kernels/regularization.hpp.
+// Keras counterpart: tf.keras.regularizers.L1L2. The loops are in kernels/update/regularization.hpp.
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All weight penalties.
-// Keras counterpart: tf.keras.regularizers. Level 0 of the house.
+// Keras counterpart: tf.keras.regularizers.
 #pragma once
 
 #include <stagecraft/regularizers/l1.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A trace of a real run in the format of Chrome's trace viewer: chrome://tracing and ui.perfetto.dev show it.
-// Definition: Google's "Trace Event Format". Level 7.
+// Definition: Google's "Trace Event Format".
 #pragma once
 
-#include <stagecraft/execution/trace.hpp>
+#include <stagecraft/engine/trace.hpp>
 #include <stagecraft/report/detail/text_file.hpp>
 #include <stagecraft/report/detail/trace_writer.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pictures of a model's graph. Keras counterparts: tf.keras.utils.plot_model and model_to_dot. Level 7.
+// Pictures of a model's graph. Keras counterparts: tf.keras.utils.plot_model and model_to_dot.
 #pragma once
 
 #include <stagecraft/pipeline/pipelined.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of a model's picture: the arguments of Keras's plot_model. Level 7.
+// The options of a model's picture: the arguments of Keras's plot_model.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pictures of a profile. Graphcore's counterparts: the memory, liveness and execution trace reports of PopVision.
-// Level 7.
 #pragma once
 
 #include <stagecraft/report/detail/memory_chart.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pipeline's timetable as a file. Level 7.
+// A pipeline's timetable as a file.
 #pragma once
 
 #include <stagecraft/report/detail/text_file.hpp>

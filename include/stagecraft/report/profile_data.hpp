@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A profile as plain values of the run time, for reports: what a model needs of the memory and of the time of IPUs.
-// Graphcore's counterpart: the report that PopVision's graph analyser reads (libpva). Level 7.
+// Graphcore's counterpart: the report that PopVision's graph analyser reads (libpva).
 #pragma once
 
-#include <stagecraft/pipeline/pass_kind.hpp>
-#include <stagecraft/pipeline/recomputation_mode.hpp>
-#include <stagecraft/pipeline/schedule.hpp>
-#include <stagecraft/pipeline/timetable.hpp>
+#include <stagecraft/pipeline/schedule/pass_kind.hpp>
+#include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
+#include <stagecraft/pipeline/schedule/schedule.hpp>
+#include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

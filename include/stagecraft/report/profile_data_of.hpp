@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A profile that the compiler knows, as values of the run time. Level 7.
+// A profile that the compiler knows, as values of the run time.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/program/profile.hpp>
-#include <stagecraft/program/training_on.hpp>
+#include <stagecraft/description/training_on.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/report/detail/profile_tiles.hpp>
 #include <stagecraft/report/detail/profile_time_line.hpp>
 #include <stagecraft/report/profile_data.hpp>

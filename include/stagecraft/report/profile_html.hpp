@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A profile as one page of HTML, which needs nothing besides itself. Graphcore's counterpart: PopVision's graph
-// analyser. Level 7.
+// analyser.
 #pragma once
 
 #include <stagecraft/report/detail/page_style.hpp>

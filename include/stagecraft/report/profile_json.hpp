@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A profile as JSON, to and from: for other programs, and to look at it again later. Needs nlohmann's JSON library
-// (CMake: stagecraft::json). Level 7.
+// (CMake: stagecraft::json).
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

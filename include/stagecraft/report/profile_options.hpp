@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of a profile's reports. Level 7.
+// The options of a profile's reports.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A profile as text for terminals: tables and bars of plain characters. Level 7.
+// A profile as text for terminals: tables and bars of plain characters.
 #pragma once
 
 #include <stagecraft/report/detail/quantities.hpp>

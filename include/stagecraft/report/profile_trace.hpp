@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The time line of emulated IPUs in the format of Chrome's trace viewer: chrome://tracing and ui.perfetto.dev show it.
-// Level 7.
 #pragma once
 
 #include <stagecraft/report/detail/quantities.hpp>

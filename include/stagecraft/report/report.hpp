@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pictures: of a model's graph, of a pipeline's timetable, of a real run, of a profile; and a profile's reports. What
-// needs another library is not here: report/profile_json.hpp. Level 7.
+// needs another library is not here: report/profile_json.hpp.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

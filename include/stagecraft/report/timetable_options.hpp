@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of a timetable's pictures. Level 7.
+// The options of a timetable's pictures.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pipeline's timetable as a picture: devices down, slots across, each micro-batch in its own colour, as in the
-// guide's figures of the grouped, interleaved and sequential pipeline. Level 7.
+// guide's figures of the grouped, interleaved and sequential pipeline.
 #pragma once
 
 #include <stagecraft/report/detail/svg_drawing.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pipeline's timetable as lines of text: devices down, slots across. Level 7.
+// A pipeline's timetable as lines of text: devices down, slots across.
 #pragma once
 
 #include <stagecraft/report/detail/timetable_grid.hpp>

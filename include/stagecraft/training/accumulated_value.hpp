@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One result that is gathered over several steps before the host sees it: `accumulate_outfeed` of
-// `pipelining_ops.pipeline`. Level 6.
+// `pipelining_ops.pipeline`.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/kernels/half.hpp>
+#include <stagecraft/kernels/simd/half.hpp>
 #include <cstdint>
 
 namespace stagecraft {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls the callbacks of batches from a thread of its own, as soon as a step's results are there.
-// Keras counterpart: PollingThread, `set_asynchronous_callbacks`. Level 6.
+// Keras counterpart: PollingThread, `set_asynchronous_callbacks`.
 #pragma once
 
-#include <stagecraft/execution/outfeed_queue.hpp>
-#include <stagecraft/execution/polling_thread.hpp>
-#include <stagecraft/training/callback_list.hpp>
-#include <stagecraft/training/run_kind.hpp>
-#include <stagecraft/training/trainable.hpp>
+#include <stagecraft/threads/outfeed_queue.hpp>
+#include <stagecraft/threads/polling_thread.hpp>
+#include <stagecraft/training/callbacks/callback_list.hpp>
+#include <stagecraft/training/callbacks/run_kind.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

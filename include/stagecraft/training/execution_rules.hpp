@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the batches of a run become steps of its replicas, and steps become executions: Keras on IPU's rules, checked
-// before anything runs. Keras counterpart: IPUDataHandler. Level 6.
+// before anything runs. Keras counterpart: IPUDataHandler.
 #pragma once
 
-#include <stagecraft/training/data_checks.hpp>
+#include <stagecraft/training/data/data_checks.hpp>
 #include <algorithm>
 #include <cstdio>
 

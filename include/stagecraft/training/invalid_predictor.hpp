@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What stands in for a predictor whose model or description has had its compile error, so that the rest of the program
-// adds no more of them. Level 6.
+// adds no more of them.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
-#include <stagecraft/training/fit_options.hpp>
-#include <stagecraft/training/sample_set.hpp>
-#include <stagecraft/training/weight_array.hpp>
+#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
+#include <stagecraft/training/data/sample_set.hpp>
 #include <cstdint>
 #include <string_view>
 #include <vector>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What stands in for a trainer whose model or training description has had its compile error, so that the rest of the
-// program adds no more of them. Level 6.
+// program adds no more of them.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
-#include <stagecraft/training/fit_options.hpp>
-#include <stagecraft/training/history.hpp>
-#include <stagecraft/training/sample_set.hpp>
-#include <stagecraft/training/trainable.hpp>
+#include <stagecraft/training/callbacks/history.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
+#include <stagecraft/training/data/sample_set.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Running means of losses and metrics over the batches of an epoch.
 // Keras counterpart: tf.keras.metrics.Mean and the update_state of the metrics; sums are kept in double where Keras
-// keeps float32. Level 6.
+// keeps float32.
 #pragma once
 
-#include <stagecraft/execution/traced/traced_loss.hpp>
-#include <stagecraft/kernels/loss_elementwise.hpp>
+#include <stagecraft/description/output_masks.hpp>
+#include <stagecraft/host/lists/traced_loss.hpp>
+#include <stagecraft/kernels/loss/loss_elementwise.hpp>
 #include <stagecraft/metrics/metric_call.hpp>
 #include <stagecraft/metrics/resolve.hpp>
-#include <stagecraft/program/output_masks.hpp>
 
 #include <cstddef>
 #include <cstdint>

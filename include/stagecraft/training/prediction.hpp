@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `predict` gives: the outputs of all samples. Level 6.
+// What `predict` gives: the outputs of all samples.
 #pragma once
 
-#include <stagecraft/training/xtensor.hpp>
+#include <stagecraft/training/data/xtensor.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a model that is not trained: Keras's `predict` and the call of a model, with a plan and memory of their own.
-// Level 6.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/program/inference.hpp>
+#include <stagecraft/description/inference.hpp>
 #include <stagecraft/training/invalid_predictor.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>

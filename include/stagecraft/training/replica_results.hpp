@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod. Level 6.
+// What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod.
 #pragma once
 
-#include <stagecraft/training/logs.hpp>
+#include <stagecraft/training/callbacks/logs.hpp>
 #include <stagecraft/training/step_results.hpp>
 #include <array>
 #include <cstddef>

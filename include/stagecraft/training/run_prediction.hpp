@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `predict` does, of a trainer and of a predictor. Level 6.
+// What `predict` does, of a trainer and of a predictor.
 #pragma once
 
-#include <stagecraft/training/callback_list.hpp>
+#include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
-#include <stagecraft/training/data_checks.hpp>
-#include <stagecraft/training/fit_options.hpp>
+#include <stagecraft/training/data/data_checks.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
 #include <stagecraft/training/prediction.hpp>
 #include <stagecraft/training/step_runner.hpp>
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace stagecraft::detail {
 /// E4008: at most `batch_size` samples.
 inline void check_one_batch(std::ptrdiff_t count, int batch_size) {
   if (count > batch_size)
-    throw_data_error("E4008", "x: expected at most %d samples, the description's batch_size, found %td",
-                     batch_size, count);
+    throw_data_error("E4008", "x: expected at most %d samples, the description's batch_size, found %td", batch_size,
+                     count);
 }
 
 /// The numbers of the samples of a batch: 0, 1, ...

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first rule that a model, its stages and its description break, where a trainer or a predictor is named. Level 6.
+// The first rule that a model, its stages and its description break, where a trainer or a predictor is named.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/execution/session_of.hpp>
-#include <stagecraft/program/training_checks.hpp>
-#include <stagecraft/program/training_on.hpp>
+#include <stagecraft/description/training_checks.hpp>
+#include <stagecraft/description/training_on.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <string_view>
 #include <type_traits>
 

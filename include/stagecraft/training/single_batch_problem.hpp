@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a model cannot be trained on a single batch. Level 6.
+// When a model cannot be trained on a single batch.
 #pragma once
 
+#include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
-#include <stagecraft/execution/session_of.hpp>
+#include <stagecraft/engine/session_of.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
-#include <stagecraft/program/effective_options.hpp>
 
 namespace stagecraft::detail {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names. Level 6.
+// What one replica reports of its steps: the means of loss and metrics over an epoch, under Keras's names.
 #pragma once
 
-#include <stagecraft/execution/step_view.hpp>
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/reported_metrics.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/step_view.hpp>
 #include <stagecraft/models/output_names.hpp>
-#include <stagecraft/program/effective_options.hpp>
-#include <stagecraft/program/reported_metrics.hpp>
-#include <stagecraft/program/training.hpp>
 #include <stagecraft/training/accumulated_value.hpp>
+#include <stagecraft/training/callbacks/run_kind.hpp>
 #include <stagecraft/training/metric_state.hpp>
-#include <stagecraft/training/run_kind.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches. Level 6.
+// Carries out the steps of an epoch, an evaluation or a prediction, and calls the callbacks of its batches.
 #pragma once
 
-#include <stagecraft/program/effective_options.hpp>
+#include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/training/asynchronous_callbacks.hpp>
-#include <stagecraft/training/batch_feed.hpp>
-#include <stagecraft/training/callback_list.hpp>
+#include <stagecraft/training/callbacks/callback_list.hpp>
+#include <stagecraft/training/callbacks/run_kind.hpp>
+#include <stagecraft/training/data/batch_feed.hpp>
 #include <stagecraft/training/replica_results.hpp>
-#include <stagecraft/training/run_kind.hpp>
 #include <algorithm>
 #include <optional>
 #include <type_traits>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The weights and the learning rate of a model in training, as its user and its callbacks see them. Level 6.
+// The weights and the learning rate of a model in training, as its user and its callbacks see them.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/trainable.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <atomic>
 #include <cstdint>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives. Level 6.
+// Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
-#include <stagecraft/program/effective_options.hpp>
-#include <stagecraft/program/unsuited_loss.hpp>
-#include <stagecraft/training/callback_list.hpp>
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/unsuited_loss.hpp>
+#include <stagecraft/training/callbacks/callback_list.hpp>
+#include <stagecraft/training/callbacks/history.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
 #include <stagecraft/training/execution_rules.hpp>
-#include <stagecraft/training/history.hpp>
 #include <stagecraft/training/invalid_trainer.hpp>
 #include <stagecraft/training/replica_results.hpp>
 #include <stagecraft/training/run_prediction.hpp>

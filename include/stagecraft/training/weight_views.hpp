@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A model's weights as the user sees them: copies in Keras's order, and views by name over the model's own memory.
-// Level 6.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/queries.hpp>
-#include <stagecraft/training/weight_array.hpp>
-#include <stagecraft/training/xtensor.hpp>
+#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/training/data/xtensor.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

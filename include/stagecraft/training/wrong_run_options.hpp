@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `fit`, `evaluate` and `predict` say of options that they do not have. Level 6.
+// What `fit`, `evaluate` and `predict` say of options that they do not have.
 #pragma once
 
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
-#include <stagecraft/training/fit_options.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
 #include <string_view>
 #include <type_traits>
 

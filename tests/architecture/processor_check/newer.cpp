@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Compiled with -march=x86-64-v4.
-#include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
 
 namespace kernels = stagecraft::kernels;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Compiled for every x86-64 processor; newer.cpp is not. Nothing of it may run where newer.cpp cannot.
-#include <stagecraft/kernels/simd.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
 #include <cstdio>
 
 float newer_sum(float const* x, int n);

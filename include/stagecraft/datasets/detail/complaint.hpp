@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The text of a file_error, put together piece by piece: "<file>: expected ..., found ...". Kept out of line, since
-// strings added up in place cost more compile time than all that is done with the data. Level 7.
+// strings added up in place cost more compile time than all that is done with the data.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A 28 x 28 sheet on which a round pen draws smooth strokes with soft edges. Integers only: lengths are in 1/64 of a
-// pixel, darkness goes from 0 to 255. Level 7.
+// pixel, darkness goes from 0 to 255.
 #pragma once
 
 #include <stagecraft/datasets/detail/random_stream.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways in which people write the ten digits: the points through which the pen goes. Level 7.
+// The ways in which people write the ten digits: the points through which the pen goes.
 #pragma once
 
 namespace stagecraft::datasets::detail {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random integers for the drawn data sets: the k-th number of a stream is a function of its key and k, in integers
-// only, so that it is the same number with every compiler, on every machine. Level 7.
+// only, so that it is the same number with every compiler, on every machine.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of elementwise operations on a tensor and a scalar, or a vector for each row: popops' BroadcastScalar1D and
-// BroadcastVectorOuter. Level 3.
+// BroadcastVectorOuter.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/elementwise_cost.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of adding a vector to each row of a matrix, or multiplying with it: popops' BroadcastVectorInner1D, which adds
-// biases and scales channels. Level 3.
+// biases and scales channels.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of conversions between element types: popops' Cast1D. Level 3.
+// Cycles of conversions between element types: popops' Cast1D.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

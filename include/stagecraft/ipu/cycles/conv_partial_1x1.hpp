@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of the vertex for matrix products and convolutions with one kernel element: poplin's ConvPartial1x1Out.
-// Level 3.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

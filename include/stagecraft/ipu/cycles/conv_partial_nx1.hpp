@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of the vertex for convolutions with several kernel elements: poplin's ConvPartialnx1. Level 3.
+// Cycles of the vertex for convolutions with several kernel elements: poplin's ConvPartialnx1.
 #pragma once
 
 #include <stagecraft/ipu/cycles/field_share.hpp>
 #include <stagecraft/ipu/cycles/zero_partials.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

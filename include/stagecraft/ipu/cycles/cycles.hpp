@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of all vertices: what Poplar's IPUModel counts. Level 3.
+// Cycles of all vertices: what Poplar's IPUModel counts.
 //
 // A vertex is a struct in namespace `vertices`, whose members say what it works on. Those that all workers of a tile
 // share have `cycles(target)`, tile cycles; those of one worker have `worker_cycles(target)`, of which six run at once:

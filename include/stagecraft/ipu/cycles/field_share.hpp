@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which part of a convolution's output a worker of a tile computes. Level 3.
+// Which part of a convolution's output a worker of a tile computes.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of filling memory with a value: popops' Fill. Level 3.
+// Cycles of filling memory with a value: popops' Fill.
 #pragma once
 
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

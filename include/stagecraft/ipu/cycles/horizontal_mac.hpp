@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of the vertex for convolutions without the units for matrix products: poplin's ConvPartialHorizontalMac.
-// Level 3.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

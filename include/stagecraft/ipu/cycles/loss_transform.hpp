@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of losses and their gradients from probabilities and expected values: popnn's LossSumSquaredTransform and
-// LossCrossEntropyTransform. Level 3.
+// LossCrossEntropyTransform.
 #pragma once
 
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

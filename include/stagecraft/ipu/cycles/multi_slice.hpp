@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of gathering rows by their numbers, and of writing them back: popops' MultiSlice and MultiUpdate. Level 3.
+// Cycles of gathering rows by their numbers, and of writing them back: popops' MultiSlice and MultiUpdate.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of activations and their gradients: popnn's NonLinearity1D and NonLinearityGrad1D, and those by rows. Level 3.
+// Cycles of activations and their gradients: popnn's NonLinearity1D and NonLinearityGrad1D, and those by rows.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

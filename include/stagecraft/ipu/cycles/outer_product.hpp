@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of the vertex for products of a column with a row: poplin's OuterProduct. Level 3.
+// Cycles of the vertex for products of a column with a row: poplin's OuterProduct.
 #pragma once
 
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

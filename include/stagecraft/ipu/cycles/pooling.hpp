@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of pooling: popnn's MaxPooling, SumPooling and MaxPoolingGrad. Level 3.
+// Cycles of pooling: popnn's MaxPooling, SumPooling and MaxPoolingGrad.
 #pragma once
 
 #include <stagecraft/ipu/cycles/field_share.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

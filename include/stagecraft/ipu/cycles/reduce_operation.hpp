@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the vertices of reductions do with two elements: popops' Operation. Level 3.
+// What the vertices of reductions do with two elements: popops' Operation.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 
 namespace stagecraft::vertices {
 

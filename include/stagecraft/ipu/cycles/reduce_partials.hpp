@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of adding up the partial sums of a matrix product or convolution on one tile: poplin's ReduceAdd. Level 3.
+// Cycles of adding up the partial sums of a matrix product or convolution on one tile: poplin's ReduceAdd.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <bit>
 #include <cstdint>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cycles of reductions of runs of memory to one number each: popops' Reduce, specialised as SCALAR_OUTPUT_SINGLE_INPUT
-// and ALL_REGIONS_CONTINUOUS. Level 3.
+// and ALL_REGIONS_CONTINUOUS.
 #pragma once
 
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor. Level 3.
+// Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor.
 #pragma once
 
 #include <stagecraft/ipu/cycles/elementwise_cost.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

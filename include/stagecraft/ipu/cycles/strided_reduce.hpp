@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE. Level 3.
+// Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE.
 #pragma once
 
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

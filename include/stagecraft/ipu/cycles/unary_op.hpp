@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of elementwise operations on one operand: popops' UnaryOp1D and UnaryOp2D. Level 3.
+// Cycles of elementwise operations on one operand: popops' UnaryOp1D and UnaryOp2D.
 #pragma once
 
 #include <stagecraft/ipu/cycles/elementwise_cost.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

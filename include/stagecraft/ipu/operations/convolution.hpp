@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions and matrix products on many tiles, by the plan that is best for them: poplin's convolution and matMul.
-// Level 3.
 #pragma once
 
-#include <stagecraft/ipu/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution_shape.hpp>
-#include <stagecraft/ipu/ipu_config.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/convolution/convolution_plan.hpp>
+#include <stagecraft/ipu/convolution/convolution_shape.hpp>
+#include <stagecraft/ipu/convolution/plan_convolution.hpp>
+#include <stagecraft/ipu/machine/ipu_config.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <stagecraft/ipu/operations/convolution_cost.hpp>
-#include <stagecraft/ipu/operations/convolution_strides.hpp>
-#include <stagecraft/ipu/operations/weight_mapping.hpp>
-#include <stagecraft/ipu/plan_convolution.hpp>
+#include <stagecraft/ipu/steps/convolution_strides.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/weight_mapping.hpp>
 
 namespace stagecraft {
 

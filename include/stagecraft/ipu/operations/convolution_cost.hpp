@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a convolution or matrix product costs, from where its operands lie to where its result shall lie. Level 3.
+// What a convolution or matrix product costs, from where its operands lie to where its result shall lie.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
-#include <stagecraft/ipu/operation_cost.hpp>
-#include <stagecraft/ipu/operations/convolution_division.hpp>
-#include <stagecraft/ipu/operations/convolution_memory.hpp>
-#include <stagecraft/ipu/operations/convolution_strides.hpp>
-#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/ipu/convolution/convolution_division.hpp>
+#include <stagecraft/ipu/convolution/convolution_memory.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/steps/convolution_strides.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
 namespace stagecraft {

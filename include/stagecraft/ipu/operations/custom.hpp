@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of a layer that has loops of its own: one vertex on tile 0, which gets whole tensors. Level 3.
+// The steps of a layer that has loops of its own: one vertex on tile 0, which gets whole tensors.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
-#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/operations/named_tensors.hpp>
-#include <stagecraft/ipu/step_layout.hpp>
-#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
 namespace stagecraft {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementwise operations on the tiles where their results lie: popops' maps, popnn's non-linearities, poprand's
-// dropout. Level 3.
+// dropout.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operations/map_cost.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <cstdint>
 #include <initializer_list>
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What elementwise operations cost: one exchange for the operands that lie elsewhere, one compute set. Level 3.
+// What elementwise operations cost: one exchange for the operands that lie elsewhere, one compute set.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
-#include <stagecraft/ipu/operation_cost.hpp>
-#include <stagecraft/ipu/operations/formula_work.hpp>
-#include <stagecraft/ipu/operations/function_vertices.hpp>
-#include <stagecraft/ipu/operations/map_activation_cost.hpp>
 #include <stagecraft/ipu/operations/map_function.hpp>
-#include <stagecraft/ipu/operations/map_work.hpp>
-#include <stagecraft/ipu/operations/vertex_work.hpp>
-#include <stagecraft/ipu/step_layout.hpp>
-#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
+#include <stagecraft/ipu/vertices/formula_work.hpp>
+#include <stagecraft/ipu/vertices/function_vertices.hpp>
+#include <stagecraft/ipu/vertices/map_activation_cost.hpp>
+#include <stagecraft/ipu/vertices/map_work.hpp>
+#include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
 namespace stagecraft {

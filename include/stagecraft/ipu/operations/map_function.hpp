@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of elementwise operations, and where an operation keeps what they need. Level 3.
+// The functions of elementwise operations, and where an operation keeps what they need.
 #pragma once
 
-#include <stagecraft/operations/map.hpp>
+#include <stagecraft/operations/kinds/map.hpp>
 
 namespace stagecraft {
 

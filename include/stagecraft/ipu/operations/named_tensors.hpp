@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tensors of an operation that works on any number of them: a whole step of a layer. Level 3.
+// The tensors of an operation that works on any number of them: a whole step of a layer.
 #pragma once
 
-#include <stagecraft/ipu/lowered_step.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What any operation costs on the tiles of an IPU. Level 3.
+// What any operation costs on the tiles of an IPU.
 #pragma once
 
-#include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/operations/custom.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
@@ -13,6 +12,7 @@
 #include <stagecraft/ipu/operations/table.hpp>
 #include <stagecraft/ipu/operations/traced.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
 
 namespace stagecraft {
 

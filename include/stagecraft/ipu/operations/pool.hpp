@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows and interpolation over the fields of a batch, and their gradients: popnn's pooling, and what image resizing
-// needs. Level 3.
+// needs.
 #pragma once
 
-#include <stagecraft/ipu/lowered_step.hpp>
-#include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/operations/pool_split.hpp>
-#include <stagecraft/ipu/operations/pool_work.hpp>
-#include <stagecraft/ipu/step_layout.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/vertices/pool_work.hpp>
 #include <cstdint>
 #include <initializer_list>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Into which boxes a pooled field is cut for the tiles of an IPU. Level 3.
+// Into which boxes a pooled field is cut for the tiles of an IPU.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/ipu_target.hpp>
-#include <stagecraft/ipu/operations/pool_work.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/vertices/pool_work.hpp>
 #include <cstdint>
 #include <initializer_list>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies of elements to other places of a tensor: slices, borders, parts of a concatenation, repetitions and
-// transpositions. What popops and poputil do by views and copies. Level 3.
+// transpositions. What popops and poputil do by views and copies.
 #pragma once
 
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
-#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/operations/rearranged_box.hpp>
 #include <stagecraft/ipu/operations/repeated_field.hpp>
-#include <stagecraft/ipu/step_layout.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
 #include <cstdint>
 #include <initializer_list>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reductions over an axis, on many tiles: popops::reduceMany. Level 3.
+// Reductions over an axis, on many tiles: popops::reduceMany.
 #pragma once
 
-#include <stagecraft/ipu/lowered_step.hpp>
 #include <stagecraft/ipu/operations/reduce_cost.hpp>
 #include <stagecraft/ipu/operations/reduce_function.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <cstdint>
 #include <initializer_list>
 

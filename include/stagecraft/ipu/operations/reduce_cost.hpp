@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie. Level 3.
+// What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>
 #include <stagecraft/ipu/cycles/strided_reduce.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
-#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/operations/reduce_function.hpp>
-#include <stagecraft/ipu/operations/vertex_work.hpp>
-#include <stagecraft/ipu/step_layout.hpp>
-#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
+#include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reductions make of the elements along an axis. Level 3.
+// What reductions make of the elements along an axis.
 #pragma once
 
 namespace stagecraft {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The losses of the library as operations on rows know them, and what they cost. Level 3.
+// The losses of the library as operations on rows know them, and what they cost.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>
@@ -9,9 +9,9 @@
 #include <stagecraft/ipu/cycles/non_linearity.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
 #include <stagecraft/ipu/cycles/unary_op.hpp>
-#include <stagecraft/ipu/operations/formula_work.hpp>
-#include <stagecraft/ipu/operations/vertex_work.hpp>
-#include <stagecraft/ipu/tile_operation.hpp>
+#include <stagecraft/ipu/steps/tile_operation.hpp>
+#include <stagecraft/ipu/vertices/formula_work.hpp>
+#include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/losses/loss_formula.hpp>
 #include <stagecraft/losses/loss_plan.hpp>
 #include <stagecraft/losses/losses.hpp>

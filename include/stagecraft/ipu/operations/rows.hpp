@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of whole rows: softmax and its gradient, losses and theirs. Level 3.
+// Functions of whole rows: softmax and its gradient, losses and theirs.
 #pragma once
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/cycles/unary_op.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
-#include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/operations/row_losses.hpp>
-#include <stagecraft/ipu/operations/vertex_work.hpp>
-#include <stagecraft/ipu/step_layout.hpp>
-#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
+#include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
 namespace stagecraft {
@@ -52,7 +52,7 @@ struct loss_scale {
 
 /// loss = the sum over rows of scale * loss(row), one number, and, unless `gradient` is -1, the gradient of that by the
 /// prediction. prediction (rows, columns); targets (rows) class numbers for sparse losses, else (rows, columns);
-/// scales (rows). Definitions as in kernels/loss.hpp.
+/// scales (rows). Definitions as in kernels/loss/loss.hpp.
 constexpr void append_loss(lowered_step& step, loss_rule const& loss, int prediction, int targets, int scales,
                            int result, int gradient, std::int64_t rows, std::int64_t columns,
                            loss_scale const& scale = {}) {

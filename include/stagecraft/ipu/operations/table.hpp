@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of a table whose numbers are data, and sums of rows that go to such places: popops::multiSlice and
-// multiUpdateAdd. Level 3.
+// multiUpdateAdd.
 #pragma once
 
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/multi_slice.hpp>
-#include <stagecraft/ipu/integers.hpp>
-#include <stagecraft/ipu/lowered_step.hpp>
-#include <stagecraft/ipu/operation_cost.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/operations/reduce_cost.hpp>
-#include <stagecraft/ipu/step_layout.hpp>
-#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
 namespace stagecraft {

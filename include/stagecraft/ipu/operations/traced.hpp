@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of a layer that is written as a `call`: operations of the other families, one after the other, and loops
-// of them. Level 3.
+// of them.
 #pragma once
 
-#include <stagecraft/ipu/operation_cost.hpp>
 #include <stagecraft/ipu/operations/named_tensors.hpp>
-#include <stagecraft/ipu/tile_program.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/tile_program.hpp>
 
 namespace stagecraft {
 

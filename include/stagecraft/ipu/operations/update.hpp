@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An optimizer's step on a weight, elementwise on the tiles where the weight lies; the penalty of a weight; and the
-// moving statistics of batch_normalization. Level 3.
+// moving statistics of batch_normalization.
 #pragma once
 
-#include <stagecraft/ipu/lowered_step.hpp>
-#include <stagecraft/ipu/operation_cost.hpp>
-#include <stagecraft/ipu/operations/update_work.hpp>
-#include <stagecraft/ipu/operations/vertex_work.hpp>
-#include <stagecraft/ipu/step_layout.hpp>
-#include <stagecraft/ipu/tile_mapping.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
+#include <stagecraft/ipu/vertices/update_work.hpp>
+#include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layout of Keras's tables: cells are cut and filled up at the ends of their columns. Level 3.
+// The layout of Keras's tables: cells are cut and filled up at the ends of their columns.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What charts have in common: an area with axes, stacked steps, a legend. Level 7.
+// What charts have in common: an area with axes, stacked steps, a legend.
 #pragma once
 
 #include <stagecraft/report/detail/quantities.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The colours of pictures, on a light and on a dark page. Level 7.
+// The colours of pictures, on a light and on a dark page.
 #pragma once
 
 #include <string_view>

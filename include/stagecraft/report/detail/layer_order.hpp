@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of nodes within the layers of a drawn graph, so that few edges cross. Level 7.
+// The order of nodes within the layers of a drawn graph, so that few edges cross.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Places for the nodes of a directed graph without circles, in layers: each edge leads to a later layer. Nodes stand as
 // near to what they are connected with as their neighbours allow, and the longest way through the graph is straight.
-// (Sugiyama, Tagawa, Toda 1981; the straight lines are the blocks of Brandes and Köpf 2001.) Level 7.
+// (Sugiyama, Tagawa, Toda 1981; the straight lines are the blocks of Brandes and Köpf 2001.)
 #pragma once
 
 #include <stagecraft/report/detail/layer_order.hpp>

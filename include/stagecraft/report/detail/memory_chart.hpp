@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts of memory: of each tile by category, and of the fullest tile over the program. Level 7.
+// Charts of memory: of each tile by category, and of the fullest tile over the program.
 #pragma once
 
 #include <stagecraft/report/detail/chart.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The picture of a model in the language of Graphviz. Level 7.
+// The picture of a model in the language of Graphviz.
 #pragma once
 
 #include <stagecraft/report/detail/colors.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The picture of a model as SVG: a box per call of a layer, in the colour of its stage, and frames around nested
-// models. Level 7.
+// models.
 #pragma once
 
 #include <stagecraft/report/detail/layered_layout.hpp>

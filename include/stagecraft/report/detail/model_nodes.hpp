@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a picture of a model shows: boxes for calls of layers and for nested models, level by level, and the arrows
-// between them. Level 7.
+// between them.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a report's page looks, and what sorts its tables. Level 7.
+// How a report's page looks, and what sorts its tables.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The members of a profile, one by one, written to JSON and read from it. Level 7.
+// The members of a profile, one by one, written to JSON and read from it.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

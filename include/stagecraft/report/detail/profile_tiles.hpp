@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every single tile of an IPU has of the tensors that lie on all of them. Level 7.
+// What every single tile of an IPU has of the tensors that lie on all of them.
 #pragma once
 
-#include <stagecraft/ipu/tile_mapping.hpp>
-#include <stagecraft/program/memory_profile.hpp>
+#include <stagecraft/ipu/profile/memory_profile.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <stagecraft/report/profile_data.hpp>
 #include <cstddef>
 #include <cstdint>

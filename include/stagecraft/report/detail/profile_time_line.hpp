@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time line of a profile: what IPUs do in each slot, one thing after the other. Level 7.
+// The time line of a profile: what IPUs do in each slot, one thing after the other.
 #pragma once
 
-#include <stagecraft/ipu/operation_cost.hpp>
-#include <stagecraft/pipeline/timetable.hpp>
-#include <stagecraft/program/slot_times.hpp>
-#include <stagecraft/program/update_profile.hpp>
+#include <stagecraft/ipu/profile/slot_times.hpp>
+#include <stagecraft/ipu/profile/update_profile.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <stagecraft/report/profile_data.hpp>
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Quantities as people read them: three digits and a unit. Level 7.
+// Quantities as people read them: three digits and a unit.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A drawing of boxes, lines and text, written as SVG: on a white sheet, or a dark one where the page is. Level 7.
+// A drawing of boxes, lines and text, written as SVG: on a white sheet, or a dark one where the page is.
 #pragma once
 
 #include <stagecraft/report/detail/colors.hpp>

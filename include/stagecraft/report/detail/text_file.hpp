@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of text that the library writes: pictures and traces. Level 7.
+// Files of text that the library writes: pictures and traces.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables of text with columns that stand below each other, and what reports say first. Level 7.
+// Tables of text with columns that stand below each other, and what reports say first.
 #pragma once
 
 #include <stagecraft/report/detail/quantities.hpp>

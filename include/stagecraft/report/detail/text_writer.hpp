@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Text of pictures and traces while it is written: numbers that no locale changes, characters that XML and JSON give a
-// meaning of their own. Level 7.
+// meaning of their own.
 #pragma once
 
 #include <cstddef>

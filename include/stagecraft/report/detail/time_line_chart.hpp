@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts of time: what each IPU does when, and on what it spends its cycles. Level 7.
+// Charts of time: what each IPU does when, and on what it spends its cycles.
 #pragma once
 
 #include <stagecraft/report/detail/chart.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a profile's time line that a picture shows. Level 7.
+// The part of a profile's time line that a picture shows.
 #pragma once
 
 #include <stagecraft/report/profile_data.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A timetable cut into the cells that pictures of it show. Level 7.
+// A timetable cut into the cells that pictures of it show.
 #pragma once
 
-#include <stagecraft/pipeline/timetable.hpp>
+#include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
 #include <stagecraft/report/timetable_options.hpp>
 #include <cstddef>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What traces in the format of Chrome's trace viewer have in common. Definition: Google's "Trace Event Format".
-// Level 7.
 #pragma once
 
 #include <stagecraft/report/detail/text_writer.hpp>

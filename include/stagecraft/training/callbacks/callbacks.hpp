@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All callbacks.
-// Keras counterpart: tf.keras.callbacks. Level 6.
+// Keras counterpart: tf.keras.callbacks.
 #pragma once
 
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/csv_logger.hpp>
 #include <stagecraft/training/callbacks/early_stopping.hpp>
 #include <stagecraft/training/callbacks/lambda_callback.hpp>

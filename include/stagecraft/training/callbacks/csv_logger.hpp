@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes the logs of each epoch to a file of comma separated values.
-// Keras counterpart: tf.keras.callbacks.CSVLogger. Level 6.
+// Keras counterpart: tf.keras.callbacks.CSVLogger.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
-#include <stagecraft/training/callback.hpp>
-#include <stagecraft/training/python_number.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/python_number.hpp>
 
 #include <cstddef>
 #include <cstdio>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends training when a metric has stopped improving.
-// Keras counterpart: tf.keras.callbacks.EarlyStopping. Level 6.
+// Keras counterpart: tf.keras.callbacks.EarlyStopping.
 #pragma once
 
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
-#include <stagecraft/training/text_output.hpp>
+#include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>
 #include <limits>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A callback made of functions.
-// Keras counterpart: tf.keras.callbacks.LambdaCallback. Level 6.
+// Keras counterpart: tf.keras.callbacks.LambdaCallback.
 #pragma once
 
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 
 #include <functional>
 #include <utility>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sets the learning rate at the start of each epoch.
-// Keras counterpart: tf.keras.callbacks.LearningRateScheduler. Level 6.
+// Keras counterpart: tf.keras.callbacks.LearningRateScheduler.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/callback.hpp>
-#include <stagecraft/training/python_number.hpp>
-#include <stagecraft/training/text_output.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/python_number.hpp>
+#include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>
 #include <functional>

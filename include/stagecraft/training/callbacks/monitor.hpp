@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The value that a callback watches, and what is better. Keras counterpart: the `monitor` and `mode` arguments.
-// Level 6.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 
 #include <string>
 #include <string_view>

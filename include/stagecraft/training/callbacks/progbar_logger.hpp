@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Prints the progress bar of `fit`, `evaluate` and `predict`.
-// Keras counterpart: tf.keras.callbacks.ProgbarLogger with count_mode="steps". Level 6.
+// Keras counterpart: tf.keras.callbacks.ProgbarLogger with count_mode="steps".
 #pragma once
 
-#include <stagecraft/training/callback.hpp>
-#include <stagecraft/training/progress_bar.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/progress_bar.hpp>
 
 #include <cstdio>
 

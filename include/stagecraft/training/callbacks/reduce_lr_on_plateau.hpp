@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowers the learning rate when a metric has stopped improving.
-// Keras counterpart: tf.keras.callbacks.ReduceLROnPlateau. Level 6.
+// Keras counterpart: tf.keras.callbacks.ReduceLROnPlateau.
 #pragma once
 
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/callback.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
-#include <stagecraft/training/python_number.hpp>
-#include <stagecraft/training/text_output.hpp>
+#include <stagecraft/training/callbacks/python_number.hpp>
+#include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>
 #include <limits>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends training when the loss is no number any more.
-// Keras counterpart: tf.keras.callbacks.TerminateOnNaN. Level 6.
+// Keras counterpart: tf.keras.callbacks.TerminateOnNaN.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
-#include <stagecraft/training/callback.hpp>
-#include <stagecraft/training/text_output.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a model predicts that is not trained, as a compile-time description: what a predictor takes in place of
+// `sc::training`.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/description/dtype_policy.hpp>
+#include <stagecraft/description/execution_mode.hpp>
+#include <stagecraft/description/replication.hpp>
+#include <stagecraft/pipeline/options.hpp>
+#include <stagecraft/threads/queue_options.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace stagecraft {
+
+/// What predictions need of pipelining_options: there are no gradients to accumulate, and nothing is kept for a
+/// backward pass.
+struct inference_pipelining_options {
+  /// The devices work on the micro-batches in this order; results do not depend on it. `steps_per_execution` is a
+  /// multiple of the micro-batches that it works on at once (E2025).
+  stagecraft::schedule schedule = stagecraft::schedule::grouped;
+  /// Whether weights stand in remote memory until a stage uses them. Automatic: as replicated_weight_sharding says.
+  offload offload_weights = offload::automatic;
+  /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
+  bool replicated_weight_sharding = false;
+
+  /// The same as options of a training.
+  [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
+    return {.schedule = schedule,
+            .offload_weights = offload_weights,
+            .replicated_weight_sharding = replicated_weight_sharding};
+  }
+};
+
+/// How a predictor runs a model: its plan has neither losses nor gradients nor an optimizer.
+///
+///     inline constexpr auto single = sc::inference{.batch_size = 1};
+///     sc::predictor<mlp, single> model;
+///     static_assert(sc::profile<mlp, single, sc::ipu<>>.latency() < 1e-4);
+///
+/// Wherever a training description is asked for a model's plan, memory, timetable or profile, this can stand, too. Each
+/// field can be left out, but C++ demands their order; they are those of `training` that predictions need.
+///
+/// Checked with the model, where a predictor is named: E4020 batch_size, E4021 steps_per_execution, E4029 inputs of
+/// another batch size; E2025, E2039, E2047, E2059 pipelines; E2042, E2043 queues; E2044 to E2046, E2049 replicas and
+/// devices.
+struct inference {
+  /// Samples per step. Fewer can be given, in a batch that is filled up.
+  int batch_size = 32;
+  /// Steps that run between two looks of the callbacks; in a pipeline, those that follow each other without a gap.
+  int steps_per_execution = 1;
+  /// The options of a model with stages. A model without stages takes from it what stands in remote memory.
+  inference_pipelining_options pipeline = {};
+  /// Copies of the model that predict for batches of their own; 0: as many as the machine has devices for.
+  int num_replicas = 0;
+  /// How far ahead of the steps batches are made, by a thread of its own.
+  infeed_queue_options infeed_queue = {};
+  /// How many results of steps are kept for asynchronous callbacks.
+  outfeed_queue_options outfeed_queue = {};
+  /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution.
+  bool asynchronous_callbacks = false;
+  /// In which types values and weights are kept. The host has float32 only (E2061).
+  stagecraft::dtype_policy dtype_policy = {};
+  /// Initial weights follow from it.
+  std::uint64_t seed = 1;
+  /// On the host, a batch normalization behind a convolution or a dense layer becomes a part of that layer's weights
+  /// when they are set, if nothing else reads that layer's output, and it has no activation. Results differ from those
+  /// of the trainer by rounding: by no more than about 1e-5 of the largest output of the layer.
+  bool fold_batch_normalization = true;
+  /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
+  /// `training`.
+  bool overlaps_io = false;
+};
+
+namespace detail {
+
+/// Whether a description is one of predictions.
+template <auto Description>
+inline constexpr bool only_infers = std::is_same_v<std::remove_cvref_t<decltype(Description)>, inference>;
+
+/// What a description is for: the mode in which its timetables and profiles are meant, unless another one is named.
+template <auto Description>
+inline constexpr execution_mode mode_of =
+    only_infers<Description> ? execution_mode::inference : execution_mode::training;
+
+}  // namespace detail
+
+}  // namespace stagecraft

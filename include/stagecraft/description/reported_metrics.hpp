@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which metrics a training reports of which output, in Keras's order and under its names.
+#pragma once
+
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/metrics/metric_list.hpp>
+#include <stagecraft/models/output_names.hpp>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace stagecraft {
+
+/// One metric of one output.
+struct reported_metric {
+  metrics::metric metric;
+  std::size_t output = 0;
+  int index = 0;             ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
+  bool is_weighted = false;  ///< a mean weighted by sample and class weights
+  bool says_so = false;      ///< its name begins with weighted_, since another metric of the output has the name
+
+  /// Whether logs would not tell two of them apart.
+  [[nodiscard]] constexpr bool has_name_of(reported_metric const& other) const {
+    return output == other.output && says_so == other.says_so && metric.name() == other.metric.name();
+  }
+};
+
+template <std::size_t Capacity>
+struct reported_metric_list {
+  std::array<reported_metric, Capacity> items{};
+  std::size_t count = 0;
+
+  [[nodiscard]] constexpr reported_metric const* begin() const noexcept { return items.data(); }
+  [[nodiscard]] constexpr reported_metric const* end() const noexcept { return items.data() + count; }
+};
+
+namespace detail {
+
+template <class M, auto Training>
+constexpr auto list_metrics() {
+  // Copies, since Clang 19 finds members of class type of a template argument at wrong places.
+  constexpr auto plain = Training.metrics, weighted = Training.weighted_metrics;
+  constexpr std::size_t outputs = output_names<M>.size();
+  reported_metric_list<outputs* static_cast<std::size_t>(plain.size() + weighted.size())> result;
+  for (std::size_t output = 0; output < outputs; ++output)
+    for (int index = 0; index < plain.size() + weighted.size(); ++index) {
+      bool const is_weighted = index >= plain.size();
+      auto const& list = is_weighted ? weighted : plain;
+      int const place = is_weighted ? index - plain.size() : index;
+      if (!list.is_of(place, static_cast<int>(output), output_names<M>[output])) continue;
+      reported_metric added{.metric = list[place], .output = output, .index = index, .is_weighted = is_weighted};
+      if (is_weighted)
+        for (auto const& other : result) added.says_so |= other.has_name_of(added);
+      result.items[result.count++] = added;
+    }
+  return result;
+}
+
+}  // namespace detail
+
+/// All metrics of a training, output by output: first the plain ones, then those that are weighted.
+template <class M, auto Training>
+inline constexpr auto reported_metrics = detail::list_metrics<M, Training>();
+
+}  // namespace stagecraft

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rules that a training description must follow, alone and with its model; each has a code.
+#pragma once
+
+#include <stagecraft/description/dtype_policy.hpp>
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/output_masks.hpp>
+#include <stagecraft/description/pipeline_checks.hpp>
+#include <stagecraft/description/replicas.hpp>
+#include <stagecraft/description/reported_metrics.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/description/weight_plans.hpp>
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/graph/dtype.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/losses/loss.hpp>
+#include <stagecraft/metrics/resolve.hpp>
+#include <stagecraft/models/output_names.hpp>
+#include <stagecraft/pipeline/pipelined.hpp>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace stagecraft::detail {
+
+/// E4026, E4027, E4083: metrics for each output that do not fit the outputs.
+template <class M>
+constexpr void check_metrics_per_output(metrics::metric_list const& list, std::string_view field, diagnostic& problem) {
+  constexpr int outputs = static_cast<int>(output_names<M>.size());
+  if (list.is_too_long)
+    problem.report(4083, "the training's ", field, " are not at most sixteen values of metrics' classes");
+  int named = 0;
+  for (int entry = 0; entry < list.entries; ++entry) {
+    auto const& name = list.outputs[entry];
+    if (name.empty()) continue;
+    ++named;
+    bool found = false;
+    for (auto const& output : output_names<M>) found |= output == name;
+    if (!found)
+      problem.report(4027, "the training's ", field, " are for an output '", name.view(), "', but the ",
+                     outputs == 1 ? "output" : "outputs", " of model '", graph_of<M>.name(), "' ",
+                     outputs == 1 ? "is '" : "are '", output_names<M>[0].view(), outputs > 1 ? "', '" : "'",
+                     outputs > 1 ? output_names<M>[outputs > 1 ? 1 : 0].view() : "", outputs > 1 ? "'" : "",
+                     outputs > 2 ? " and so on" : "");
+  }
+  if (list.entries > 0 && named < list.entries && (named > 0 || list.entries != outputs))
+    problem.report(4026, "the training has ", field, " for ", list.entries, list.entries == 1 ? " output" : " outputs",
+                   ", ", named == 0 ? "" : "some by name and some by their place, ", "but model '", graph_of<M>.name(),
+                   "' has ", outputs, outputs == 1 ? " output" : " outputs",
+                   "; give one entry for each output in their order, or each with an output's name");
+}
+
+/// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
+template <class M, auto Training, std::size_t Output>
+constexpr void check_metrics_of_output(diagnostic& problem) {
+  constexpr bool sparse = losses::loss_of_output<Output>(Training.loss).sparse_targets;
+  constexpr int call = outputs_of<M>[Output];
+  auto const width = graph_of<M>.call(call).shape.back();
+  for (auto const& each : reported_metrics<M, Training>)
+    if (each.output == Output && !metrics::fits_targets(each.metric, sparse, width))
+      problem.report(4023, "metric '", each.metric.name(), "' does not fit output '", graph_of<M>.layer_of(call).name,
+                     "' of ", width, " values, whose loss takes ", sparse ? "class numbers" : "one target per value",
+                     "; choose the metric with or without sparse_, or metrics::accuracy");
+}
+
+/// E1070: a loss that is written as a `call` and does not fit the output.
+template <class M, auto Training, std::size_t Output>
+constexpr void check_loss_of_output(diagnostic& problem) {
+  constexpr auto loss = losses::loss_of_output<Output>(Training.loss);
+  if constexpr (HasLossCall<decltype(loss)>)
+    if (auto const found = trace_loss(loss, graph_of<M>.call(outputs_of<M>[Output]).shape.back()).list.problem;
+        found.failed() && !problem.failed())
+      problem = found;
+}
+
+/// E1070: a metric that is written as a `call` and does not fit an output.
+template <class M, auto Training>
+constexpr void check_calls_of_metrics(diagnostic& problem) {
+  constexpr auto sparse = []<std::size_t... Output>(std::index_sequence<Output...>) {
+    return std::array{bool{losses::loss_of_output<Output>(Training.loss).sparse_targets}...};
+  }(std::make_index_sequence<output_names<M>.size()>{});
+  for (auto const& each : reported_metrics<M, Training>) {
+    if (problem.failed()) return;
+    if (each.metric.rules == nullptr || !each.metric.rules->takes_ops) continue;
+    auto const call = [&](auto& ops, auto target, auto output) {
+      return each.metric.rules->call(each.metric.options, ops, target, output);
+    };
+    int const columns = graph_of<M>.call(graph_of<M>.outputs_of(0)[each.output]).shape.back();
+    problem = trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
+  }
+}
+
+/// E1070: an initializer, a constraint or a regularizer that does not fit a weight.
+template <class M>
+constexpr void check_functions_of_weights(diagnostic& problem) {
+  for (auto const& weight : graph_of<M>.parameters) {
+    if (!problem.failed() && !weight.constraint.empty() && weight.trainable)
+      problem = trace_constraint(weight.constraint, weight.shape).list.problem;
+    if (!problem.failed() && weight.initializer.rules != nullptr)
+      problem = trace_initializer(weight.initializer, weight.shape).list.problem;
+    if (!problem.failed() && weight.regularizer.is_own())
+      problem = trace_penalty(weight.regularizer, weight.shape, false).list.problem;
+  }
+}
+
+/// E4028: two metrics that logs would not tell apart.
+template <class M, auto Training>
+constexpr void check_names_of_metrics(diagnostic& problem) {
+  auto const& all = reported_metrics<M, Training>;
+  for (auto const& each : all)
+    for (auto const* other = all.begin(); other != &each; ++other)
+      if (each.has_name_of(*other)) {
+        problem.report(4028, "the training has two metrics '", each.says_so ? "weighted_" : "", each.metric.name(),
+                       "' of output '", output_names<M>[each.output].view(), "'; names of metrics are unique");
+        return;
+      }
+}
+
+/// The rules of numbers that a training and an inference have.
+template <class M, auto Description>
+constexpr void check_options_of_runs(checked_options const& checked, diagnostic& problem) {
+  if (Description.batch_size < 1)
+    problem.report(4020, checked.subject(), " has batch_size ", Description.batch_size, "; it must be at least 1");
+  if (int const fixed = graph_of<M>.batch_size(); fixed != 0 && Description.batch_size != fixed)
+    problem.report(4029, checked.subject(), " has batch_size ", Description.batch_size, ", but the inputs of model '",
+                   graph_of<M>.name(), "' have ", fixed, "; give both the same one, or none to the inputs");
+  check_steps_per_execution(checked, problem);
+  check_number_of_replicas(checked, Description.num_replicas, problem);
+  check_queues(checked, Description.infeed_queue, Description.outfeed_queue, Description.asynchronous_callbacks,
+               problem);
+  check_storage(checked, problem);
+}
+
+/// The first rule that an inference breaks.
+template <class M, auto Inference>
+constexpr diagnostic find_inference_problem() {
+  diagnostic problem;
+  auto const checked = options_to_check<M, Inference>();
+  check_options_of_runs<M, Inference>(checked, problem);
+  check_schedule(checked, false, problem);
+  if (!problem.failed()) check_execution_of_schedule(checked, problem);
+  return problem;
+}
+
+/// The rules of all numbers and options, of a model with stages or without. Those of training hold where it is said how
+/// weights are updated; where it is not, the model can be evaluated, and `fit_problem` says why it cannot be trained.
+template <class M, auto Training>
+constexpr void check_options_of_training(diagnostic& problem) {
+  auto const checked = options_to_check<M, Training>();
+  check_options_of_runs<M, Training>(checked, problem);
+  check_accumulation(checked, problem);
+  check_outfeed(checked, problem);
+  check_recomputation(checked, problem);
+  check_schedule(checked, checked.trains(), problem);
+  if (!checked.trains()) return;
+  check_state_of_layers(checked, problem);
+  if (!problem.failed()) check_accumulation_of_schedule(checked, problem);
+  if (!problem.failed()) check_execution_of_updates(checked, problem);
+}
+
+template <class M, auto Training, std::size_t... Output>
+constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
+  diagnostic problem = optimizer_problem<Training.optimizer>;
+  check_options_of_training<M, Training>(problem);
+  if constexpr (requires { decltype(Training.loss)::size; }) {
+    constexpr int losses = decltype(Training.loss)::size;
+    if (losses != static_cast<int>(sizeof...(Output)))
+      problem.report(4022, "the training has ", losses, " losses, but model '", graph_of<M>.name(), "' has ",
+                     static_cast<int>(sizeof...(Output)), sizeof...(Output) == 1 ? " output" : " outputs",
+                     "; give one loss for each output, or one for all");
+  }
+  constexpr int weights = Training.loss_weights.count;
+  if (weights != 0 && weights != static_cast<int>(sizeof...(Output)))
+    problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",
+                   graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
+                   sizeof...(Output) == 1 ? " output" : " outputs", "; give one weight for each output, or none");
+  if (sizeof...(Output) > output_weights::capacity)
+    problem.report(4024, "model '", graph_of<M>.name(), "' has ", static_cast<int>(sizeof...(Output)),
+                   " outputs; a model that is trained has at most ", output_weights::capacity);
+  for (int const call : graph_of<M>.outputs_of(0))
+    if (!is_mask_of_inputs(graph_of<M>, call))
+      problem.report(4093, "output '", graph_of<M>.layer_of(call).name, "' of model '", graph_of<M>.name(),
+                     "' has masked steps, which its loss can leave out only if an input of the model tells them, and "
+                     "the output's first axis is that of the steps; end the mask with a lambda layer if all steps are "
+                     "to count");
+  check_metrics_per_output<M>(Training.metrics, "metrics", problem);
+  check_metrics_per_output<M>(Training.weighted_metrics, "weighted_metrics", problem);
+  if (!problem.failed()) (check_metrics_of_output<M, Training, Output>(problem), ...);
+  if (!problem.failed()) (check_loss_of_output<M, Training, Output>(problem), ...);
+  if (!problem.failed()) check_calls_of_metrics<M, Training>(problem);
+  if (!problem.failed()) check_names_of_metrics<M, Training>(problem);
+  if (!problem.failed()) check_functions_of_weights<M>(problem);
+  return problem;
+}
+
+/// The first rule that a description of a training or of an inference breaks.
+template <Model M, auto Training>
+inline constexpr diagnostic training_problem = [] {
+  if constexpr (only_infers<Training>)
+    return find_inference_problem<M, Training>();
+  else
+    return find_training_problem<M, Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+}();
+
+/// E2061: the types that values and weights may have on a machine.
+constexpr void check_dtype_policy(std::string_view subject, dtype_policy const& policy, bool has_float16,
+                                  diagnostic& problem) {
+  auto const check = [&](dtype type, std::string_view which) {
+    if (type != dtype::float32 && type != dtype::float16)
+      problem.report(2061, subject, "'s dtype_policy has the ", which, ' ', name(type),
+                     "; it must be float32 or float16");
+    else if (type == dtype::float16 && !has_float16)
+      problem.report(
+          2061, subject, "'s dtype_policy has the ", which,
+          " float16, but the machine is the host, which has float32 only; choose dtype_policies::float32, or "
+          "sc::ipu<...> as the machine");
+  };
+  check(policy.compute_dtype, "compute_dtype");
+  check(policy.variable_dtype, "variable_dtype");
+}
+
+/// E2062: what has kernels for the host alone.
+template <auto Training, std::size_t... Output>
+constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
+  if (!(HasLossCall<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
+    problem.report(2062,
+                   "the training has a loss of its own, which emulated IPUs cannot compute; write it as a `call`, "
+                   "choose one of this library, or the host as the machine");
+}
+
+/// E2064: a constraint or a regularizer that tiles do not carry out.
+template <class M, std::size_t... Parameter>
+constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnostic& problem) {
+  auto const check = [&](operations::plan_view const& plan, std::string_view kind, std::string_view name,
+                         parameter const& weight) {
+    if (!has_weight_lowering(plan))
+      problem.report(2064, kind, " '", name, "' of weight '", weight.name.view(),
+                     "' has operations that emulated IPUs do not have for weights; they have maps, reshapes, and sums "
+                     "and maxima over neighbouring axes");
+  };
+  auto const check_weight = [&]<std::size_t Index>() {
+    constexpr parameter const& weight = graph_of<M>.parameters[Index];
+    if constexpr (!weight.constraint.empty() && weight.trainable)
+      check(plan_of_constraint<weight.constraint, weight.shape>::value, "constraint", weight.constraint.rules->name,
+            weight);
+    if constexpr (weight.regularizer.is_own() && weight.trainable) {
+      check(plan_of_penalty<weight.regularizer, weight.shape, false>::value, "regularizer",
+            weight.regularizer.rules->name, weight);
+      check(plan_of_penalty<weight.regularizer, weight.shape, true>::value, "regularizer",
+            weight.regularizer.rules->name, weight);
+    }
+  };
+  // A list: Clang folds no more than 256 operands.
+  [[maybe_unused]] int const done[] { 0, (check_weight.template operator()<Parameter>(), 0)... };
+}
+
+/// The first rule that a description breaks with a machine.
+template <Model M, auto Training, class Machine>
+inline constexpr diagnostic machine_problem = [] {
+  diagnostic problem;
+  constexpr auto subject = checked_options::subject_of(only_infers<Training>);
+  check_devices_of_machine(subject, graph_of<M>.name(), Training.num_replicas, shards_of<M>, Machine::devices, problem);
+  check_dtype_policy(subject, Training.dtype_policy, is_ipu<Machine>, problem);
+  if constexpr (is_ipu<Machine> && !only_infers<Training>) {
+    check_functions_on_tiles<Training>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>(), problem);
+    check_weights_on_tiles<M>(std::make_index_sequence<graph_of<M>.parameters.size()>(), problem);
+  }
+  return problem;
+}();
+
+}  // namespace stagecraft::detail

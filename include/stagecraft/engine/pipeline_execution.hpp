@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the passes of one execution of a pipeline share: where micro-batches come from and results go to.
+#pragma once
+
+#include <stagecraft/engine/step_view.hpp>
+#include <stagecraft/engine/trace.hpp>
+#include <stagecraft/threads/thread_team.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// Where the first stage's infeed puts a micro-batch.
+template <class Session>
+class pipeline_feed {
+ public:
+  pipeline_feed(std::array<float*, static_cast<std::size_t>(Session::input_count())> const& inputs,
+                std::array<float*, Session::output_count> const& targets,
+                std::array<float*, Session::output_count> const& scales, int& samples)
+      : inputs_(inputs), targets_(targets), scales_(scales), samples_(samples) {}
+
+  /// (batch, shape...) of an input.
+  [[nodiscard]] float* input(int index) const { return inputs_[static_cast<std::size_t>(index)]; }
+  template <std::size_t Output>
+  [[nodiscard]] auto* target() const {
+    return reinterpret_cast<typename Session::template target_type<Output>*>(targets_[Output]);
+  }
+  /// The weight of each row of an output in the loss.
+  [[nodiscard]] float* scale(std::size_t output) const { return scales_[output]; }
+  /// How many samples the micro-batch has, from the first row on.
+  void set_valid_samples(int count) const { samples_ = count; }
+
+ private:
+  std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs_;
+  std::array<float*, Session::output_count> targets_, scales_;
+  int& samples_;
+};
+
+/// What all passes of an execution share.
+template <class Session>
+struct pipeline_execution {
+  void const* feed = nullptr;
+  void (*call_feed)(void const*, pipeline_feed<Session> const&, int replica, int step) = nullptr;
+  void const* results = nullptr;
+  void (*call_results)(void const*, step_view<Session> const&) = nullptr;
+  void (*cancel)(pipeline_execution const&) noexcept = nullptr;  ///< ends every wait in `feed` and `results`
+  bool has_targets = false;
+  thread_team* team = nullptr;
+  std::uint64_t seed = 1;
+  std::uint64_t first_step = 0;           ///< of training, counted over all replicas
+  float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
+  float* folded_weights = nullptr;        ///< those that steps read, if others' normalizations are in them
+  trace* record = nullptr;
+};
+
+}  // namespace stagecraft

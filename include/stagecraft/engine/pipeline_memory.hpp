@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one replica of a pipeline holds on the host: a block for each device, weights, gradients, the optimizer's state,
+// and what the plan puts into remote memory.
+#pragma once
+
+#include <stagecraft/engine/execution_policy.hpp>
+#include <stagecraft/engine/pipeline_plan.hpp>
+#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/kernels/reduction/collectives.hpp>
+#include <stagecraft/plan/session_shape.hpp>
+#include <stagecraft/threads/progress.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+/// Sizes of a pipeline's memory, for one replica.
+template <Model M, auto Training, class Machine, int Replicas>
+struct pipeline_sizes : session_shape<M, Training> {
+  using shape = session_shape<M, Training>;
+  using model = M;
+  using machine = Machine;
+  using policy = policy_of<Machine>;
+  using architecture = typename Machine::architecture;
+  static constexpr auto training = Training;
+  template <execution_mode Mode>
+  [[nodiscard]] static constexpr timetable const& table() {
+    return detail::planning_timetable<M, Training, Mode>;
+  }
+  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr auto const& weights = weight_storage_of<M, architecture>;
+  static constexpr int replicas = Replicas;
+  static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::output_count) : 0;
+  static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::output_count) : 0;
+  /// What most memory is planned for: training, if it is said how weights are updated.
+  static constexpr execution_mode main_mode = detail::main_mode<M, Training>;
+  static constexpr bool trains = main_mode == execution_mode::training;
+  static constexpr int stages = table<main_mode>().stages();
+  static constexpr int passes = table<main_mode>().passes();
+  static constexpr int devices = table<main_mode>().devices();
+  /// Floats of gradients, and of the optimizer's numbers of each weight: none without training.
+  static constexpr long long gradient_floats = [] {
+    if constexpr (trains)
+      return pipeline_gradients<M, Training, architecture>.floats;
+    else
+      return 0LL;
+  }();
+  static constexpr float learning_rate = [] {
+    if constexpr (shape::has_losses)
+      return Training.optimizer.learning_rate;
+    else
+      return 0.0F;
+  }();
+  static constexpr int slots = [] {
+    if constexpr (trains)
+      return detail::slots_of<Training.optimizer>;
+    else
+      return 0;
+  }();
+  static constexpr bool halves =
+      options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+  static constexpr bool shards_state = Replicas > 1 && options.replicated_optimizer_state_sharding;
+  static constexpr bool shards_weights = Replicas > 1 && options.replicated_weight_sharding;
+  /// Passes work on copies of weights: of what is in remote memory, or rounded ones.
+  static constexpr bool fetches_weights = options.offloads_weights() || rounds_copies_of_weights<Training.dtype_policy>;
+  static constexpr bool fetches_gradients = options.offload_gradient_accumulation_buffers == offload::remote;
+  static constexpr bool fetches_state = options.offloads_optimizer_state();
+
+  /// Floats of a weight's state that one replica holds, for each number of the state.
+  [[nodiscard]] static constexpr long long state_floats(std::size_t parameter) {
+    if (!shards_state) return weights.size[parameter];
+    long long most = 0;
+    for (int replica = 0; replica < Replicas; ++replica) {
+      auto const [first, last] = kernels::shard_of(weights.size[parameter], replica, Replicas);
+      if (last - first > most) most = last - first;
+    }
+    return (most + 15) / 16 * 16;
+  }
+  [[nodiscard]] static constexpr long long state_offset(std::size_t parameter) {
+    long long offset = 0;
+    for (std::size_t i = 0; i < parameter; ++i) offset += state_floats(i);
+    return offset;
+  }
+  static constexpr long long all_state_floats = state_offset(weights.count);
+  static constexpr long long largest_state = [] {
+    long long largest = 0;
+    for (std::size_t i = 0; i < weights.count; ++i)
+      if (state_floats(i) > largest) largest = state_floats(i);
+    return largest;
+  }();
+
+  /// Floats of a device's block.
+  template <int Device>
+  [[nodiscard]] static constexpr long long block_floats() {
+    return std::max(block_floats<Device, main_mode>(), block_floats<Device, execution_mode::inference>());
+  }
+  /// Floats of remote memory that a stage's activations take.
+  template <int Stage>
+  static constexpr long long remote_floats = pass_plan_of<M, Training, main_mode, Stage>.places.remote_floats;
+
+  /// Micro-batches whose targets, and whose numbers of samples, are alive at once.
+  template <execution_mode Mode>
+  static constexpr int targets_alive = table<Mode>().alive(0, stages - 1);
+  template <execution_mode Mode>
+  static constexpr int samples_alive = table<Mode>().alive(0, table<Mode>().passes() - 1);
+  static constexpr int most_targets = std::max(targets_alive<main_mode>, targets_alive<execution_mode::inference>);
+  static constexpr int most_samples = std::max(samples_alive<main_mode>, samples_alive<execution_mode::inference>);
+
+ private:
+  template <int Device, execution_mode Mode, std::size_t... Pass>
+  static constexpr long long most_scratch(std::index_sequence<Pass...>) {
+    long long most = 0;
+    for (auto const& [pass, floats] :
+         {std::pair<int, long long>{0, 0},
+          std::pair<int, long long>{static_cast<int>(Pass),
+                                    pass_plan_of<M, Training, Mode, static_cast<int>(Pass)>.places.scratch_floats}...})
+      if (table<Mode>().device_of_pass(pass) == Device && floats > most) most = floats;
+    return most;
+  }
+  template <int Device, execution_mode Mode>
+  [[nodiscard]] static constexpr long long block_floats() {
+    return detail::device_buffers_of<M, Training, Mode, Device>.floats +
+           most_scratch<Device, Mode>(std::make_index_sequence<static_cast<std::size_t>(table<Mode>().passes())>{});
+  }
+};
+
+/// One replica's memory.
+template <class Sizes>
+struct pipeline_memory {
+  static constexpr bool has_halves = Sizes::halves;
+
+  explicit pipeline_memory(int number, long long workspace_floats)
+      : replica(number),
+        weights(Sizes::weights.floats),
+        gradients(Sizes::gradient_floats),
+        halves(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
+        state(Sizes::all_state_floats * Sizes::slots),
+        local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
+        local_gradients(Sizes::fetches_gradients ? Sizes::gradient_floats : 0),
+        local_halves(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
+        local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
+        targets(Sizes::most_targets * Sizes::all_targets),
+        scales(Sizes::most_targets * Sizes::all_scales),
+        samples(static_cast<std::size_t>(Sizes::most_samples)) {
+    [&]<std::size_t... Device>(std::index_sequence<Device...>) {
+      (blocks.emplace_back(Sizes::template block_floats<static_cast<int>(Device)>()), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(Sizes::devices)>{});
+    [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
+      (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(Sizes::stages)>{});
+    for (int device = 0; device < Sizes::devices; ++device) workspaces.emplace_back(workspace_floats);
+  }
+
+  int replica;
+  aligned_block weights, gradients, halves, state;
+  /// What a pass works on where these stand in remote memory.
+  aligned_block local_weights, local_gradients, local_halves, local_state;
+  aligned_block targets, scales;                                       ///< rings
+  std::vector<int> samples;                                            ///< a ring: samples of a micro-batch
+  std::vector<aligned_block> blocks, workspaces;                       ///< of each device
+  std::vector<aligned_block> remote;                                   ///< activations of each stage
+  std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
+  std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
+  [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
+};
+
+namespace detail {
+
+/// Copies an accumulator between remote memory and where passes work on it.
+template <class Sizes, bool Fetch>
+void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long floats) {
+  auto const move = [&](auto* remote, auto* local) {
+    auto* const from = Fetch ? remote : local;
+    auto* const to = Fetch ? local : remote;
+    std::copy_n(from + offset, floats, to + offset);
+  };
+  if constexpr (Sizes::halves)
+    move(reinterpret_cast<std::uint16_t*>(own.halves.data()),
+         reinterpret_cast<std::uint16_t*>(own.local_halves.data()));
+  else
+    move(own.gradients.data(), own.local_gradients.data());
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The host CPU as the machine that runs a program.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// E4033: no thread at all, or more than any host has.
+template <int Threads>
+inline constexpr diagnostic thread_problem = [] {
+  diagnostic problem;
+  if (Threads < 1 || Threads > 1024)
+    problem.report(4033, "host<", Threads, "> asks for ", Threads, " threads; it takes 1 to 1024");
+  return problem;
+}();
+
+}  // namespace detail
+
+/// The type behind `host<>`. The architecture is part of it, so that one program can hold translation units that are
+/// compiled for different ones.
+template <int Threads, class Arch, int Devices = 0>
+struct host_machine {
+  static_assert(detail::report<detail::thread_problem<Threads>>());
+  using architecture = Arch;
+  static constexpr int threads = Threads < 1 ? 1 : Threads;
+  /// How many devices the host stands for; 0: as many as a program asks for.
+  static constexpr int devices = Devices;
+};
+
+/// The host CPU, with the kernels of the architecture that the program is compiled for. A step is divided among
+/// `Threads` threads at places that follow from shapes: results have the same bits for any number of threads. Threads
+/// are started with a session and wait between steps; a step with little work does not gain from them.
+/// The stages and replicas of a model run on devices that the host stands for: as many as they need, or at most
+/// `Devices`, on which then as many replicas are trained as fit, unless the training description says how many.
+/// Errors: E4033 unless Threads is 1 to 1024.
+template <int Threads = 1, int Devices = 0>
+using host = host_machine<Threads, kernels::default_architecture, Devices>;
+
+}  // namespace stagecraft

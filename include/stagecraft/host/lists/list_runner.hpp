@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out a list of operations on floats in memory. It is compiled once, whatever the lists are.
+#pragma once
+
+#include <stagecraft/host/lists/list_workspace.hpp>
+#include <stagecraft/host/lists/pooling_kernels.hpp>
+#include <stagecraft/kernels/convolution/windows.hpp>
+#include <stagecraft/kernels/elementwise/map.hpp>
+#include <stagecraft/kernels/elementwise/strided.hpp>
+#include <stagecraft/kernels/elementwise/table_rows.hpp>
+#include <stagecraft/kernels/product/product.hpp>
+#include <stagecraft/kernels/random/random.hpp>
+#include <stagecraft/kernels/reduction/reduce.hpp>
+#include <stagecraft/operations/plan/value_places.hpp>
+#include <stagecraft/threads/share.hpp>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+namespace stagecraft {
+
+/// Samples [first, first + count) of a batch.
+struct batch_part {
+  int first = 0, count = 1, of = 1;
+};
+
+/// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies: of the whole batch, unless
+/// its place is storage::samples.
+template <class Arch>
+class list_runner {
+ public:
+  using node = operations::node;
+  using extents = operations::extents;
+  using floats = list_workspace<Arch>;
+
+  /// `workspace`: floats that no value uses, as many as `list_workspace` says. `seed` and `stream` are those of the
+  /// call. `joins`: what products do beside; without them each operation is carried out by itself.
+  list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
+              float* workspace, std::uint64_t seed, std::uint64_t stream,
+              std::span<operations::product_join const> joins = {})
+      : nodes_(nodes),
+        operands_(operands),
+        memory_(memory),
+        workspace_(workspace),
+        seed_(seed),
+        stream_(stream),
+        joins_(joins) {}
+  /// Kernels for each operation, or none.
+  void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
+  /// Operations that somebody else carries out.
+  void leave_out(std::span<int const> left_out) { left_out_ = left_out; }
+  /// The operations of a segment that works sample by sample, for these samples.
+  void run(std::span<int const> order, std::span<operations::place const> places, batch_part const& part) {
+    places_ = places;
+    part_ = part;
+    by_sample_ = true;
+    run(order);
+    by_sample_ = false;
+  }
+  /// From now on one segment runs, for some samples after the others: weights are packed for all of them.
+  void keep_packed_weights() { keeps_packed_ = true; }
+  /// A part of the columns of a product.
+  void run_product(std::span<int const> order, kernels::share const& columns) {
+    columns_ = columns;
+    run(order);
+    columns_ = {};
+  }
+  void run(std::span<int const> order) {
+    order_ = order;
+    if (!keeps_packed_) packed_count_ = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      id_ = order[i];
+      if (is_done_elsewhere()) continue;
+      position_ = i;
+      jump_ = i;
+      here().what.visit([&](auto const& what) { step(what); });
+      i = jump_;
+    }
+  }
+
+ private:
+  /// The packed right operand of this product; null if there are too many.
+  float const* packed(kernels::product_shape const& shape) {
+    for (int i = 0; i < packed_count_; ++i)
+      if (packed_[i].product == id_) return packed_[i].begin;
+    if (packed_count_ == most_packed) return nullptr;
+    if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
+    float* const begin = next_packed_;
+    next_packed_ += kernels::packed_product_floats<Arch>(shape);
+    packed_[packed_count_++] = {id_, begin};
+    kernels::pack_product<Arch>(shape, x(1), begin);
+    return begin;
+  }
+  [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
+  [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+  // What the operation writes and reads: of the samples that are worked on, or of all.
+  [[nodiscard]] extents shape() const { return by_sample_ ? shape_of_part(here().shape) : here().shape; }
+  [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[at(id_)]; }
+  [[nodiscard]] extents shape_of(int index) const {
+    extents const& whole = nodes_[at(read(index))].shape;
+    return takes_part(index) ? shape_of_part(whole) : whole;
+  }
+  [[nodiscard]] float* x(int index) const {
+    return takes_part(index) ? begin_of_part(read(index)) : memory_[at(read(index))];
+  }
+  [[nodiscard]] bool takes_part(int index) const {
+    return by_sample_ && operations::is_taken_by_sample(here(), index, nodes_[at(read(index))].shape);
+  }
+  [[nodiscard]] extents shape_of_part(extents of) const {
+    if (of.rank > 0) of[0] = of[0] / part_.of * part_.count;
+    return of;
+  }
+  [[nodiscard]] float* begin_of_part(int id) const {
+    float* const begin = memory_[at(id)];
+    if (places_[at(id)].in == operations::storage::samples) return begin;
+    return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
+  }
+  static std::int64_t size(extents const& shape) { return shape.size(); }
+  [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[at(id_)]; }
+
+  /// Floats from one place of an axis to the next.
+  static std::int64_t stride(extents const& shape, int axis) {
+    std::int64_t product = 1;
+    for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
+    return product;
+  }
+  /// The same in a wider result, where an operand that is 1 long repeats.
+  static std::int64_t repeating_stride(extents const& shape, int axis, int rank) {
+    int const own = axis - (rank - shape.rank);
+    return own < 0 || shape.lengths[own] == 1 ? 0 : stride(shape, own);
+  }
+  void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
+  static void copy(float const* from, float* to, std::int64_t floats) {
+    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
+  }
+
+  void step(operations::input const&) {}
+  void step(operations::weight const&) {}
+  void step(operations::composite const&) {}
+  void step(operations::reshape const&) {}
+  void step(operations::update const&) {}  // the layer's, when the step has ended
+  void step(operations::last const&) {}
+  void step(operations::constant const&) {}
+  void step(operations::iota const& what) {
+    std::int64_t const inner = stride(shape(), what.axis), length = shape()[what.axis];
+    for (std::int64_t i = 0; i < size(shape()); ++i) y()[i] = static_cast<float>(i / inner % length);
+  }
+  void step(operations::random const& what) {
+    kernels::random_key const key(what.seed != 0 ? what.seed : seed_, stream_);
+    auto const of_operation = static_cast<std::uint64_t>(id_ + 1) << 36U;
+    auto const before = static_cast<std::uint64_t>(by_sample_ ? here().shape.size() / part_.of * part_.first : 0);
+    auto const count = static_cast<std::uint64_t>(size(shape()));
+    if (what.distribution == operations::random_distribution::uniform)
+      return kernels::random_uniform_fill<Arch>(y(), size(shape()), key, of_operation + before);
+    for (std::uint64_t i = 0; i < count; ++i) y()[i] = kernels::box_muller(key, of_operation + 2 * (before + i));
+  }
+  void step(operations::map const& what) {
+    if (what.apply == operations::function::identity) return;
+    kernels::strided_axes<4, Arch> axes;
+    int const operands = here().operand_count, rank = shape().rank;
+    for (int axis = 0; axis < rank; ++axis) {
+      std::array<std::int64_t, 4> strides{stride(shape(), axis)};
+      for (int i = 0; i < 3; ++i) strides[at(i + 1)] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
+      axes.add(shape()[axis], strides);
+    }
+    kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
+  }
+  void step(operations::reduce const& what) {
+    kernels::strided_axes<2, Arch> axes;
+    for (int axis = 0; axis < shape().rank; ++axis)
+      axes.add(shape_of(0)[axis], {what.has(axis) ? 0 : stride(shape(), axis), stride(shape_of(0), axis)});
+    kernels::reduce_axes<Arch>(what.by, axes, y(), size(shape()), x(0));
+  }
+  void step(operations::product const& what) {
+    extents const a = shape_of(0), b = shape_of(1), result = shape();
+    kernels::product_shape const one{result[-2], what.inner(a), result[-1], what.transpose_a, what.transpose_b};
+    auto const [to, behind] = end_of_product();
+    if ((depth_ > 0 && floats::is_packed_in(loops_[0].loop, here(), operands_)) ||
+        (keeps_packed_ && floats::is_product_with_weight(here(), nodes_, operands_)))
+      if (float const* const right = packed(one); right != nullptr)
+        return kernels::packed_product<Arch>(one, x(0), right, to, workspace_, behind);
+    if (result.rank == 2) return kernels::product<Arch>(one, x(0), x(1), to, workspace_, columns_, behind);
+    kernels::strided_axes<3, Arch> places;
+    for (int axis = 0; axis + 2 < result.rank; ++axis)
+      places.add(result[axis], {stride(result, axis), repeating_stride(a, axis, result.rank),
+                                repeating_stride(b, axis, result.rank)});
+    auto const length = places.row_length();
+    auto const strides = places.row_strides();
+    places.for_each_row([&](auto const& begin) {
+      for (std::int64_t i = 0; i < length; ++i)
+        kernels::product<Arch>(one, x(0) + begin[1] + i * strides[1], x(1) + begin[2] + i * strides[2],
+                               y() + begin[0] + i * strides[0], workspace_, columns_);
+    });
+  }
+  [[nodiscard]] bool is_done_elsewhere() const {
+    for (auto const& join : joins_)
+      if (join.does(id_)) return true;
+    for (int const id : left_out_)
+      if (id == id_) return true;
+    return false;
+  }
+  struct product_end {
+    float* to;
+    kernels::product_finish finish;
+  };
+  /// Where a product's result is written, and what is done with it before.
+  [[nodiscard]] product_end end_of_product() const {
+    product_end end{y(), {}};
+    for (auto const& join : joins_) {
+      if (join.product != id_) continue;
+      if (join.sum >= 0) {
+        end.to = address_of(join.sum);
+        extents const& added = nodes_[at(join.added)].shape;
+        bool const is_row = added != here().shape;
+        if (join.read_from >= 0)
+          end.finish.added = in_trip(join.read_from, nodes_[at(join.added)].what.as<operations::at>(), join.added);
+        else
+          end.finish.added = {is_row ? memory_[at(join.added)] : address_of(join.added), is_row ? 0 : added[-1]};
+      }
+      if (join.stack >= 0)
+        end.finish.copied = in_trip(join.stack, nodes_[at(join.stack)].what.as<operations::stack>(), join.stack);
+    }
+    return end;
+  }
+  [[nodiscard]] float* address_of(int id) const { return by_sample_ ? begin_of_part(id) : memory_[at(id)]; }
+  /// The rows of this trip in a tensor of all trips. `of`: the operation that reads or writes there.
+  template <class Where>
+  [[nodiscard]] kernels::product_rows_at in_trip(int tensor, Where const& where, int of) const {
+    extents const& all = nodes_[at(tensor)].shape;
+    auto const& loop = loop_named(operands_[at(nodes_[at(of)].first_operand)]);
+    int const trip = where.reversed ? loop.trips - 1 - loop.trip : loop.trip;
+    return {address_of(tensor) + trip * stride(all, where.axis), stride(all, where.axis == 0 ? 1 : 0)};
+  }
+  void step(operations::convolution const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::output, {what.windows, shape_of(0), shape()},
+                                    what.groups, x(0), x(1), y());
+  }
+  void step(operations::convolution_input_gradient const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::input, {what.windows, shape(), shape_of(0)}, what.groups,
+                                    y(), x(1), x(0));
+  }
+  void step(operations::convolution_filter_gradient const& what) {
+    clear();
+    kernels::convolve_windows<Arch>(kernels::convolution_part::filter, {what.windows, shape_of(0), shape_of(1)},
+                                    what.groups, x(0), y(), x(1));
+  }
+  void step(operations::pooling const& what) {
+    if (auto const run = pooling().forward; run != nullptr) return run(x(0), y(), shape()[0]);
+    kernels::pool_windows<Arch>(what.kind == operations::pooling_kind::max, {what.windows, shape_of(0), shape()}, x(0),
+                                y());
+  }
+  void step(operations::pooling_gradient const& what) {
+    if (auto const run = pooling().backward; run != nullptr) return run(x(0), x(2), y(), workspace_, shape()[0]);
+    kernels::pool_windows_gradient<Arch>(what.kind == operations::pooling_kind::max,
+                                         {what.windows, shape(), shape_of(1)}, x(0), x(1), x(2), y(), workspace_);
+  }
+
+  // Movement.
+  void step(operations::broadcast const&) {
+    kernels::strided_axes<2, Arch> axes;
+    int const rank = shape().rank;
+    for (int axis = 0; axis < rank; ++axis)
+      axes.add(shape()[axis], {stride(shape(), axis), repeating_stride(shape_of(0), axis, rank)});
+    kernels::copy_strided<Arch>(axes, y(), x(0));
+  }
+  void step(operations::transpose const& what) {
+    kernels::strided_axes<2, Arch> axes;
+    for (int axis = 0; axis < shape().rank; ++axis)
+      axes.add(shape()[axis], {stride(shape(), axis), stride(shape_of(0), what.order[axis])});
+    kernels::copy_strided<Arch>(axes, y(), x(0));
+  }
+  /// Copies between a tensor and every `step`-th place of a longer axis of another.
+  enum class direction : unsigned char { from_wide, to_wide };
+  void move_along(direction to, extents const& narrow, float* narrow_at, extents const& wide, float* wide_at, int axis,
+                  int begin, int step) {
+    bool const reads_wide = to == direction::from_wide;
+    kernels::strided_axes<2, Arch> axes;
+    for (int i = 0; i < narrow.rank; ++i) {
+      std::int64_t const own = stride(narrow, i), other = stride(wide, i) * (i == axis ? step : 1);
+      axes.add(narrow[i], {reads_wide ? own : other, reads_wide ? other : own});
+    }
+    wide_at += begin * stride(wide, axis);
+    kernels::copy_strided<Arch>(axes, reads_wide ? narrow_at : wide_at, reads_wide ? wide_at : narrow_at);
+  }
+  void step(operations::slice const& what) {
+    move_along(direction::from_wide, shape(), y(), shape_of(0), x(0), what.axis, what.begin, what.step);
+  }
+  void step(operations::pad const& what) {
+    clear();
+    move_along(direction::to_wide, shape_of(0), x(0), shape(), y(), what.axis, what.begin, what.step);
+  }
+  void step(operations::concatenate const& what) {
+    for (int i = 0, begin = 0; i < here().operand_count; begin += shape_of(i++)[what.axis])
+      move_along(direction::to_wide, shape_of(i), x(i), shape(), y(), what.axis, begin, 1);
+  }
+  void step(operations::gather const&) { kernels::read_rows<Arch>(indices(shape_of(0)), x(0), y()); }
+  void step(operations::scatter_add const&) {
+    auto const named = indices(shape());
+    clear();
+    for (std::int64_t k = 0; k < named.count; ++k)
+      if (auto const row = named.row(k); row >= 0)
+        kernels::scaled_add<true, Arch>(1.0F, x(0) + k * named.width, y() + row * named.width, named.width);
+  }
+  [[nodiscard]] kernels::table_indices indices(extents const& table) const {
+    return {x(1), size(shape_of(1)), table[0], stride(table, 0)};
+  }
+
+  // Loops. The trip of the innermost one that runs is at the top.
+  struct running {
+    int loop, trips, trip;
+    std::size_t begin;
+  };
+  running& top() { return loops_[depth_ - 1]; }
+  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
+  running const& loop_of(int index) const { return loop_named(read(index)); }
+  running const& loop_named(int loop) const {
+    int i = depth_ - 1;
+    while (loops_[i].loop != loop) --i;
+    return loops_[i];
+  }
+  void step(operations::carry const&) {
+    if (loop_of(0).trip == 0) copy(x(1), y(), size(shape()));
+  }
+  void step(operations::next const&) { copy(x(2), y(), size(shape())); }
+  [[nodiscard]] int place_of(bool reversed) const {
+    auto const& loop = loop_of(0);
+    return reversed ? loop.trips - 1 - loop.trip : loop.trip;
+  }
+  /// The axes of one trip's values, beside those of all trips.
+  static extents with_one(extents one, int axis) {
+    one.insert(axis, 1);
+    return one;
+  }
+  void step(operations::at const& what) {
+    move_along(direction::from_wide, with_one(shape(), what.axis), y(), shape_of(1), x(1), what.axis,
+               place_of(what.reversed), 1);
+  }
+  void step(operations::stack const& what) {
+    move_along(direction::to_wide, with_one(shape_of(1), what.axis), x(1), shape(), y(), what.axis,
+               place_of(what.reversed), 1);
+  }
+  void step(operations::loop_end const&) {
+    // Every state has been read: now it may change.
+    for (int id = top().loop + 1; id < id_; ++id)
+      if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.is<operations::next>() &&
+          operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
+        int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
+        if (by_sample_)
+          copy(begin_of_part(id), begin_of_part(state), size(shape_of_part(nodes_[at(id)].shape)));
+        else
+          copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
+      }
+    if (++top().trip < top().trips)
+      jump_ = top().begin;
+    else
+      --depth_;
+  }
+
+  std::span<node const> nodes_;
+  std::span<int const> operands_;
+  std::span<float* const> memory_;
+  float* workspace_;
+  std::uint64_t seed_, stream_;
+  std::span<pooling_kernel const> poolings_;
+  std::span<operations::product_join const> joins_;
+  std::span<int const> left_out_;
+  std::span<operations::place const> places_;
+  batch_part part_;
+  bool by_sample_ = false;
+  kernels::share columns_;
+  int id_ = 0;
+  std::span<int const> order_;
+  std::size_t position_ = 0, jump_ = 0;
+  struct packed_operand {
+    int product;
+    float* begin;
+  };
+  static constexpr int most_packed = 16;  // others are packed in each trip
+  packed_operand packed_[most_packed]{};
+  int packed_count_ = 0;
+  bool keeps_packed_ = false;
+  float* next_packed_ = nullptr;
+  running loops_[operations::loop::most_nested]{};
+  int depth_ = 0;
+};
+
+}  // namespace stagecraft

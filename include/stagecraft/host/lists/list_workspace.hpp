@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many floats the operations of a list need beside their values.
+#pragma once
+
+#include <stagecraft/kernels/product/product.hpp>
+#include <stagecraft/operations/operation_list.hpp>
+#include <cstdint>
+#include <span>
+
+namespace stagecraft {
+
+/// The workspace of a `list_runner`.
+template <class Arch>
+class list_workspace {
+ public:
+  using node = operations::node;
+  using extents = operations::extents;
+
+  /// Floats of workspace for the operations of a step, one at a time, and for what is kept packed: by loops, and if it
+  /// runs in parts, weights.
+  [[nodiscard]] static constexpr std::int64_t of(std::span<node const> nodes, std::span<int const> operands,
+                                                 std::span<int const> order, bool in_parts = false) {
+    std::int64_t kept = 0;
+    int loop = -1;  // the outermost
+    for (int const id : order) {
+      node const& of = nodes[at(id)];
+      if (loop < 0 && of.what.template is<operations::loop>()) loop = id;
+      if (of.what.template is<operations::loop_end>() && operands[at(of.first_operand)] == loop) loop = -1;
+      if ((loop >= 0 && is_packed_in(loop, of, operands)) || (in_parts && is_product_with_weight(of, nodes, operands)))
+        kept +=
+            kernels::packed_product_floats<Arch>(shape_of_product(of, nodes[at(operands[at(of.first_operand)])].shape));
+    }
+    return kept + of_single(nodes, operands, order);
+  }
+
+  /// Floats of workspace for either step of a plan: its values' (which come first), and the operations'.
+  template <class Plan>
+  [[nodiscard]] static constexpr std::int64_t of_steps(Plan const& plan) {
+    auto const forward = plan.forward_workspace + of(plan.nodes, plan.operands, plan.forward),
+               backward = plan.backward_workspace + of(plan.nodes, plan.operands, plan.backward);
+    return forward > backward ? forward : backward;
+  }
+
+  [[nodiscard]] static constexpr std::int64_t of_single(std::span<node const> nodes, std::span<int const> operands,
+                                                        std::span<int const> order) {
+    std::int64_t largest = 0;
+    for (int const id : order) {
+      node const& of = nodes[at(id)];
+      if (of.operand_count == 0) continue;
+      auto const floats = of_node(of, nodes[at(operands[at(of.first_operand)])].shape);
+      if (floats > largest) largest = floats;
+    }
+    return largest;
+  }
+  /// `first`: the extents of the first operand.
+  [[nodiscard]] static constexpr std::int64_t of_node(node const& of, extents const& first) {
+    if (of.what.template is<operations::product>())
+      return kernels::product_workspace<Arch>(shape_of_product(of, first));
+    if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
+    return 0;
+  }
+  [[nodiscard]] static constexpr kernels::product_shape shape_of_product(node const& of, extents const& first) {
+    auto const& what = of.what.template as<operations::product>();
+    return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
+  }
+  /// Whether a product in a loop has one right operand for all trips, which is packed once.
+  [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, std::span<int const> operands) {
+    return of.what.template is<operations::product>() && of.shape.rank == 2 &&
+           operands[at(of.first_operand + 1)] < loop;
+  }
+  /// Whether a product's right operand is a weight.
+  [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, std::span<node const> nodes,
+                                                             std::span<int const> operands) {
+    if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;
+    int right = operands[at(of.first_operand + 1)];
+    while (is_alias(nodes[at(right)].what)) right = operands[at(nodes[at(right)].first_operand)];
+    return nodes[at(right)].what.template is<operations::weight>();
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+};
+
+}  // namespace stagecraft

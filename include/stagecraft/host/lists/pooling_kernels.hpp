@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels for the poolings among a plan's operations, each made for its shape.
+#pragma once
+
+#include <stagecraft/kernels/pooling/average_pooling.hpp>
+#include <stagecraft/kernels/pooling/max_pooling.hpp>
+#include <stagecraft/operations/operation_list.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft {
+
+/// How a pooling or the gradient of one is carried out for so many samples; null if there is no kernel for it.
+struct pooling_kernel {
+  void (*forward)(float const* x, float* y, int samples) = nullptr;
+  /// `workspace`: floats for a sample's outputs and the places of its maxima.
+  void (*backward)(float const* x, float const* dy, float* dx, float* workspace, int samples) = nullptr;
+};
+
+namespace detail {
+
+/// The shape of a pooling of images of these extents. Kernels know up to two axes, and no window that is all padding.
+constexpr bool find_pooling_shape(operations::windows const& windows, operations::extents const& image,
+                                  kernels::pooling_shape& result) {
+  if (windows.count > 2) return false;
+  for (int i = 0; i < windows.count; ++i)
+    if (windows[i].dilation != 1 || windows[i].before >= windows[i].size || windows[i].after >= windows[i].size)
+      return false;
+  auto const &rows = windows[0], &columns = windows[windows.count - 1];
+  if (windows.count == 2) {
+    result.height = image[1];
+    result.pool_height = rows.size;
+    result.stride_height = rows.stride;
+    result.top = rows.before;
+    result.bottom = rows.after;
+  }
+  result.width = image[-2];
+  result.channels = image[-1];
+  result.pool_width = columns.size;
+  result.stride_width = columns.stride;
+  result.left = columns.before;
+  result.right = columns.after;
+  return result.output_size() <= result.input_size();
+}
+
+template <bool IsMax, kernels::pooling_shape Shape, class Arch>
+struct pooling_of_samples {
+  static void forward(float const* x, float* y, int samples) {
+    for (int sample = 0; sample < samples; ++sample, x += Shape.input_size(), y += Shape.output_size())
+      if constexpr (IsMax)
+        kernels::max_pooling<1, Shape, Arch>(x, y);
+      else
+        kernels::average_pooling<1, Shape, Arch>(x, y);
+  }
+  static void backward(float const* x, float const* dy, float* dx, float* workspace, int samples) {
+    for (int sample = 0; sample < samples; ++sample) {
+      if constexpr (IsMax) {
+        auto* const positions = kernels::positions_in<Shape>(workspace + Shape.output_size());
+        kernels::max_pooling<1, Shape, Arch>(x, workspace, positions);
+        kernels::max_pooling_gradient<1, Shape, false, Arch>(positions, dy, dx);
+        x += Shape.input_size();
+      } else {
+        kernels::average_pooling_gradient<1, Shape, false, Arch>(dy, dx);
+      }
+      dy += Shape.output_size();
+      dx += Shape.input_size();
+    }
+  }
+};
+
+template <auto const& Plan, std::size_t Id, class Arch>
+constexpr pooling_kernel find_pooling_kernel() {
+  constexpr auto const& node = Plan.nodes[Id];
+  constexpr auto const* forward = node.what.template if_is<operations::pooling>();
+  constexpr auto const* backward = node.what.template if_is<operations::pooling_gradient>();
+  if constexpr (forward != nullptr || backward != nullptr) {
+    constexpr auto const& image = Plan.nodes[static_cast<std::size_t>(operand_of(Plan, static_cast<int>(Id), 0))].shape;
+    constexpr auto found = [] {
+      std::pair<bool, kernels::pooling_shape> result{};
+      result.first =
+          find_pooling_shape(forward != nullptr ? forward->windows : backward->windows, image, result.second);
+      return result;
+    }();
+    constexpr auto kind = forward != nullptr ? forward->kind : backward->kind;
+    using steps = pooling_of_samples<kind == operations::pooling_kind::max, found.second, Arch>;
+    if constexpr (found.first && forward != nullptr) return {.forward = &steps::forward};
+    if constexpr (found.first && backward != nullptr) return {.backward = &steps::backward};
+  }
+  return {};
+}
+
+}  // namespace detail
+
+/// One for each operation of a frozen plan; none at all if none is a pooling.
+template <auto const& Plan, class Arch>
+inline constexpr auto pooling_kernels = [] {
+  constexpr bool has_some = [] {
+    for (auto const& node : Plan.nodes)
+      if (node.what.template is<operations::pooling>()) return true;
+    return false;
+  }();
+  return []<std::size_t... Id>(std::index_sequence<Id...>) {
+    return std::array<pooling_kernel, sizeof...(Id)>{detail::find_pooling_kernel<Plan, Id, Arch>()...};
+  }(std::make_index_sequence<has_some ? Plan.nodes.size() : 0>{});
+}();
+
+}  // namespace stagecraft

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a loss that is written as a `call` is computed, row by row.
+#pragma once
+
+#include <stagecraft/host/lists/plan_runner.hpp>
+#include <stagecraft/kernels/loss/loss_row.hpp>
+#include <stagecraft/losses/loss_plan.hpp>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace stagecraft {
+
+/// Carries out the plan of a row of a loss (plan_of_loss), on memory of the caller's.
+template <class Arch = kernels::default_architecture>
+class traced_loss_row {
+ public:
+  using plan_view = operations::plan_view;
+
+  /// Floats of memory for a plan.
+  [[nodiscard]] static constexpr std::int64_t floats(plan_view const& plan) { return plan_runner<Arch>::floats(plan); }
+  /// `memory`: `floats(plan)`, aligned to 64 bytes; `addresses`: one for each operation.
+  traced_loss_row(plan_view const& plan, float* memory, std::span<float*> addresses)
+      : plan_(plan), runner_(plan, memory, addresses) {}
+
+  /// The loss of the row, and scale times its gradient unless `gradient` is null, which may be `prediction`.
+  float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
+    float const* const inputs[]{target, prediction};
+    float loss = 0;
+    typename plan_runner<Arch>::tensors const where{inputs, &loss, &scale};
+    runner_.forward(where);
+    loss = *runner_.address(plan_.output);
+    if (gradient == nullptr) return loss;
+    runner_.backward(where);
+    int const id = plan_.gradients[1];
+    auto const columns = static_cast<std::size_t>(plan_.nodes[1].shape[-1]);
+    if (id >= 0)
+      std::memmove(gradient, runner_.address(id), columns * sizeof(float));
+    else
+      std::memset(gradient, 0, columns * sizeof(float));
+    return loss;
+  }
+
+ private:
+  plan_view const& plan_;
+  plan_runner<Arch> runner_;
+};
+
+}  // namespace stagecraft
+
+namespace stagecraft::kernels {
+
+template <auto Loss, int Columns, class Arch, class Type>
+  requires(stagecraft::detail::HasLossCall<Type> && !stagecraft::detail::HasPlainLossCall<Type>)
+struct loss_row<Loss, Columns, Arch, Type> {
+  /// A class number is a float to it.
+  static float evaluate(std::int32_t const* target, float const* prediction, float scale, float* gradient) {
+    auto const number = static_cast<float>(*target);
+    return evaluate(&number, prediction, scale, gradient);
+  }
+  static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
+    constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
+    alignas(64) std::array<float, static_cast<std::size_t>(traced_loss_row<Arch>::floats(plan)) + 1> memory;
+    std::array<float*, plan.nodes.size()> addresses;
+    return traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
+  }
+};
+
+}  // namespace stagecraft::kernels

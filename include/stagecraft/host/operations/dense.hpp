@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of dense on the host.
+#pragma once
+
+#include <stagecraft/host/operations/activation_epilogue.hpp>
+#include <stagecraft/host/operations/update_in_registers.hpp>
+#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/kernels/product/matmul.hpp>
+#include <stagecraft/kernels/product/matmul_gradient.hpp>
+#include <stagecraft/layers/dense.hpp>
+#include <algorithm>
+
+namespace stagecraft {
+
+template <>
+struct operation<layers::dense> {
+  static constexpr bool has_phases = true;
+
+  template <class Call>
+  struct shapes {
+    static constexpr int inputs = Call::input_shape(0).back();
+    static constexpr int units = Call::layer.units;
+    static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
+    using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
+                                                 typename Call::architecture>;
+  };
+
+  template <class Call>
+  static constexpr long long workspace() {
+    using s = shapes<Call>;
+    using arch = typename Call::architecture;
+    if constexpr (!Call::plan::trains)
+      return 0;
+    else
+      return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
+                      kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    using s = shapes<Call>;
+    float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
+    float* const before = Call::has_saved ? call.saved() : nullptr;
+    s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
+      kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
+                                                                                 epilogue, part.share());
+    });
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename Call::architecture;
+    s::epilogue::backward(call);
+    if constexpr (Call::plan::fuses_update(Call::call, 0) && Call::wants_input_gradient(0))
+      call.divide([](Call const& part) { find_input_gradient(part); });  // before the weights change
+    call.divide([](Call const& part) {
+      float* const dy = part.output_gradient();
+      if constexpr (Call::plan::fuses_update(Call::call, 0)) {
+        constexpr auto optimizer = Call::plan::training.optimizer;
+        auto const& memory = part.memory;
+        kernels::matmul_weight_gradient_of_rows<s::rows, s::inputs, s::units, false, arch>(
+            part.input(0), dy, memory.workspace,
+            detail::update_in_registers<optimizer, arch>{
+                kernels::update_function<optimizer, arch>(memory.learning_rate, memory.update),
+                memory.weights + Call::weight_offset(0), memory.slots + Call::weight_offset(0),
+                Call::plan::weights.floats},
+            part.share());
+      } else {
+        if constexpr (Call::wants_input_gradient(0)) find_input_gradient(part);
+        if constexpr (Call::layer.trainable)
+          kernels::matmul_weight_gradient<s::rows, s::inputs, s::units, Call::adds_parameter_gradient, arch>(
+              part.input(0), dy, part.parameter_gradient(0), part.share());
+      }
+      if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
+        kernels::bias_gradient<s::rows, s::units, Call::adds_parameter_gradient, arch>(dy, part.parameter_gradient(1),
+                                                                                       part.share());
+    });
+  }
+
+ private:
+  template <class Call>
+  static void find_input_gradient(Call const& part) {
+    using s = shapes<Call>;
+    kernels::matmul_input_gradient<s::rows, s::inputs, s::units, Call::adds_input_gradient(0),
+                                   typename Call::architecture>(part.output_gradient(), part.weight(0),
+                                                                part.memory.workspace, part.input_gradient(0),
+                                                                detail::input_gradient_epilogue(part), part.share());
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of separable_conv1d and separable_conv2d on the host: a depthwise convolution, and a product with the
+// pointwise kernel.
+#pragma once
+
+#include <stagecraft/host/operations/activation_epilogue.hpp>
+#include <stagecraft/host/operations/convolution_shapes.hpp>
+#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
+#include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
+#include <stagecraft/kernels/product/matmul.hpp>
+#include <stagecraft/kernels/product/matmul_gradient.hpp>
+#include <stagecraft/layers/separable_conv1d.hpp>
+#include <stagecraft/layers/separable_conv2d.hpp>
+#include <algorithm>
+#include <type_traits>
+
+namespace stagecraft {
+
+namespace detail {
+
+struct separable_convolution_operation {
+  static constexpr bool has_phases = true;
+
+  template <class Call>
+  struct shapes {
+    using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
+    static constexpr shape const& in = Call::input_shape(0);
+    static constexpr int between = in.back() * Call::layer.options.depth_multiplier;  // channels between the steps
+    static constexpr int filters = Call::layer.filters;
+    static constexpr auto convolution =
+        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back());
+    static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
+    using arch = typename Call::architecture;
+    using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
+
+    /// What the first step gives; sums + bias stand before it, if they are kept.
+    static float* depthwise_output(Call const& call) {
+      return call.saved() + Call::layer.kept_sums(in, Call::batch, keeps_sums<Call>);
+    }
+  };
+
+  template <class Call>
+  static constexpr long long workspace() {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    return std::max<long long>({kernels::depthwise_convolution_workspace<s::convolution, arch>,
+                                kernels::depthwise_convolution_input_gradient_workspace<s::convolution, arch>,
+                                kernels::depthwise_convolution_filter_gradient_workspace<s::convolution, arch>,
+                                kernels::input_gradient_workspace<s::between, s::filters, arch>});
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    float* const between = s::depthwise_output(call);
+    call.divide([&](Call const& part) {
+      kernels::depthwise_convolution<Call::batch, s::convolution, arch>(
+          part.input(0), part.weight(0), part.memory.workspace, between, {}, part.share());
+    });
+    float const* const bias = Call::layer.options.use_bias ? call.weight(2) : nullptr;
+    float* const before = keeps_sums<Call> ? call.saved() : nullptr;
+    s::epilogue::forward(call, bias, before, call.output(), [&](Call const& part, float* y, auto const& epilogue) {
+      kernels::matmul<s::rows, s::between, s::filters, arch>(between, part.weight(1), y, epilogue, part.share());
+    });
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    using s = shapes<Call>;
+    using arch = typename s::arch;
+    constexpr bool adds = Call::adds_parameter_gradient;
+    float* const dy = call.output_gradient();
+    float* const between = s::depthwise_output(call);
+    s::epilogue::backward(call);
+    call.divide([&](Call const& part) {
+      if constexpr (Call::layer.trainable)
+        kernels::matmul_weight_gradient<s::rows, s::between, s::filters, adds, arch>(
+            between, dy, part.parameter_gradient(1), part.share());
+      if constexpr (Call::layer.options.use_bias && Call::layer.trainable)
+        kernels::bias_gradient<s::rows, s::filters, adds, arch>(dy, part.parameter_gradient(2), part.share());
+    });
+    // Its gradient takes the place of the first step's output.
+    call.divide([&](Call const& part) {
+      kernels::matmul_input_gradient<s::rows, s::between, s::filters, false, arch>(
+          dy, part.weight(1), part.memory.workspace, between, part.share());
+    });
+    call.divide([&](Call const& part) {
+      float* const workspace = part.memory.workspace;
+      if constexpr (Call::wants_input_gradient(0))
+        kernels::depthwise_convolution_input_gradient<Call::batch, s::convolution, Call::adds_input_gradient(0), arch>(
+            between, part.weight(0), workspace, part.input_gradient(0), part.share());
+      if constexpr (Call::layer.trainable)
+        kernels::depthwise_convolution_filter_gradient<Call::batch, s::convolution, adds, arch>(
+            part.input(0), between, workspace, part.parameter_gradient(0), part.share());
+    });
+  }
+};
+
+}  // namespace detail
+
+template <>
+struct operation<layers::separable_conv1d> : detail::separable_convolution_operation {};
+template <>
+struct operation<layers::separable_conv2d> : detail::separable_convolution_operation {};
+
+}  // namespace stagecraft

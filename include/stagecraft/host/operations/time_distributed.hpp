@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of time_distributed on the host: those of its layer, to which all steps of the batch are samples.
+#pragma once
+
+#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/layers/time_distributed.hpp>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// `Call` is a host_call of time_distributed, or has its interface.
+template <class Call>
+struct steps_as_samples : Call {
+  static constexpr auto const& layer = Call::layer.each;
+  static constexpr int steps = Call::input_shape(0)[0];
+  static constexpr int batch = Call::batch * steps;
+  static constexpr int size = Call::size / steps;
+
+  /// Whose updates are made after the step.
+  struct plan : Call::plan {
+    [[nodiscard]] static constexpr bool fuses_update(int, int) { return false; }
+  };
+
+  [[nodiscard]] static constexpr shape const& input_shape(int) { return shape_of_input; }
+  [[nodiscard]] static constexpr shape const& output_shape() { return shape_of_output; }
+  [[nodiscard]] int valid_samples() const { return Call::valid_samples() * steps; }
+
+ private:
+  using outer = std::remove_cvref_t<decltype(Call::layer)>;
+  static constexpr shape shape_of_input = outer::of_step(Call::input_shape(0));
+  static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
+};
+
+/// What the layer inside sees of a call.
+template <class Call>
+struct call_of_steps : steps_as_samples<Call> {
+  template <class Work>
+  void divide(Work const& work) const {
+    Call::divide([&](Call const& part) { work(call_of_steps{{part}}); });
+  }
+};
+/// On a tile: what follows from the constants is made once.
+template <class Call>
+  requires requires { typename Call::constants; }
+struct call_of_steps<Call> : steps_as_samples<Call> {
+  using constants = call_of_steps<typename Call::constants>;
+
+  template <class Work>
+  void divide(Work const& work) const {
+    work(*this);
+  }
+};
+
+}  // namespace detail
+
+template <class Each>
+struct operation<layers::time_distributed<Each>> {
+  static constexpr bool divides = detail::divides_steps<operation<Each>>;
+  static constexpr bool has_phases = detail::has_phases<operation<Each>>;
+
+  template <class Call>
+  static constexpr long long workspace() {
+    return operation<Each>::template workspace<detail::call_of_steps<Call>>();
+  }
+  template <class Call>
+  static void forward(Call const& call) {
+    operation<Each>::forward(detail::call_of_steps<Call>{{call}});
+  }
+  template <class Call>
+  static void backward(Call const& call) {
+    operation<Each>::backward(detail::call_of_steps<Call>{{call}});
+  }
+};
+
+}  // namespace stagecraft

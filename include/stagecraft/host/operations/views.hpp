@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layers without steps on the host: inputs are filled from outside, checkpoints are views.
+#pragma once
+
+#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/layers/input.hpp>
+#include <stagecraft/layers/recomputation_checkpoint.hpp>
+
+namespace stagecraft {
+
+template <>
+struct operation<layers::input> : view_operation {};
+template <>
+struct operation<layers::recomputation_checkpoint> : view_operation {};
+
+}  // namespace stagecraft

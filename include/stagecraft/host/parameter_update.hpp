@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of one weight's gradients on the host: accumulated over micro-batches, summed over the calls of a layer,
+// and applied by the optimizer. Each on a range of elements.
+#pragma once
+
+#include <stagecraft/description/weight_plans.hpp>
+#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/host/steps/host_plan.hpp>
+#include <stagecraft/kernels/elementwise/elementwise.hpp>
+#include <stagecraft/kernels/update/accumulate.hpp>
+#include <stagecraft/kernels/update/regularization.hpp>
+#include <stagecraft/kernels/update/update.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft::detail {
+
+/// `Replicas` copies of the model contribute to the gradient.
+template <class Plan, std::size_t Parameter, int Replicas = 1>
+struct parameter_update {
+  using range = kernels::share::range;
+  using architecture = typename Plan::architecture;
+  static constexpr auto const& info = Plan::graph.parameters[Parameter];
+  static constexpr long long size = Plan::weights.size[Parameter];
+  static constexpr long long offset = Plan::weights.offset[Parameter];
+
+  /// Whether a call's layer has this weight.
+  [[nodiscard]] static constexpr bool used_by(int call) {
+    auto const& layer = Plan::graph.layer_of(call);
+    auto const index = static_cast<int>(Parameter) - layer.first_parameter;
+    return index >= 0 && index < layer.parameter_count;
+  }
+
+  /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
+  static constexpr bool has_gradient = [] {
+    for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
+      if (Plan::program.calls[call].needs_gradient && used_by(static_cast<int>(call))) return true;
+    return false;
+  }();
+
+  /// Makes an accumulator ready for a micro-batch, of which `memory.accumulated` came before: a sum begins with 0, and
+  /// a running mean of what is there is scaled down. `shift` is that of the call (gradient_storage). Halves are made
+  /// ready when they are added to.
+  static void begin(host_memory const& memory, long long shift, range elements) {
+    if constexpr (Plan::adds_parameter_gradients) {
+      constexpr bool running = Plan::options.reduction_method == gradient_accumulation_reduction_method::running_mean;
+      float* const gradient = memory.gradients + offset + shift + elements.first;
+      if (memory.accumulated == 0)
+        kernels::fill<architecture>(gradient, 0.0F, elements.last - elements.first);
+      else if (running)
+        kernels::scaled_add<false, architecture>(factors(memory).accumulated, gradient, gradient,
+                                                 elements.last - elements.first);
+    }
+  }
+
+  /// Adds a micro-batch's gradient to an accumulator in half precision.
+  static void accumulate(host_memory const& memory, long long shift, range elements) {
+    auto const first = offset + shift + elements.first;
+    kernels::accumulate_gradient<architecture>({factors(memory).accumulated, 1.0F}, memory.gradients + first,
+                                               memory.halves + first, elements.last - elements.first);
+  }
+
+  /// Brings the gradients of all calls together in the last call's place, from the last call to the first.
+  static void sum_calls(host_memory const& memory, range elements) {
+    auto const count = elements.last - elements.first;
+    float* const sum = memory.gradients + offset + elements.first;
+    for (int call = static_cast<int>(Plan::graph.calls.size()); call-- > 0;) {
+      auto const& planned = Plan::program.calls[static_cast<std::size_t>(call)];
+      if (!planned.needs_gradient || !used_by(call)) continue;
+      auto const shift = Plan::gradients.shift[static_cast<std::size_t>(call)];
+      if constexpr (Plan::accumulates_halves)
+        kernels::floats_of_halves<architecture>(memory.halves + (sum - memory.gradients) + shift, sum + shift, count);
+      if (shift != 0) kernels::scaled_add<true, architecture>(1.0F, sum + shift, sum, count);
+    }
+  }
+
+  /// Changes the weights by their gradients, to which that of the penalty is added first.
+  static void apply(host_memory const& memory, optimizer_state const& optimizer, range elements) {
+    auto const count = elements.last - elements.first;
+    float* const gradient = memory.gradients + offset + elements.first;
+    float* const values = memory.weights + offset + elements.first;
+    if constexpr (!info.regularizer.empty() && !info.regularizer.is_own()) {
+      constexpr float times = penalties_in_gradient<typename Plan::model, Plan::training, Replicas>;
+      constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
+      kernels::add_regularization_gradient<architecture>(penalty, values, gradient, count);
+    }
+    kernels::update<Plan::training.optimizer, architecture>(memory.learning_rate, memory.update, values, gradient,
+                                                            optimizer.slots, optimizer.stride, count);
+  }
+
+ private:
+  static kernels::accumulation_factors factors(host_memory const& memory) {
+    return kernels::accumulation_factors_of(Plan::options.reduction_method, memory.accumulated,
+                                            Plan::options.accumulation_steps());
+  }
+};
+
+/// By how much the loss's gradient of a micro-batch is scaled, so that gradients only have to be added.
+template <class Plan>
+[[nodiscard]] float gradient_factor(int accumulated) {
+  return kernels::accumulation_factors_of(Plan::options.reduction_method, accumulated,
+                                          Plan::options.accumulation_steps())
+      .gradient;
+}
+
+}  // namespace stagecraft::detail

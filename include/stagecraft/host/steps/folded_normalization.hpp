@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Batch normalizations that become a part of the weights of the layer before them, where these do not change: y = gamma
+// (Wx + b - mean) / deviation + beta is a product with other weights.
+#pragma once
+
+#include <stagecraft/description/inference.hpp>
+#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/host/steps/weight_layout.hpp>
+#include <stagecraft/layers/batch_normalization.hpp>
+#include <stagecraft/layers/conv1d.hpp>
+#include <stagecraft/layers/conv2d.hpp>
+#include <stagecraft/layers/dense.hpp>
+#include <stagecraft/models/queries.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace stagecraft::detail {
+
+template <class L>
+inline constexpr bool takes_normalization =
+    std::is_same_v<L, layers::dense> || std::is_same_v<L, layers::conv1d> || std::is_same_v<L, layers::conv2d>;
+
+/// Whether the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
+template <class Plan, int Call>
+constexpr bool takes_in_epilogue() {
+  using model = typename Plan::model;
+  constexpr int next = Plan::epilogue(Call);
+  if constexpr (next < 0) {
+    return false;
+  } else if constexpr (!std::is_same_v<layer_t<model, next>, layers::batch_normalization> ||
+                       !takes_normalization<layer_t<model, Call>>) {
+    return false;
+  } else {
+    return layer_of<model, Call>.activation == linear && Plan::graph.layer_of(Call).call_count == 1 &&
+           Plan::graph.layer_of(next).call_count == 1;
+  }
+}
+
+/// The call whose weights contain a batch normalization; -1: it has a step of its own.
+template <class Plan, int Call>
+inline constexpr int folded_into = [] {
+  if constexpr (!only_infers<Plan::training>) {
+    return -1;
+  } else if constexpr (!Plan::training.fold_batch_normalization || Plan::options.offloads_weights() ||
+                       !std::is_same_v<layer_t<typename Plan::model, Call>, layers::batch_normalization>) {
+    return -1;
+  } else {
+    constexpr int before = [] {
+      int call = Call;
+      while (call >= 0 && Plan::epilogue(call) != Call) --call;
+      return call;
+    }();
+    if constexpr (before < 0)
+      return -1;
+    else
+      return takes_in_epilogue<Plan, before>() ? before : -1;
+  }
+}();
+
+/// The numbers of the weights of a batch normalization, in its layer.
+template <class M, int Call>
+struct normalization_weights {
+  static constexpr auto const& options = layer_of<M, Call>.options;
+  static constexpr int gamma = 0, beta = options.scale ? 1 : 0;
+  static constexpr int moving_mean = beta + (options.center ? 1 : 0), moving_variance = moving_mean + 1;
+};
+
+/// Makes the weights of a call of those that are given, for steps that leave out the normalization: a kernel whose
+/// columns are scaled, and a bias, which stands in place of the moving mean if the call's layer has none.
+template <class Plan, int Call>
+void fold_normalization(float const* given, float* folded) {
+  using model = typename Plan::model;
+  using layout = weight_layout<model, typename Plan::architecture>;
+  using numbers = normalization_weights<model, Call>;
+  constexpr int before = folded_into<Plan, Call>;
+  constexpr auto own = static_cast<std::size_t>(Plan::graph.layer_of(Call).first_parameter);
+  constexpr auto kernel = static_cast<std::size_t>(Plan::graph.layer_of(before).first_parameter);
+  constexpr bool has_bias = layer_of<model, before>.options.use_bias;
+  constexpr auto target = has_bias ? kernel + 1 : own + numbers::moving_mean;
+  constexpr long long size = Plan::graph.parameters[kernel].size(),
+                      columns = Plan::graph.parameters[kernel].shape.back();
+  auto const at = [given](std::size_t parameter) { return given + layout::storage.offset[parameter]; };
+  aligned_block const values(size), scale(columns), bias(columns);
+  for (long long c = 0; c < columns; ++c) {
+    double factor = 1 / std::sqrt(double{at(own + numbers::moving_variance)[c]} + double{numbers::options.epsilon});
+    if constexpr (numbers::options.scale) factor *= double{at(own + numbers::gamma)[c]};
+    double offset = -factor * double{at(own + numbers::moving_mean)[c]};
+    if constexpr (has_bias) offset += factor * double{at(kernel + 1)[c]};
+    if constexpr (numbers::options.center) offset += double{at(own + numbers::beta)[c]};
+    scale.data()[c] = static_cast<float>(factor);
+    bias.data()[c] = static_cast<float>(offset);
+  }
+  layout::template read<kernel>(given, values.data());
+  for (long long i = 0; i < size; ++i) values.data()[i] *= scale.data()[i % columns];
+  layout::template write<kernel>(values.data(), folded);
+  std::copy_n(bias.data(), columns, folded + layout::storage.offset[target]);
+}
+
+/// The weights that the steps of a session read, if there are such normalizations. `Plan<Call>` is that of a call.
+template <class M, auto Description, class Arch, template <int> class Plan>
+class folded_weights {
+  static constexpr auto calls = std::make_index_sequence<graph_of<M>.calls.size()>();
+
+ public:
+  /// Whether a normalization is a part of the weights before it.
+  template <int Call>
+  [[nodiscard]] static constexpr bool is_folded() {
+    if constexpr (only_infers<Description>)
+      return folded_into<Plan<Call>, Call> >= 0;
+    else
+      return false;
+  }
+  /// How many are.
+  static constexpr int count = []<std::size_t... Call>(std::index_sequence<Call...>) {
+    int found = 0;
+    for (bool const each : {false, is_folded<static_cast<int>(Call)>()...}) found += each ? 1 : 0;
+    return found;
+  }(calls);
+
+  [[nodiscard]] float* data() const noexcept { return weights_.data(); }
+
+  /// Makes them of those that are given.
+  void fold(float const* given) {
+    if constexpr (count > 0) {
+      std::copy_n(given, weights_.size(), weights_.data());
+      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+        [[maybe_unused]] int const done[]{0, (fold_call<static_cast<int>(Call)>(given), 0)...};
+      }(calls);
+    }
+  }
+
+ private:
+  template <int Call>
+  void fold_call(float const* given) {
+    if constexpr (is_folded<Call>()) fold_normalization<Plan<Call>, Call>(given, weights_.data());
+  }
+
+  aligned_block weights_{count > 0 ? weight_storage_of<M, Arch>.floats : 0};
+};
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One call of a layer, as its forward and backward steps on the host see it: shapes as constants, tensors as pointers.
+#pragma once
+
+#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/host/steps/host_plan.hpp>
+#include <cstddef>
+
+namespace stagecraft {
+
+/// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
+template <class Plan, int Call>
+struct host_call {
+  using model = typename Plan::model;
+  using plan = Plan;
+  using architecture = typename Plan::architecture;
+
+  static constexpr auto const& planned = Plan::program.calls[Call];
+  /// Without the activation, if the loss applies it.
+  static constexpr auto const& layer = detail::planned_layer<model, Call, planned.activation_in_loss>;
+  static constexpr int call = Call;
+  static constexpr int batch = Plan::program.batch;
+  static constexpr int input_count = Plan::graph.call(Call).input_count;
+  static constexpr bool trains = Plan::trains && planned.needs_gradient;
+
+  [[nodiscard]] static constexpr int input_call(int index) {
+    return Plan::graph.inputs[static_cast<std::size_t>(Plan::graph.call(Call).first_input + index)];
+  }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) {
+    return Plan::graph.call(input_call(index)).shape;
+  }
+  [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
+  /// Elements of one sample of the output.
+  static constexpr int size = Plan::graph.call(Call).shape.size();
+
+  /// Whether the gradient of an input is wanted at all.
+  [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
+    return Plan::program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
+  }
+  /// Whether it is to be added to what is there; else what is there is not defined.
+  [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
+    return Plan::adds_input_gradient(Plan::graph.call(Call).first_input + index);
+  }
+  /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
+  /// `linear` if there is none. Such an input's gradient is written, not added to.
+  [[nodiscard]] static constexpr activation applied_activation(int index) {
+    auto const& source = Plan::program.calls[static_cast<std::size_t>(input_call(index))];
+    return source.activation_in_consumer ? source.needs.output_activation : linear;
+  }
+  /// The same for the gradients of the weights.
+  static constexpr bool adds_parameter_gradient = Plan::adds_parameter_gradients;
+  static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
+  static constexpr int parameter_count = Plan::graph.layer_of(Call).parameter_count;
+  [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
+    return Plan::graph.parameters[static_cast<std::size_t>(first_parameter + index)];
+  }
+
+  /// Whether the gradient of a weight is wanted: not of a frozen layer's.
+  [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
+
+  [[nodiscard]] float const* input(int index) const { return address(Plan::value(input_call(index))); }
+  [[nodiscard]] float* input_gradient(int index) const {
+    return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index));
+  }
+  /// Where the forward step writes what its epilogues make of it.
+  [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue)); }
+  [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call)); }
+  /// What the forward step keeps for the backward step, if there is room for something.
+  static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
+  [[nodiscard]] float* saved() const { return address(Plan::saved(Call)); }
+  [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
+  /// Of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of training.
+  [[nodiscard]] float* mutable_weight(int index) const { return memory.weights + weight_offset(index); }
+  [[nodiscard]] float* parameter_gradient(int index) const {
+    return memory.gradients + weight_offset(index) + Plan::gradients.shift[Call];
+  }
+  /// Floats that a weight takes in its layout.
+  [[nodiscard]] static constexpr long long stored_floats(int index) {
+    return parameter_info(index).layout == parameter_layout::plain
+               ? parameter_info(index).size()
+               : Plan::weights.size[static_cast<std::size_t>(first_parameter + index)];
+  }
+  [[nodiscard]] static constexpr long long weight_offset(int index) {
+    return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
+  }
+
+  /// The samples of this step, which come first in the batch: what is behind them in a partial batch repeats one of
+  /// them and has no part in the loss, so no gradient comes from there.
+  [[nodiscard]] int valid_samples() const { return memory.valid_samples; }
+
+  /// The part of the work that this call is for: all of it, but for the parts of `divide` and in operations that are
+  /// divided as a whole.
+  [[nodiscard]] kernels::share share() const {
+    if constexpr (Plan::threads > 1)
+      return memory.share;
+    else
+      return {};
+  }
+  /// This part of `floats` floats, in whole cache lines.
+  [[nodiscard]] kernels::share::range elements(long long floats) const { return share().of(floats, 16); }
+  /// Calls `work(part)` for each part of the work, on any thread, and waits until all are done: `part` is this call
+  /// with a share of its own. What is in the workspace does not last until the next one.
+  template <class Work>
+  void divide(Work const& work) const {
+    if constexpr (Plan::threads > 1)
+      detail::divide(memory, [&](host_memory const& own) { work(host_call{own}); });
+    else
+      work(*this);
+  }
+
+  host_memory const& memory;
+
+ private:
+  static constexpr int last_epilogue = [] {
+    int last = Call;
+    while (Plan::epilogue(last) >= 0) last = Plan::epilogue(last);
+    return last;
+  }();
+  template <class Place>
+  [[nodiscard]] float* address(Place const& place) const {
+    return Plan::address(memory, place);
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory that the host's steps work on.
+#pragma once
+
+#include <stagecraft/threads/share.hpp>
+#include <stagecraft/threads/sharing_team.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace stagecraft {
+
+/// A block of zeros, aligned for every architecture, with room to read (not to write) one register beyond its end.
+class aligned_block {
+ public:
+  explicit aligned_block(long long floats) : size_(static_cast<std::size_t>(floats)) {
+    auto const bytes = (size_ + slack) * sizeof(float);
+    data_ = static_cast<float*>(::operator new(bytes, alignment));
+    std::memset(data_, 0, bytes);
+  }
+  /// The memory keeps its place.
+  aligned_block(aligned_block&& other) noexcept
+      : size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+  aligned_block& operator=(aligned_block&& other) noexcept {
+    std::swap(size_, other.size_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~aligned_block() { ::operator delete(data_, alignment); }
+
+  [[nodiscard]] float* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  static constexpr std::size_t slack = 64;
+  static constexpr std::align_val_t alignment{64};
+
+  std::size_t size_;
+  float* data_;
+};
+
+struct operation_cost;
+class tile_machine;
+
+/// What a step finds at run time, on one thread. All else is constant.
+struct host_memory {
+  float* block = nullptr;  ///< the program's tensors
+  float* weights = nullptr;
+  float* gradients = nullptr;
+  std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
+  float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
+  float* workspace = nullptr;        ///< of this thread alone
+  float* first_workspace = nullptr;  ///< of the first thread; null if there is one thread only
+  std::uint64_t seed = 1;
+  std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
+  std::int64_t micro_batch = 0;  ///< of an execution: tells the places of a ring apart
+  int accumulated = 0;           ///< micro-batches of this weight update before this one
+  std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
+  float learning_rate = 0;
+  int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
+  kernels::share share = {};               ///< which part of the work this is
+  sharing_team::member* member = nullptr;  ///< null if there is one thread only
+  // Of emulated IPUs.
+  operation_cost* counted = nullptr;  ///< of the pass or the weight update
+  tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
+  float* held_gradients = nullptr;    ///< room of the device, where gradients are rounded before they are added
+
+  /// A workspace that all threads of a step see.
+  [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
+};
+
+namespace detail {
+
+/// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
+struct loss_gradient {
+  float* to = nullptr;  ///< null: nobody wants it
+  float* scratch = nullptr;
+};
+
+/// Where the optimizer's state of a range of a weight lies.
+struct optimizer_state {
+  float* slots = nullptr;
+  long long stride = 0;  ///< from one number of a weight's state to the next
+};
+
+/// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done.
+template <class Part>
+void divide(host_memory const& memory, Part const& part) {
+  memory.member->divide([&](int number) {
+    host_memory own = memory;
+    own.share = {number, memory.member->pieces()};
+    part(own);
+  });
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the host carries out the steps of a layer. The layers of this library have a specialisation each, beside this
+// file; a layer of the user's own brings `forward` and `backward` itself.
+#pragma once
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/graph/shape.hpp>
+#include <stagecraft/host/steps/elementwise_layer.hpp>
+#include <stagecraft/host/steps/host_call.hpp>
+#include <stagecraft/host/steps/operation_of.hpp>
+#include <stagecraft/host/steps/traced_layer.hpp>
+#include <stagecraft/host/steps/transfer_layer.hpp>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+namespace stagecraft {
+
+/// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
+/// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
+/// calls have added before.
+/// Errors: E4034 for an input or a weight that the layer does not have.
+template <class Call>
+class layer_call {
+ public:
+  explicit layer_call(Call const& call) : call_(call) {}
+
+  static constexpr int batch = Call::batch;
+  [[nodiscard]] static constexpr shape const& input_shape(int index = 0) { return Call::input_shape(index); }
+  [[nodiscard]] static constexpr shape const& output_shape() { return Call::output_shape(); }
+
+  [[nodiscard]] std::span<float const> input(int index = 0) const {
+    check("an input", index, Call::input_count);
+    return {call_.input(index), input_floats(index)};
+  }
+  /// Written by `forward`, read by `backward`.
+  [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
+  /// A weight, in the order of `parameters`; one whose layout is `matrix` as a kernels::packed_matrix.
+  [[nodiscard]] std::span<float const> weight(int index = 0) const {
+    static_assert(detail::report<no_weight_problem>());
+    check("a weight", index, Call::parameter_count);
+    return {call_.weight(index), static_cast<std::size_t>(Call::stored_floats(index))};
+  }
+  /// `saved_size` floats per sample that `forward` keeps for `backward`; only while training.
+  [[nodiscard]] std::span<float> saved() const {
+    return {call_.saved(), !Call::has_saved ? 0 : static_cast<std::size_t>(Call::planned.needs.saved)};
+  }
+  /// Whether the model is being trained.
+  static constexpr bool training = Call::plan::trains;
+
+  [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
+  /// To add to. Where nobody wants the gradient, this is memory without a use.
+  [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
+    check("an input", index, Call::input_count);
+    return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace,
+            input_floats(index)};
+  }
+  [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
+    static_assert(detail::report<no_weight_problem>());
+    check("a weight", index, Call::parameter_count);
+    return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::stored_floats(index))};
+  }
+
+ private:
+  static constexpr diagnostic no_weight_problem = [] {
+    diagnostic problem;
+    if (Call::parameter_count == 0)
+      problem.report(4034, "layer '", Call::plan::graph.layer_of(Call::call).name,
+                     "' uses a weight, but its `parameters` declares none");
+    return problem;
+  }();
+  // The index is a constant nearly always, and then this is nothing.
+  static void check(char const* what, int index, int count) {
+    if (index < 0 || index >= count)
+      detail::throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d",
+                               Call::plan::graph.layer_of(Call::call).name.characters, what, index, count);
+  }
+  static constexpr std::size_t output_floats = static_cast<std::size_t>(Call::batch) * Call::size;
+  [[nodiscard]] static constexpr std::size_t input_floats(int index) {
+    return static_cast<std::size_t>(Call::batch) * static_cast<std::size_t>(Call::input_shape(index).size());
+  }
+
+  Call const& call_;
+};
+
+/// The steps of a layer on the host: `forward`, `backward` and the floats of workspace that they need on each thread.
+/// Where `divides` is declared and true, a step is called once for each share of its work (`call.share()`), by any
+/// thread. Where `has_phases` is, every thread calls it, and `call.divide` inside does that: one after the other, what
+/// reads what all shares have written. Else the first thread does all of it. This one serves layers that bring loops of
+/// their own.
+template <class L>
+struct operation {
+  template <class Call>
+  static constexpr long long workspace() {
+    long long largest = 0;
+    for (int i = 0; i < Call::input_count; ++i) {
+      long long const floats = static_cast<long long>(Call::batch) * Call::input_shape(i).size();
+      if (!Call::wants_input_gradient(i) && floats > largest) largest = floats;
+    }
+    return largest;
+  }
+
+  template <class Call>
+  static void forward(Call const& call) {
+    static_assert(
+        requires { Call::layer.forward(layer_call<Call>(call)); },
+        "stagecraft: a layer that is run needs `void forward(auto const& call) const`, see "
+        "host/steps/operation.hpp [E4030]");
+    if constexpr (requires { Call::layer.forward(layer_call<Call>(call)); })
+      Call::layer.forward(layer_call<Call>(call));
+  }
+
+  template <class Call>
+  static void backward(Call const& call) {
+    static_assert(
+        requires { Call::layer.backward(layer_call<Call>(call)); },
+        "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
+        "host/steps/operation.hpp [E4031]");
+    for (int i = 0; i < Call::input_count; ++i)
+      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !written_before(call, i))
+        clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
+    if (!Call::adds_parameter_gradient)
+      for (int i = 0; i < Call::parameter_count; ++i) clear(call.parameter_gradient(i), Call::stored_floats(i));
+    if constexpr (requires { Call::layer.backward(layer_call<Call>(call)); })
+      Call::layer.backward(layer_call<Call>(call));
+  }
+
+ private:
+  static void clear(float* x, long long floats) { std::memset(x, 0, static_cast<std::size_t>(floats) * sizeof(float)); }
+
+  // The same tensor may stand twice among the inputs: then its gradient is cleared once.
+  template <class Call>
+  static bool written_before(Call const& call, int index) {
+    for (int i = 0; i < index; ++i)
+      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
+    return false;
+  }
+};
+
+namespace detail {
+
+/// The steps of a layer that is written as a `call`.
+struct call_operation {
+  static constexpr bool has_phases = true;
+
+  template <class Call>
+  static constexpr long long workspace() {
+    if constexpr (is_elementwise<Call>)
+      return 0;
+    else if constexpr (transfers_of_call<Call>::holds)
+      return 0;
+    else
+      return traced_layer<Call>::workspace();
+  }
+  template <class Call>
+  static void forward(Call const& call) {
+    if constexpr (is_elementwise<Call>)
+      call.divide([](Call const& part) { elementwise_layer<Call>::forward(part); });
+    else if constexpr (transfers_of_call<Call>::holds)
+      transfer_layer<Call>::forward(call);
+    else
+      traced_layer<Call>::forward(call);
+  }
+  template <class Call>
+  static void backward(Call const& call) {
+    if constexpr (is_elementwise<Call>)
+      call.divide([](Call const& part) { elementwise_layer<Call>::backward(part); });
+    else if constexpr (transfers_of_call<Call>::holds)
+      transfer_layer<Call>::backward(call);
+    else
+      traced_layer<Call>::backward(call);
+  }
+  template <int Input, class Call>
+  [[nodiscard]] static auto epilogue(Call const& call, float* /*workspace*/) {
+    return elementwise_layer<Call>::template epilogue<Input>(call);
+  }
+
+ private:
+  template <class Call>
+  static constexpr bool is_elementwise = elementwise_call_of<Call, Call::plan::trains>::facts.holds ||
+                                         elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
+};
+
+}  // namespace detail
+
+template <class L>
+  requires detail::HasCall<L>
+struct operation<L> : detail::call_operation {};
+
+namespace detail {
+
+/// How threads share the steps of an operation.
+template <class Operation>
+inline constexpr bool divides_steps = [] {
+  if constexpr (requires { Operation::divides; })
+    return Operation::divides;
+  else
+    return false;
+}();
+template <class Operation>
+inline constexpr bool has_phases = [] {
+  if constexpr (requires { Operation::has_phases; })
+    return Operation::has_phases;
+  else
+    return false;
+}();
+
+}  // namespace detail
+
+/// The steps of a layer whose output is its input's memory: there are none.
+struct view_operation {
+  template <class Call>
+  static constexpr long long workspace() {
+    return 0;
+  }
+  template <class Call>
+  static void forward(Call const&) {}
+  template <class Call>
+  static void backward(Call const&) {}
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The forward steps of calls that another call's step does before its results leave the registers, as the plan says
+// (planned_call::epilogue).
+#pragma once
+
+#include <stagecraft/host/steps/host_call.hpp>
+#include <stagecraft/host/steps/operation_of.hpp>
+#include <stagecraft/kernels/elementwise/epilogue.hpp>
+#include <cstddef>
+#include <utility>
+
+namespace stagecraft::detail {
+
+template <class Call>
+inline constexpr bool has_epilogue = Call::plan::epilogue(Call::call) >= 0;
+
+/// The call whose step is the epilogue of this one's.
+template <class Call>
+using epilogue_call = host_call<typename Call::plan, Call::plan::epilogue(Call::call)>;
+
+/// Which input of a call another one makes.
+template <class Call, int Source>
+inline constexpr int input_from = [] {
+  int index = 0;
+  while (Call::input_call(index) != Source) ++index;
+  return index;
+}();
+
+/// Floats of workspace, on each thread, that the epilogues of a call's step need.
+template <class Call>
+constexpr long long epilogue_floats() {
+  if constexpr (!has_epilogue<Call>) {
+    return 0;
+  } else {
+    using next = epilogue_call<Call>;
+    long long floats = epilogue_floats<next>();
+    if constexpr (requires { operation_of<next>::template epilogue_floats<next>(); })
+      floats += operation_of<next>::template epilogue_floats<next>();
+    return floats;
+  }
+}
+
+/// The epilogues of a call's step, as one; `operation` of their layers says what they are.
+template <class Call>
+[[nodiscard]] auto epilogues_from(Call const& call, [[maybe_unused]] float* workspace) {
+  if constexpr (!has_epilogue<Call>) {
+    return kernels::no_epilogue{};
+  } else {
+    using next = epilogue_call<Call>;
+    next const behind{call.memory};
+    auto const own = operation_of<next>::template epilogue<input_from<next, Call::call>>(behind, workspace);
+    return kernels::join_epilogues(
+        own, epilogues_from(behind, workspace + epilogue_floats<Call>() - epilogue_floats<next>()));
+  }
+}
+template <class Call>
+[[nodiscard]] auto epilogues_of([[maybe_unused]] Call const& call) {
+  if constexpr (!has_epilogue<Call>)
+    return kernels::no_epilogue{};
+  else
+    return epilogues_from(call, call.memory.workspace + operation_of<Call>::template workspace<Call>());
+}
+
+/// Floats of workspace, on each thread, that the steps of a model need, one at a time, in any of these plans.
+template <class... Plans>
+constexpr long long largest_workspace() {
+  long long largest = 0;
+  auto const add_calls = [&]<class Plan, std::size_t... Call>(Plan const*, std::index_sequence<Call...>) {
+    for (long long const floats : {0LL, (operation_of<host_call<Plan, static_cast<int>(Call)>>::template workspace<
+                                             host_call<Plan, static_cast<int>(Call)>>() +
+                                         epilogue_floats<host_call<Plan, static_cast<int>(Call)>>())...})
+      if (floats > largest) largest = floats;
+  };
+  (add_calls(static_cast<Plans const*>(nullptr), std::make_index_sequence<Plans::graph.calls.size()>{}), ...);
+  return largest;
+}
+
+}  // namespace stagecraft::detail

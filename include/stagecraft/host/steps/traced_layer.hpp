@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of a layer that is written as a `call`: its operations, for some samples after the other.
+#pragma once
+
+#include <stagecraft/host/lists/list_runner.hpp>
+#include <stagecraft/host/steps/random_key_of_call.hpp>
+#include <stagecraft/kernels/update/row_chains.hpp>
+#include <stagecraft/layers/elementwise_call.hpp>
+#include <stagecraft/layers/traced_call.hpp>
+#include <stagecraft/operations/plan/traced_plan.hpp>
+#include <stagecraft/threads/sharing_team.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <span>
+
+namespace stagecraft::detail {
+
+/// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
+/// gradient of input i is wanted, and of `Written`, that it may be written where it belongs; then come those of the
+/// weights.
+template <class Layer, int Batch, bool TrainsModel, bool Trains, std::uint64_t Wanted, std::uint64_t Written,
+          shape... Inputs>
+class plan_of_layer {
+  struct make {
+    constexpr operations::traced_plan operator()() const {
+      shape const shapes[]{Inputs...};
+      auto traced = trace_layer(Layer::value, shapes, Batch, TrainsModel);
+      bool wanted[64]{}, written[64]{};
+      for (std::size_t i = 0; i < std::size(wanted); ++i) {
+        wanted[i] = (Wanted >> i & 1U) != 0;
+        written[i] = (Written >> i & 1U) != 0;
+      }
+      return operations::traced_plan(std::move(traced), Trains, wanted, Batch, written);
+    }
+  };
+
+ public:
+  static constexpr auto value = operations::freeze_plan(make{});
+};
+
+/// A bit for each gradient of a call for which `is(index)`, of inputs and then of weights.
+template <class Call, class Is>
+constexpr std::uint64_t gradient_bits(Is const& is) {
+  std::uint64_t bits = 0;
+  for (int i = 0; i < Call::input_count + Call::parameter_count && i < 64; ++i)
+    if (is(i)) bits |= std::uint64_t{1} << i;
+  return bits;
+}
+template <class Call>
+constexpr bool wants_gradient(int index) {
+  return index < Call::input_count ? Call::wants_input_gradient(index)
+                                   : Call::wants_parameter_gradient(index - Call::input_count);
+}
+template <class Call>
+constexpr bool writes_gradient(int index) {
+  if (!wants_gradient<Call>(index)) return false;
+  if (index >= Call::input_count) return !Call::adds_parameter_gradient;
+  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
+  for (int i = 0; i < Call::input_count; ++i)
+    if (i != index && Call::input_call(i) == Call::input_call(index)) return false;
+  return !Call::adds_input_gradient(index);
+}
+
+/// A layer, which is the same for calls that are alike.
+template <class Call>
+struct layer_of_call {
+  static constexpr auto const& value = Call::layer;
+};
+template <auto Layer>
+struct layer_of_calls {
+  static constexpr auto value = Layer;
+};
+template <class Call>
+layer_of_call<Call> layer_of_plan(Call const*);
+template <LayerIsArgument Call>
+layer_of_calls<anonymous(Call::layer)> layer_of_plan(Call const*);
+
+template <class Call, std::size_t... Input>
+plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch, Call::plan::trains, Call::trains,
+              gradient_bits<Call>(wants_gradient<Call>), gradient_bits<Call>(writes_gradient<Call>),
+              Call::input_shape(Input)...>
+    plan_type_of_call(std::index_sequence<Input...>);
+
+/// The plan of a call's steps. `Call` is a host_call.
+template <class Call>
+class plan_of_call : public decltype(plan_type_of_call<Call>(
+                         std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{})) {};
+/// A call on a tile has the plan of the call on the host.
+template <class Call>
+  requires requires { typename Call::constants; }
+class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
+
+/// `Call` is a host_call, or has its interface. Threads share each segment of a step: parts of the batch, of the
+/// columns of a product, or, where an operation sees all samples, the work is that of one thread.
+template <class Call>
+class traced_layer {
+  static constexpr bool trains = Call::trains;
+  static constexpr auto const& plan = plan_of_call<Call>::value;
+  using arch = typename Call::architecture;
+  using runner = list_runner<arch>;
+
+  /// A step of the plan.
+  struct step {
+    std::span<int const> order;
+    std::span<operations::segment const> segments;
+    std::span<operations::place const> places;
+    std::span<operations::product_join const> joins;
+  };
+  static constexpr step forward_step{plan.forward, plan.forward_segments, plan.forward_places, plan.forward_joins};
+  static constexpr step backward_step{plan.backward, plan.backward_segments, plan.backward_places, plan.backward_joins};
+
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  static constexpr int operand(int id, int index) {
+    return plan.operands[at(plan.nodes[at(id)].first_operand + index)];
+  }
+  static constexpr operations::extents const& shape_of(int id, int index) {
+    return plan.nodes[at(operand(id, index))].shape;
+  }
+
+  /// Whether the backward step updates a table's rows, so that the table's gradient is not made.
+  static constexpr bool updates_rows(int parameter) {
+    if constexpr (trains)
+      return Call::wants_parameter_gradient(parameter) && Call::plan::updates_rows(Call::call, parameter);
+    else
+      return false;
+  }
+  /// The gradients that are not made: sums of rows.
+  static constexpr auto rows_updates = [] {
+    constexpr std::size_t count = [] {
+      std::size_t updates = 0;
+      for (int i = 0; i < Call::parameter_count; ++i) updates += updates_rows(i) ? 1 : 0;
+      return updates;
+    }();
+    std::array<int, count> ids{};
+    std::size_t next = 0;
+    for (int i = 0; i < Call::parameter_count; ++i)
+      if (updates_rows(i)) ids[next++] = plan.gradients[at(Call::input_count + i)];
+    return ids;
+  }();
+
+  // The workspace of a thread: values of whole tensors, in that of the first thread; values of the samples that it
+  // works on; what an operation needs.
+  static constexpr std::int64_t shared_floats = [] {
+    std::int64_t floats = std::max(plan.forward_workspace, plan.backward_workspace);
+    for (int const id : rows_updates)
+      floats = std::max(floats, kernels::row_chains::floats(plan.nodes[at(id)].shape[0], shape_of(id, 1).size()));
+    return floats;
+  }();
+  /// So many that their rows are worth reading the right operand of each product.
+  static constexpr int least_samples = [] {
+    constexpr int least_rows = 32;
+    int least = 1;
+    for (auto const& each : plan.nodes) {
+      auto const* what = each.what.template if_is<operations::product>();
+      bool const is_of_samples =
+          what != nullptr && !what->transpose_a && each.shape.rank == 2 && each.shape[0] % Call::batch == 0;
+      if (is_of_samples) least = std::max(least, least_rows * Call::batch / each.shape[0]);
+    }
+    return std::min(least, Call::batch);
+  }();
+  /// Few enough that what is computed of them stays near the processor, and that each thread has some.
+  static constexpr int samples_at_once = [] {
+    constexpr std::int64_t near_floats = 1 << 16;
+    constexpr std::int64_t floats =
+        std::max({plan.forward_sample_floats, plan.backward_sample_floats, std::int64_t{1}});
+    int const fit = static_cast<int>(std::clamp<std::int64_t>(near_floats / floats, least_samples, Call::batch));
+    constexpr int threads = Call::plan::threads, pieces = threads * sharing_team::pieces_per_thread;
+    if (threads == 1) return fit;
+    int const parts = least_samples * pieces > Call::batch ? threads : pieces;
+    return std::min(fit, (Call::batch + parts - 1) / parts);
+  }();
+  static constexpr std::int64_t floats_of_samples =
+      samples_at_once * std::max(plan.forward_sample_floats, plan.backward_sample_floats);
+
+ public:
+  static constexpr long long workspace() {
+    return shared_floats + floats_of_samples +
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1));
+  }
+
+  static void forward(Call const& call) {
+    run(call, forward_step);
+    constexpr auto floats = static_cast<long long>(Call::batch) * Call::size;
+    call.divide([](Call const& part) {
+      if (float const* const result = shared_address(part, forward_step.places[at(plan.output)]);
+          result != part.output()) {
+        auto const [first, last] = part.elements(floats);
+        std::copy(result + first, result + last, part.output() + first);
+      }
+      if constexpr (Call::plan::trains)
+        for (auto const& [weight, value] : plan.updates) {
+          auto const [first, last] = part.elements(plan.nodes[at(value)].shape.size());
+          float const* const from = shared_address(part, forward_step.places[at(value)]);
+          std::copy(from + first, from + last, part.mutable_weight(weight) + first);
+        }
+    });
+  }
+
+  static void backward(Call const& call) {
+    run(call, backward_step);
+    call.divide([](Call const& part) {
+      for (int i = 0; i < Call::input_count; ++i)
+        if (Call::wants_input_gradient(i))
+          give(part, i, Call::adds_input_gradient(i) || written_before(part, i), part.input_gradient(i));
+      for (int i = 0; i < Call::parameter_count; ++i)
+        if (Call::wants_parameter_gradient(i) && !updates_rows(i))
+          give(part, Call::input_count + i, Call::adds_parameter_gradient, part.parameter_gradient(i));
+    });
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      (update_rows<static_cast<int>(Parameter)>(call), ...);
+    }(std::make_index_sequence<at(Call::parameter_count)>{});
+  }
+
+ private:
+  /// The update of a table, whose gradient is a sum of rows of the output's.
+  template <int Parameter>
+  static void update_rows([[maybe_unused]] Call const& call) {
+    if constexpr (updates_rows(Parameter)) {
+      call.divide([](Call const& part) {
+        if (part.share().is_first()) chains_of<Parameter>(part).link();
+      });
+      call.divide([](Call const& part) {
+        constexpr auto optimizer = Call::plan::training.optimizer;
+        constexpr int rows = operand(plan.gradients[at(Call::input_count + Parameter)], 0);
+        auto const offset = Call::weight_offset(Parameter);
+        kernels::update_function<optimizer, arch> const function(part.memory.learning_rate, part.memory.update);
+        kernels::updated_weights<optimizer, arch> const weights{part.memory.weights + offset,
+                                                                part.memory.slots + offset, Call::plan::weights.floats};
+        chains_of<Parameter>(part).update(function, weights, shared_address(part, backward_step.places[at(rows)]),
+                                          part.share());
+      });
+    }
+  }
+  template <int Parameter>
+  static kernels::row_chains chains_of(Call const& part) {
+    constexpr int id = plan.gradients[at(Call::input_count + Parameter)];
+    constexpr auto const& table = plan.nodes[at(id)].shape;
+    return {{.indices = shared_address(part, backward_step.places[at(operand(id, 1))]),
+             .count = shape_of(id, 1).size(),
+             .rows = table[0],
+             .width = table.size() / table[0]},
+            part.memory.shared_workspace()};
+  }
+
+  static void run(Call const& call, step const& what) {
+    for (auto const& segment : what.segments) {
+      auto const order = what.order.subspan(at(segment.begin), at(segment.end - segment.begin));
+      call.divide([&](Call const& part) {
+        switch (segment.kind) {
+          case operations::segment_kind::by_sample: return run_samples(part, what, order);
+          case operations::segment_kind::product:
+            return on_all(part, what, [&](runner& all) { all.run_product(order, part.share()); });
+          default:
+            if (part.share().is_first()) on_all(part, what, [&](runner& all) { all.run(order); });
+        }
+      });
+    }
+  }
+  template <class Run>
+  static void on_all(Call const& part, step const& what, Run const& run) {
+    with_runner(part, what, [&](auto& memory, runner& all) {
+      for (std::size_t id = 0; id < memory.size(); ++id) memory[id] = shared_address(part, what.places[id]);
+      run(all);
+    });
+  }
+  static constexpr int parts = (Call::batch + samples_at_once - 1) / samples_at_once;
+  static void run_samples(Call const& part, step const& what, std::span<int const> order) {
+    float* const samples = part.memory.workspace + shared_floats;
+    auto const [begin, end] = part.share().of(parts);
+    with_runner(part, what, [&](auto& memory, runner& some) {
+      if constexpr (parts > 1) some.keep_packed_weights();
+      for (auto i = begin; i < end; ++i) {
+        // As equal as they can be.
+        int const first = static_cast<int>(Call::batch * i / parts),
+                  last = static_cast<int>(Call::batch * (i + 1) / parts);
+        for (std::size_t id = 0; id < memory.size(); ++id) {
+          auto const& where = what.places[id];
+          memory[id] = where.in == operations::storage::samples ? samples + where.offset * (last - first)
+                                                                : shared_address(part, where);
+        }
+        some.run(order, what.places, {first, last - first, Call::batch});
+      }
+    });
+  }
+  template <class Use>
+  static void with_runner(Call const& part, step const& what, Use const& use) {
+    std::array<float*, plan.nodes.size()> memory;
+    runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
+               part.memory.seed, stream_of_call(part), what.joins);
+    one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
+    one.leave_out(rows_updates);
+    use(memory, one);
+  }
+
+  /// Where a value of the whole batch lies. Nothing writes to constants, inputs and weights through it.
+  static float* shared_address(Call const& call, operations::place const& where) {
+    using operations::storage;
+    switch (where.in) {
+      case storage::constant:
+        return const_cast<float*>(&plan.nodes[at(where.index)].what.template as<operations::constant>().value);
+      case storage::input: return const_cast<float*>(call.input(where.index));
+      case storage::weight: return Call::parameter_count > 0 ? const_cast<float*>(call.weight(where.index)) : nullptr;
+      case storage::output: return call.output();
+      case storage::output_gradient:
+        if constexpr (trains) return call.output_gradient();
+        return nullptr;
+      case storage::gradient:
+        if constexpr (trains) {
+          if (where.index < Call::input_count) return call.input_gradient(where.index);
+          if constexpr (Call::parameter_count > 0) return call.parameter_gradient(where.index - Call::input_count);
+        }
+        return nullptr;
+      case storage::kept:
+        if constexpr (trains) return call.saved() + where.offset;
+        return nullptr;
+      case storage::workspace: return call.memory.shared_workspace() + where.offset;
+      default: return nullptr;
+    }
+  }
+  /// This part of the gradient of leaf `index`, or zeros.
+  static void give(Call const& part, int index, bool adds, float* to) {
+    int const id = plan.gradients[at(index)];
+    auto const [first, last] = part.elements(leaf_floats(index));
+    if (id < 0) {
+      if (!adds) std::fill(to + first, to + last, 0.0F);
+      return;
+    }
+    float const* const from = shared_address(part, backward_step.places[at(id)]);
+    if (from == to) return;
+    if (adds)
+      kernels::scaled_add<true, arch>(1.0F, from + first, to + first, last - first);
+    else
+      std::copy(from + first, from + last, to + first);
+  }
+  static int leaf_floats(int index) {
+    return index < Call::input_count ? Call::batch * Call::input_shape(index).size()
+                                     : Call::parameter_info(index - Call::input_count).size();
+  }
+  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
+  static bool written_before(Call const& call, int index) {
+    for (int i = 0; i < index; ++i)
+      if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
+    return false;
+  }
+};
+
+}  // namespace stagecraft::detail

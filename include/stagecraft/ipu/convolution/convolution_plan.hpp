@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a convolution or matrix product is divided among the tiles of an IPU, and what that costs: the counterpart of
+// poplin's Plan.
+#pragma once
+
+#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/ipu/convolution/convolution_shape.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <cstdint>
+#include <string_view>
+
+namespace stagecraft {
+
+/// The vertex that computes partial sums: poplin's Plan::Method. Of namespace `vertices`, under the same names.
+enum class convolution_vertex : unsigned char {
+  conv_partial_1x1,
+  conv_partial_nx1,
+  conv_partial_slic,
+  horizontal_mac,
+  vertical_mac,
+  outer_product
+};
+
+[[nodiscard]] constexpr std::string_view name(convolution_vertex vertex) noexcept {
+  switch (vertex) {
+    case convolution_vertex::conv_partial_1x1: return "conv_partial_1x1";
+    case convolution_vertex::conv_partial_nx1: return "conv_partial_nx1";
+    case convolution_vertex::conv_partial_slic: return "conv_partial_slic";
+    case convolution_vertex::horizontal_mac: return "horizontal_mac";
+    case convolution_vertex::vertical_mac: return "vertical_mac";
+    default: return "outer_product";
+  }
+}
+
+/// What is done to a convolution before it is divided: poplin's ConvTransform.
+struct convolution_transform {
+  /// Inputs and weights change places, and the output's field and batch its channels.
+  bool swap_operands = false;
+  bool expand_height = false;  ///< rows of the kernel become input channels; inputs are copied for each
+  bool expand_width = false;   ///< so do columns
+  bool flatten_field = false;  ///< batch, rows and columns become one row
+
+  friend constexpr bool operator==(convolution_transform const&, convolution_transform const&) = default;
+};
+
+/// Into how many parts the dimensions of the transformed convolution are cut: poplin's Partition.
+struct convolution_partition {
+  int conv_group_split = 1;
+  int batch_split = 1;
+  field_size field_split;
+  field_size kernel_split;
+  int out_chan_split = 1;         ///< poplin's outChanSplit.parallel
+  int in_chan_split = 1;          ///< poplin's inChanSplit.parallel
+  int serial_out_chan_split = 1;  ///< parts that are done one after the other by all tiles
+  int serial_in_chan_split = 1;   ///< the same; their results are added up
+
+  friend constexpr bool operator==(convolution_partition const&, convolution_partition const&) = default;
+
+  [[nodiscard]] constexpr std::int64_t tiles() const noexcept {
+    return conv_group_split * batch_split * field_split.elements() * reduction_depth() * out_chan_split;
+  }
+  /// How many tiles have partial sums of the same outputs.
+  [[nodiscard]] constexpr std::int64_t reduction_depth() const noexcept {
+    return in_chan_split * kernel_split.elements();
+  }
+  [[nodiscard]] constexpr std::int64_t serial_splits() const noexcept {
+    return std::int64_t{serial_out_chan_split} * serial_in_chan_split;
+  }
+};
+
+/// Cycles of a plan, by what they are spent on. Of all serial parts together.
+struct convolution_cycles {
+  std::int64_t rearrange = 0;          ///< copies and exchanges that lay data out for the plan
+  std::int64_t slice = 0;              ///< serial parts: taken from and put into the whole, added up
+  std::int64_t exchange_in = 0;        ///< inputs and weights come to the tiles that multiply them
+  std::int64_t cast = 0;               ///< of inputs and outputs
+  std::int64_t compute = 0;            ///< partial sums
+  std::int64_t exchange_partials = 0;  ///< partial sums come to the tiles that add them up
+  std::int64_t reduce = 0;             ///< they are added up
+  std::int64_t sync = 0;               ///< before each exchange
+
+  friend constexpr bool operator==(convolution_cycles const&, convolution_cycles const&) = default;
+
+  [[nodiscard]] constexpr std::int64_t total() const noexcept {
+    return rearrange + slice + exchange_in + cast + compute + exchange_partials + reduce + sync;
+  }
+};
+
+/// What the tile with most has of the transformed convolution, for one serial part; channels are rounded up to whole
+/// groups.
+struct convolution_tile {
+  std::int64_t conv_groups = 1;
+  std::int64_t batch = 1;
+  field_size field;
+  field_size kernel;
+  std::int64_t in_chans = 1;
+  std::int64_t out_chans = 1;
+  std::int64_t inputs = 0;    ///< elements that it multiplies, wherever they come from
+  std::int64_t weights = 0;   ///< likewise
+  std::int64_t partials = 0;  ///< partial sums
+
+  friend constexpr bool operator==(convolution_tile const&, convolution_tile const&) = default;
+};
+
+/// The text of a plan.
+using convolution_plan_text = fixed_text<800>;
+
+/// A plan. `plan_convolution` finds the best one.
+struct convolution_plan {
+  convolution_vertex vertex = convolution_vertex::conv_partial_1x1;
+  dtype partials = dtype::float32;
+  int conv_units = 0;  ///< of conv_partial_1x1, conv_partial_nx1 and conv_partial_slic
+  int conv_groups_per_group = 1;
+  int in_chans_per_group = 1;
+  int out_chans_per_group = 1;
+  int filter_height = 1;  ///< of conv_partial_nx1
+  int filter_width = 1;   ///< of conv_partial_slic
+  convolution_transform transform;
+  convolution_partition partition;
+  convolution_tile tile;
+  int reduce_stages = 0;
+  bool broadcasts_before_loop = false;  ///< inputs of all serial parts are sent once, before the first
+  convolution_cycles cycles;
+  std::int64_t temporary_bytes = 0;  ///< of the tile with most
+  std::int64_t macs = 0;             ///< those that were asked for: convolution_shape::macs
+  /// The part of a tile's memory that the plan was allowed, in percent; -1: no plan fits into two whole tiles; 0: the
+  /// plan with least memory was asked for.
+  int memory_bound_percent = 0;
+
+  friend constexpr bool operator==(convolution_plan const&, convolution_plan const&) = default;
+
+  [[nodiscard]] constexpr std::int64_t tiles_used() const noexcept { return partition.tiles(); }
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept { return 2 * macs; }
+  /// From 0 to 1: `macs` as part of those that all tiles of the IPU could do at best with these types.
+  [[nodiscard]] constexpr double utilisation(ipu_target const& target, dtype input) const noexcept {
+    return static_cast<double>(macs) /
+           (static_cast<double>(cycles.total()) * target.tiles_per_ipu * target.macs_per_cycle(input, partials));
+  }
+  [[nodiscard]] constexpr double flops_per_second(ipu_target const& target) const noexcept {
+    return static_cast<double>(flops()) / target.seconds(cycles.total());
+  }
+  /// In words, a line for each of: what computes, how it is divided, cycles, memory.
+  [[nodiscard]] constexpr convolution_plan_text text() const {
+    convolution_plan_text out;
+    out.append(name(vertex)).append(", ").append(name(partials)).append(" partial sums, groups of ");
+    if (conv_groups_per_group > 1) out.append(conv_groups_per_group).append(" x ");
+    out.append(in_chans_per_group).append(" x ").append(out_chans_per_group).append(" channels");
+    if (filter_height > 1) out.append(" x ").append(filter_height).append(" kernel rows");
+    if (filter_width > 1) out.append(" x ").append(filter_width).append(" kernel columns");
+    if (transform.swap_operands) out.append(", operands swapped");
+    if (transform.expand_width) out.append(transform.expand_height ? ", kernel expanded" : ", kernel width expanded");
+    out.append("\nsplits:");
+    append_split(out, " conv groups ", partition.conv_group_split);
+    append_split(out, " batch ", partition.batch_split);
+    append_split(out, " rows ", partition.field_split.height);
+    append_split(out, transform.flatten_field ? " field " : " columns ", partition.field_split.width);
+    append_split(out, " kernel rows ", partition.kernel_split.height);
+    append_split(out, " kernel columns ", partition.kernel_split.width);
+    append_split(out, " out channels ", partition.out_chan_split);
+    append_split(out, " in channels ", partition.in_chan_split);
+    append_split(out, " serial out channels ", partition.serial_out_chan_split);
+    append_split(out, " serial in channels ", partition.serial_in_chan_split);
+    out.append(" = ").append(static_cast<long long>(tiles_used())).append(" tiles\ncycles: ");
+    out.append(static_cast<long long>(cycles.total())).append(" =");
+    append_cycles(out, " rearrange ", cycles.rearrange);
+    append_cycles(out, " slice ", cycles.slice);
+    append_cycles(out, " exchange in ", cycles.exchange_in);
+    append_cycles(out, " cast ", cycles.cast);
+    append_cycles(out, " compute ", cycles.compute);
+    append_cycles(out, " exchange partials ", cycles.exchange_partials);
+    append_cycles(out, " reduce ", cycles.reduce);
+    append_cycles(out, " sync ", cycles.sync);
+    out.append("\ntemporary bytes per tile: ").append(static_cast<long long>(temporary_bytes)).append("\n");
+    return out;
+  }
+
+ private:
+  static constexpr void append_split(convolution_plan_text& out, std::string_view what, long long count) {
+    if (count > 1) out.append(what).append(count);
+  }
+  static constexpr void append_cycles(convolution_plan_text& out, std::string_view what, long long count) {
+    if (count > 0) out.append(what).append(count);
+  }
+};
+
+}  // namespace stagecraft

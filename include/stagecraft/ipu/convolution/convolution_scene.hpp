@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all ways to divide a convolution, computed in one way, have in common: for the search for a plan.
+#pragma once
+
+#include <stagecraft/ipu/convolution/convolution_estimate.hpp>
+#include <stagecraft/ipu/convolution/convolution_plan.hpp>
+#include <stagecraft/ipu/convolution/convolution_view.hpp>
+#include <stagecraft/ipu/convolution/part_counts.hpp>
+#include <stagecraft/ipu/machine/exchange.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <cstdint>
+
+namespace stagecraft::detail {
+
+/// What all divisions of a view, divided serially, have in common.
+struct convolution_scene {
+  convolution_view const& view;
+  std::int64_t serial_out;
+  std::int64_t serial_in;
+  std::int64_t in_groups;   ///< of channels, of a serial part
+  std::int64_t out_groups;  ///< likewise
+  std::int64_t fixed;       ///< cycles of all divisions
+  std::int64_t per_element;
+  std::int64_t per_group;
+  std::int64_t per_row;
+  std::int64_t row_elements;
+  bool zeroes_first;   ///< in a loop of its own, as those do that care for rows
+  bool counts_pieces;  ///< pieces of rows that workers have cost much
+  std::int64_t workers;
+  std::int64_t field;
+  std::int64_t reached;
+  std::int64_t per_stage;  ///< of a reduction
+  std::int64_t serial;
+  std::int64_t input_bytes;  ///< of an element of the field, of a group of channels
+  std::int64_t partial_size;
+  std::int64_t partials_at_once;
+  std::int64_t exchange_rate;  ///< in sixteenths of bytes per cycle
+  bool sends_inputs_once;
+  std::int64_t bus;  ///< tiles that share one
+  std::int64_t tiles_per_ipu;
+
+  /// What all divisions have in common that differ in input channels only; bytes are for one group of them.
+  struct row {
+    part_counts part;
+    std::int64_t tiles;        ///< for input channels and field
+    std::int64_t depth;        ///< of reduction, by the kernel's parts
+    std::int64_t products;     ///< of groups of channels and kernel elements
+    std::int64_t input_bytes;  ///< of an element of the field
+    std::int64_t weight_bytes;
+    std::int64_t partials;   ///< of an element of the field
+    std::int64_t receivers;  ///< tiles that receive the same inputs at the same time
+  };
+  [[nodiscard]] static constexpr convolution_scene of(convolution_problem const& problem, convolution_view const& view,
+                                                      std::int64_t serial_out, std::int64_t serial_in) noexcept {
+    convolution_partition partition;
+    partition.serial_out_chan_split = static_cast<int>(serial_out);
+    partition.serial_in_chan_split = static_cast<int>(serial_in);
+    auto const layout = problem.layout_of(view, partition, problem.target.tiles_per_ipu);
+    bool const sends_once = serial_out > 1 && serial_in == 1;
+    bool const zeroes_first =
+        view.vertex == convolution_vertex::conv_partial_nx1 || view.vertex == convolution_vertex::horizontal_mac;
+    bool const is_slic = view.vertex == convolution_vertex::conv_partial_slic;
+    convolution_scene s{
+        .view = view,
+        .serial_out = serial_out,
+        .serial_in = serial_in,
+        .in_groups = ceil_div(view.in_chan_groups, serial_in),
+        .out_groups = ceil_div(view.out_chan_groups, serial_out),
+        .fixed = layout.weights + layout.output + (sends_once ? 0 : layout.inputs),
+        .per_element = view.cycles_per_element(problem.target, problem.shape.operand()),
+        .per_group = 0,
+        .per_row = is_slic        ? 10 + 10 * view.cycles_per_element(problem.target, dtype::float16)
+                   : zeroes_first ? 16
+                                  : 0,
+        .row_elements = view.reached(view.field).width,
+        .zeroes_first = zeroes_first,
+        .counts_pieces = is_slic,
+        .workers = problem.target.num_worker_contexts,
+        .field = view.batch * view.field.elements(),
+        .reached = view.batch * view.reached(view.field).elements(),
+        .per_stage = sync_cycles(problem.target) + 20 * problem.target.num_worker_contexts,
+        .serial = serial_out * serial_in,
+        .input_bytes =
+            std::int64_t{view.conv_groups_per_group} * view.in_chans_per_group * size_of(problem.shape.input),
+        .partial_size = size_of(view.partials),
+        .partials_at_once = problem.target.vector_width(view.partials),
+        .exchange_rate = larger(1, static_cast<std::int64_t>(problem.target.exchange_bytes_per_cycle * 16 + 0.5F)),
+        .sends_inputs_once = sends_once,
+        .bus = problem.target.tiles_per_shared_exchange_bus,
+        .tiles_per_ipu = problem.target.tiles_per_ipu};
+    // Syncs, and what the vertex does once, at least. Not of nx1: its first row is counted twice, in the group, too.
+    if (view.vertex != convolution_vertex::conv_partial_nx1) {
+      bool const lays_out = layout.weights > 0 || (!sends_once && layout.inputs > 0);
+      s.fixed += sync_cycles(problem.target) * ((lays_out ? 1 : 0) + (layout.output > 0 ? 1 : 0));
+      s.fixed += view.vertex == convolution_vertex::conv_partial_1x1 ? 73 : 150;
+    }
+    if (is_slic) {
+      s.per_group = std::int64_t{17} * problem.target.num_worker_contexts;
+    } else if (view.conv_units > 0) {
+      // Loading the units' weights, and what a worker does before and after its elements.
+      bool const is_1x1 = view.vertex == convolution_vertex::conv_partial_1x1;
+      s.per_group = std::int64_t{view.conv_units} * problem.target.weight_bytes_per_conv_unit(problem.shape.operand()) /
+                        problem.target.coeff_load_bytes_per_cycle(problem.use_128bit_conv_unit_load) +
+                    problem.target.num_worker_contexts * (is_1x1 ? 18 : 31);
+    }
+    return s;
+  }
+
+  [[nodiscard]] constexpr row row_of(part_counts const& d) const noexcept {
+    std::int64_t const groups = (view.conv_groups + d.groups - 1) / d.groups;
+    std::int64_t const outs = (out_groups + d.out_chans - 1) / d.out_chans;
+    std::int64_t const kernel = (view.kernel.height + d.kernel_height - 1) / d.kernel_height *
+                                ((view.kernel.width + d.kernel_width - 1) / d.kernel_width);
+    std::int64_t const in_bytes = groups * input_bytes;
+    std::int64_t const out_chans = outs * view.out_chans_per_group;
+    return {.part = d,
+            .tiles = tiles_per_ipu / (d.groups * d.kernel_height * d.kernel_width * d.out_chans),
+            .depth = d.kernel_height * d.kernel_width,
+            .products = groups * kernel * outs,
+            .input_bytes = in_bytes,
+            .weight_bytes = kernel * view.filter_height * view.filter_width * in_bytes * out_chans,
+            .partials = groups * view.conv_groups_per_group * out_chans,
+            .receivers = d.out_chans % bus == 0 ? bus : 1};
+  }
+
+  /// Whether the vertex works on what a tile has of the channels.
+  [[nodiscard]] constexpr bool takes(row const& r, std::int64_t in_chans) const noexcept {
+    return view.takes(ceil_div(in_groups, in_chans), ceil_div(out_groups, r.part.out_chans));
+  }
+  /// Pieces of rows of the worker that has most, times the workers: whole rows, or a piece more.
+  [[nodiscard]] static constexpr std::int64_t row_pieces(std::int64_t workers, std::int64_t rows,
+                                                         std::int64_t width) noexcept {
+    if (rows % workers == 0) return rows;
+    std::int64_t const elements = (rows * width + workers - 1) / workers;
+    return workers * ((elements + width - 2) / width + 1);
+  }
+};
+
+}  // namespace stagecraft::detail

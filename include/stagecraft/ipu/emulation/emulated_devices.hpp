@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one replica of a model needs besides its memory where its devices are emulated IPUs: counters, and the tiles of
+// checked ones.
+#pragma once
+
+#include <stagecraft/engine/pipeline_plan.hpp>
+#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/ipu/emulation/counted_work.hpp>
+#include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
+#include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <memory>
+#include <vector>
+
+namespace stagecraft {
+
+/// The IPUs of a replica.
+template <class Sizes>
+struct emulated_devices {
+  using machine = typename Sizes::machine;
+
+  counted_work counted{.training = std::vector<counted_pass>(Sizes::passes),
+                       .inference = std::vector<counted_pass>(Sizes::stages),
+                       .updates = std::vector<counted_pass>(Sizes::devices)};
+  std::vector<std::unique_ptr<tile_machine>> devices;  ///< of checked IPUs
+  std::vector<aligned_block> held_gradients;           ///< of each device
+
+  emulated_devices() {
+    using plan = pipeline_plan<typename Sizes::model, Sizes::training, Sizes::main_mode, machine, 0>;
+    for (int device = 0; device < Sizes::devices; ++device)
+      held_gradients.emplace_back(ipu_arithmetic<plan>::held_floats());
+    if constexpr (machine::checked)
+      for (int device = 0; device < Sizes::devices; ++device)
+        devices.push_back(std::make_unique<tile_machine>(machine::target, machine::target.bytes_per_tile));
+  }
+
+  /// What follows on a device is counted there, as a run of its own unless it belongs to what came before.
+  void begin(counted_pass& what, int device, host_memory& memory, bool is_run) {
+    if (is_run) ++what.runs;
+    memory.counted = &what.cost;
+    if constexpr (machine::checked) memory.tiles = devices[static_cast<std::size_t>(device)].get();
+  }
+};
+
+}  // namespace stagecraft

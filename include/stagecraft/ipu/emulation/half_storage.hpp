@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an emulated IPU stores in half precision, and how it rounds. Values stay floats in the host's memory, but are
+// those of halves.
+#pragma once
+
+#include <stagecraft/description/dtype_policy.hpp>
+#include <stagecraft/graph/dtype.hpp>
+#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/ipu/machine/ipu_config.hpp>
+#include <stagecraft/ipu/tiles/half_rounding.hpp>
+#include <stagecraft/kernels/random/round_to_half.hpp>
+#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/update/accumulate.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// What random numbers round, which tells their sequences apart.
+enum class rounded_value : unsigned char {
+  output,
+  input_gradient,
+  saved,
+  weight_gradient,
+  weight,
+  layer_state,
+  loss_gradient,
+  sum_of_gradients,
+  model_input,
+  tiles,
+  accumulator
+};
+
+/// By the options of a machine and the types of a training.
+template <ipu_config Config, dtype_policy Policy, class Arch>
+struct half_storage {
+  static constexpr floating_point_behaviour_options behaviour = Config.floating_point_behaviour;
+  /// Values and gradients.
+  static constexpr bool of_values = Policy.compute_dtype == dtype::float16;
+  /// Weights and the optimizer's state.
+  static constexpr bool of_variables = Policy.variable_dtype == dtype::float16;
+  static constexpr bool at_random = behaviour.esr == stochastic_rounding_behaviour::on;
+  /// All replicas do the same in weight updates.
+  static constexpr bool at_random_in_updates = behaviour.esr != stochastic_rounding_behaviour::off;
+  static constexpr auto overflow = behaviour.nanoo ? kernels::half_overflow::nan : kernels::half_overflow::largest;
+
+  /// The random numbers of one tensor in a step. A step that is carried out again draws the same ones.
+  [[nodiscard]] static kernels::random_key key(host_memory const& memory, rounded_value what, int number, int index) {
+    // Dropout counts steps from the other end, weights' first values have small numbers.
+    auto const tensor = static_cast<std::uint64_t>(number) << 10U | static_cast<std::uint64_t>(index & 63) << 4U |
+                        static_cast<std::uint64_t>(what);
+    return {memory.seed, std::uint64_t{1} << 63U | memory.step << 26U | (tensor & 0x3FFFFFFU)};
+  }
+  /// Those of a weight update, the same in all replicas.
+  [[nodiscard]] static kernels::random_key key_of_update(host_memory const& memory, int parameter, int slot) {
+    auto const tensor = static_cast<std::uint64_t>(parameter) << 3U | static_cast<std::uint64_t>(slot);
+    return {memory.seed,
+            std::uint64_t{3} << 61U | static_cast<std::uint64_t>(memory.update) << 20U | (tensor & 0xFFFFFU)};
+  }
+
+  /// Rounds floats in place; gives whether one was too large.
+  static bool round(float* x, long long count, kernels::random_key const& key) {
+    if constexpr (at_random)
+      return kernels::round_to_half_at_random<overflow, Arch>(x, count, key);
+    else
+      return kernels::round_to_half<overflow, Arch>(x, count);
+  }
+  /// In a weight update; the floats begin with number `first` of the weight.
+  static bool round_in_update(float* x, long long count, kernels::random_key const& key, long long first) {
+    if constexpr (at_random_in_updates)
+      return kernels::round_to_half_at_random<overflow, Arch>(x, count, key, static_cast<std::uint64_t>(first));
+    else
+      return kernels::round_to_half<overflow, Arch>(x, count);
+  }
+
+  /// Adds floats to halves, which are rounded at random then; gives whether one was too large.
+  static bool accumulate_at_random(kernels::accumulation_factors const& factors, float const* gradient,
+                                   std::uint16_t* accumulator, long long count, kernels::random_key const& key) {
+    std::array<float, 1024> sums;
+    bool too_large = false;
+    for (long long first = 0; first < count; first += static_cast<long long>(sums.size())) {
+      auto const n = std::min(static_cast<long long>(sums.size()), count - first);
+      if (factors.accumulated != 0) kernels::floats_of_halves<Arch>(accumulator + first, sums.data(), n);
+      kernels::accumulate_gradient<Arch>(factors, gradient + first, sums.data(), n);
+      too_large |=
+          kernels::round_to_half_at_random<overflow, Arch>(sums.data(), n, key, static_cast<std::uint64_t>(first));
+      kernels::halves_of_floats<Arch>(sums.data(), accumulator + first, n);
+    }
+    return too_large;
+  }
+
+  /// Halves that have been rounded without regard to what an IPU does with those that are too large.
+  static bool limit(std::uint16_t* halves, long long count) {
+    bool found = false;
+    for (long long i = 0; i < count; ++i) {
+      bool const infinite = half_number::is_infinite(halves[i]);
+      found = found || infinite;
+      halves[i] = half_number::without_infinity(halves[i], behaviour.nanoo);
+    }
+    return found;
+  }
+
+  [[nodiscard]] static half_rounding_rules rules(kernels::random_key const& key) {
+    return {.nan_on_overflow = behaviour.nanoo, .at_random = at_random, .key = key};
+  }
+  [[nodiscard]] static half_rounding_rules rules_of_update(kernels::random_key const& key) {
+    return {.nan_on_overflow = behaviour.nanoo, .at_random = at_random_in_updates, .key = key};
+  }
+};
+
+}  // namespace stagecraft

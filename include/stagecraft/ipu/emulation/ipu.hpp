@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How emulated IPUs carry out a program.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/ipu/emulation/ipu_machine.hpp>
+#include <stagecraft/ipu/emulation/ipu_policy.hpp>

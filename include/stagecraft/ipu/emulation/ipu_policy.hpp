@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Emulated IPUs carry out a plan: by the host's kernels on the pieces of all tiles at once, or tile by tile. What they
+// do is counted, and stored as an IPU stores it (ipu_arithmetic.hpp).
+#pragma once
+
+#include <stagecraft/engine/execution_policy.hpp>
+#include <stagecraft/host/host_policy.hpp>
+#include <stagecraft/ipu/emulation/emulated_devices.hpp>
+#include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
+#include <stagecraft/ipu/emulation/ipu_loss.hpp>
+#include <stagecraft/ipu/emulation/ipu_machine.hpp>
+#include <stagecraft/ipu/emulation/ipu_step.hpp>
+#include <stagecraft/ipu/emulation/ipu_update.hpp>
+#include <stagecraft/ipu/emulation/ipu_weight_step.hpp>
+#include <stagecraft/ipu/profile/memory_check.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// See ExecutionPolicy. Each function wraps what the host does in one guard, ipu_arithmetic, which watches floating
+/// point numbers and rounds to half precision; tiles that compute for themselves (`ipu_model.checked`) do without what
+/// the host does.
+struct ipu_policy : host_policy {
+  static constexpr bool joins_epilogues = false;  // each call has a step of its own, with cycles of its own
+  /// On tiles, accumulating operations begin.
+  template <class Plan>
+  static constexpr bool clears_accumulators = !runs_on_tiles<Plan>;
+  template <class Plan>
+  static constexpr bool accumulates_halves = Plan::accumulates_halves && !ipu_arithmetic<Plan>::accumulates_at_random;
+
+  template <class Sizes>
+  using replica_memory = emulated_devices<Sizes>;
+  /// E3010 or E3012 where a training, or what can be evaluated only, needs more memory than there is.
+  template <class M, auto Training, class Machine>
+  static constexpr diagnostic const& memory_problem =
+      detail::memory_problem<M, Training, detail::main_mode<M, Training>, Machine>;
+  template <class Sizes>
+  static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, host_memory& memory) {
+    own.begin((trains ? own.counted.training : own.counted.inference)[static_cast<std::size_t>(pass)], device, memory,
+              true);
+    memory.held_gradients = own.held_gradients[static_cast<std::size_t>(device)].data();
+  }
+  template <class Sizes>
+  static void begin_update(replica_memory<Sizes>& own, int device, host_memory& memory, bool first) {
+    own.begin(own.counted.updates[static_cast<std::size_t>(device)], device, memory, first);
+  }
+
+  template <class Plan, int Call, bool Backward, class OnHost>
+  static void step(host_memory const& memory, OnHost const& on_host) {
+    ipu_arithmetic<Plan>::template step<Call, Backward>(memory,
+                                                        [&] { ipu_step<Plan, Call, Backward>::run(memory, on_host); });
+  }
+
+  template <class Plan, std::size_t Output, class OnHost>
+  static float loss(host_memory const& memory, float const* prediction, void const* targets, float const* scales,
+                    detail::loss_gradient const& gradient, OnHost const& on_host) {
+    return ipu_arithmetic<Plan>::template loss<Output>(memory, prediction, targets, gradient, [&] {
+      return ipu_loss<Plan, Output>::run(memory, prediction, targets, scales, gradient, on_host);
+    });
+  }
+  template <class Plan, std::size_t Output, class OnHost>
+  static void output(host_memory const& memory, float* value, OnHost const& on_host) {
+    ipu_arithmetic<Plan>::template output<Output>(memory, value,
+                                                  [&] { ipu_output<Plan, Output>::run(memory, value, on_host); });
+  }
+
+  template <class Plan, std::size_t Parameter, class OnHost>
+  static void sum_of_calls(host_memory const& memory, OnHost const& on_host) {
+    ipu_arithmetic<Plan>::template sum_of_calls<Parameter>(memory, on_host);
+  }
+  template <class Plan, std::size_t Parameter, class Gradients, class Range, class OnHost>
+  static void sum_of_replicas(host_memory const& memory, Gradients const& gradients, int replica, Range const& elements,
+                              OnHost const& on_host) {
+    ipu_arithmetic<Plan>::template sum_of_replicas<Parameter>(memory, gradients, replica, elements, on_host);
+  }
+  template <class Plan, std::size_t Parameter, class OnHost>
+  static void penalty_gradient(host_memory const& memory, bool is_shared, OnHost const& on_host) {
+    ipu_weight_step<Plan, Parameter, false>::run(memory, is_shared, on_host);
+  }
+  template <class Plan, std::size_t Parameter, class Range, class OnHost>
+  static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,
+                     OnHost const& on_host) {
+    ipu_arithmetic<Plan>::template update<Parameter>(
+        memory, state, elements, [&] { ipu_update<Plan, Parameter>::run(memory, state, elements, on_host); });
+  }
+  template <class Plan, std::size_t Parameter, class OnHost>
+  static void constraint(host_memory const& memory, bool is_shared, OnHost const& on_host) {
+    ipu_arithmetic<Plan>::template update<Parameter>(
+        memory, detail::optimizer_state{}, kernels::share::range{0, Plan::weights.size[Parameter]},
+        [&] { ipu_weight_step<Plan, Parameter, true>::run(memory, is_shared, on_host); });
+  }
+
+  template <class Plan>
+  static void inputs(host_memory const& memory) {
+    ipu_arithmetic<Plan>::inputs(memory);
+  }
+  template <class Plan, class OnHost>
+  static void addition(host_memory const& memory, pass_addition const& added, int number, OnHost const& on_host) {
+    count_addition<Plan>(memory, added.floats);
+    ipu_arithmetic<Plan>::addition(memory, added, number, on_host);
+  }
+  template <class Plan, std::size_t Parameter>
+  static void copied_weight(host_memory const& memory, float* copy) {
+    ipu_arithmetic<Plan>::template copied_weight<Parameter>(memory, copy);
+  }
+  template <class Plan>
+  static void given_weights(float* weights) {
+    ipu_arithmetic<Plan>::given_weights(weights);
+  }
+};
+
+template <ipu_config Config, int Threads, class Arch>
+struct policy_of_machine<ipu_machine<Config, Threads, Arch>> {
+  using type = ipu_policy;
+};
+
+}  // namespace stagecraft

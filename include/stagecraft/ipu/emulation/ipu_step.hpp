@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A layer's step on an emulated IPU: by the host's kernels on the pieces of all tiles at once, which stand one behind
+// the other in the device's block, or tile by tile.
+#pragma once
+
+#include <stagecraft/ipu/emulation/runs_on_tiles.hpp>
+#include <stagecraft/ipu/emulation/tile_step.hpp>
+#include <stagecraft/ipu/placement/tile_places.hpp>
+#include <cstddef>
+
+namespace stagecraft {
+
+/// What it costs is added to `memory.counted`.
+template <class Plan, int Call, bool Backward>
+struct ipu_step {
+  using steps = tile_step<Plan, Call, Backward>;
+
+  template <class HostStep>
+  static void run(host_memory const& memory, HostStep const& host_step) {
+    if constexpr (runs_on_tiles<Plan>) {
+      using places = tile_places<typename Plan::model, Plan::training, Plan::mode, typename Plan::machine>;
+      auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
+        return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
+      });
+      *memory.counted +=
+          steps::run(memory, *memory.tiles, offsets.data(), places::template end_of_step<Plan::pass_number>(number));
+    } else {
+      host_step(memory);
+      *memory.counted += steps::cost;
+    }
+  }
+
+ private:
+  /// Of the step in its pass.
+  static constexpr int number = [] {
+    int result = 0;
+    for (auto const& step : Plan::pass.steps) {
+      if (step.call == Call && step.backward == Backward) break;
+      ++result;
+    }
+    return result;
+  }();
+};
+
+/// A map on the gradient's tiles.
+template <class Plan>
+void count_addition(host_memory const& memory, long long floats) {
+  lowered_step step;
+  int const sum = step.temporary(floats, Plan::training.dtype_policy.compute_dtype);
+  int const part = step.temporary(floats, Plan::training.dtype_policy.compute_dtype);
+  append_map(step, map_function::add, sum, {{sum}, {part}});
+  *memory.counted += cost_of(step, step.operations[0], Plan::machine::target);
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether an emulated IPU computes tile by tile.
+#pragma once
+
+namespace stagecraft {
+
+/// Whether the steps of a plan run tile by tile, and not by kernels for the host.
+template <class Plan>
+inline constexpr bool runs_on_tiles = Plan::machine::checked;
+
+}  // namespace stagecraft

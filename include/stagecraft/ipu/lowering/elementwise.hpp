@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lowering of calls that are one formula of their inputs at each place, an activation, dropout or softmax: each step is
+// one operation.
+#pragma once
+
+#include <stagecraft/ipu/lowering/lowered_call.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/layers/elementwise_call.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft::detail {
+
+/// Which of the numbers at each place a formula reads, and whether it reads what is drawn, which has the number
+/// `Drawn`.
+template <auto const& Formula, int Drawn>
+struct places_of_formula {
+  int count = 0;
+  int places[Formula.steps.size() + 1]{};
+  bool draws = false;
+
+  constexpr places_of_formula() {
+    for (auto const& step : Formula.steps) {
+      if (step.from != operations::formula_source::place) continue;
+      if (step.index == Drawn)
+        draws = true;
+      else
+        places[count++] = step.index;
+    }
+  }
+  [[nodiscard]] constexpr bool fit() const { return count + (draws ? 1 : 0) <= tile_operation::most_inputs; }
+  [[nodiscard]] constexpr int operand(int place) const {
+    int index = 0;
+    while (index < count && places[index] != place) ++index;
+    return index;
+  }
+};
+template <auto const& Formula, int Drawn>
+inline constexpr places_of_formula<Formula, Drawn> places_read;
+
+/// The formula of its operands, which are the places that it reads.
+template <auto const& Formula, int Drawn>
+inline constexpr auto formula_of_operands = [] {
+  auto result = Formula;
+  for (auto& step : result.steps)
+    if (step.from == operations::formula_source::place) step.index = places_read<Formula, Drawn>.operand(step.index);
+  return result;
+}();
+template <auto const& Formula, int Drawn>
+inline constexpr operations::formula_view view_of_operands{formula_of_operands<Formula, Drawn>.steps,
+                                                           formula_of_operands<Formula, Drawn>.results};
+
+/// Appends what a formula is: a copy, a number, one of popops' operations, or several of them in one vertex.
+/// `tensor_at(place)` names what it reads.
+template <auto const& Formula, int Drawn, class TensorAt>
+constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt const& tensor_at, std::uint64_t seed) {
+  using operations::formula_source;
+  using operations::function;
+  constexpr auto const& read = places_read<Formula, Drawn>;
+  constexpr auto const& last = Formula.steps[static_cast<std::size_t>(Formula.results[0])];
+  if (last.from == formula_source::constant) {
+    append_map(step, map_function::fill, result, {}, {last.value});
+  } else if (last.from == formula_source::place && !read.draws) {
+    append_map(step, map_function::copy, result, {{tensor_at(last.index)}});
+  } else if (last.from == formula_source::function && operations::arity(last.apply) < 3 && !read.draws &&
+             Formula.steps.size() == static_cast<std::size_t>(operations::arity(last.apply)) + 1) {
+    bool const is_negative = last.apply == function::negative;
+    auto& operation = append_map(step, map_function_of(is_negative ? function::multiply : last.apply), result, {});
+    for (int i = 0; i < operations::arity(last.apply); ++i) {
+      auto const& of = Formula.steps[static_cast<std::size_t>(last.operands[i])];
+      if (of.from == formula_source::place) {
+        operation.sizes[2 * operation.input_count] = 1;
+        operation.inputs[operation.input_count++] = tensor_at(of.index);
+        continue;
+      }
+      bool const divides = last.apply == function::divide && i == 1;
+      if (divides) operation.function = static_cast<int>(map_function_of(function::multiply));
+      operation.scalars[i] = divides ? 1 / of.value : of.value;
+      operation.sizes[map_numbers] |= 1 << i;
+    }
+    if (is_negative) {
+      operation.scalars[1] = -1;
+      operation.sizes[map_numbers] = 2;
+    }
+  } else {
+    auto& operation = append_formula(step, view_of_operands<Formula, Drawn>, result, {}, read.draws, seed);
+    for (int i = 0; i < read.count; ++i) {
+      operation.sizes[2 * i] = 1;
+      operation.inputs[operation.input_count++] = tensor_at(read.places[i]);
+    }
+  }
+}
+
+/// Such a call. It `holds` where no input is repeated, and no formula reads more tensors than an operation has.
+template <class Call>
+class elementwise_lowering {
+  using call = elementwise_call_of<Call, Call::trains>;
+  static constexpr auto const& facts = call::facts;
+  static constexpr activation function = facts.function;
+  static constexpr int inputs = Call::input_count;
+
+  template <std::size_t... Input>
+  static constexpr bool formulas_fit(std::index_sequence<Input...>) {
+    if constexpr (!facts.holds || facts.repeats)
+      return false;
+    else if constexpr (function != linear || facts.is_dropout)
+      return true;
+    else
+      return places_read<formula_of_layer<call>, inputs>.fit() &&
+             (... && (!Call::trains || places_read<gradient_of_layer<call, Input>, inputs + 2>.fit()));
+  }
+
+ public:
+  static constexpr bool holds = Call::planned.activation_in_loss || function == softmax ||
+                                formulas_fit(std::make_index_sequence<static_cast<std::size_t>(inputs)>{});
+
+  static constexpr void forward(lowered_step& step) {
+    if constexpr (Call::planned.activation_in_loss) {  // the loss takes the logits, which are handed on
+      append_map(step, map_function::copy, Call::output(step), {{Call::input(step)}});
+    } else if constexpr (function == softmax) {
+      append_softmax(step, Call::input(step), Call::output(step), outer, length, inner);
+    } else if constexpr (function != linear) {
+      append_activation_map(step, function, Call::input(step), Call::output(step));
+    } else if constexpr (facts.is_dropout) {
+      append_dropout(step, Call::input(step), Call::output(step), facts.rate, facts.seed);
+    } else {
+      append_formula_of_places<formula_of_layer<call>, inputs>(
+          step, Call::output(step), [&](int place) { return Call::input(step, place); }, facts.seed);
+    }
+  }
+
+  static constexpr void backward(lowered_step& step) {
+    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
+      (append_gradient<static_cast<int>(Input)>(step), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(inputs)>{});
+  }
+
+ private:
+  template <int Input>
+  static constexpr void append_gradient(lowered_step& step) {
+    if (!Call::wants_input_gradient(Input)) return;
+    int const result = Call::input_gradient(step, Input);
+    if constexpr (Call::planned.activation_in_loss) {
+      append_map(step, map_function::copy, result, {{Call::output_gradient(step)}});
+    } else if constexpr (function == softmax) {
+      append_softmax_gradient(step, Call::output_gradient(step), Call::output(step), result, outer, length, inner);
+    } else if constexpr (function != linear) {
+      int const known = function.gradient_needs_input() ? Call::input(step) : Call::output(step);
+      append_activation_gradient_map(step, function, Call::output_gradient(step), known, result);
+    } else if constexpr (facts.is_dropout) {
+      append_dropout(step, Call::output_gradient(step), result, facts.rate, facts.seed, true);
+    } else {
+      append_formula_of_places<gradient_of_layer<call, Input>, inputs + 2>(
+          step, result,
+          [&](int place) {
+            if (place < inputs) return Call::input(step, place);
+            return place == inputs ? Call::output(step) : Call::output_gradient(step);
+          },
+          facts.seed);
+    }
+  }
+
+  static constexpr int axis = function == softmax ? facts.axis : 0;
+  static constexpr std::int64_t outer = std::int64_t{Call::batch} * Call::output_shape().size(0, axis),
+                                length = Call::output_shape().rank() > 0 ? Call::output_shape()[axis] : 1,
+                                inner = Call::output_shape().rank() > 0
+                                            ? Call::output_shape().size(axis + 1, Call::output_shape().rank())
+                                            : 1;
+};
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loss of an output, and its gradient, as operations on the tiles of an IPU; and what becomes of logits afterwards.
+#pragma once
+
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/plan/logits.hpp>
+#include <stagecraft/plan/pipeline_flow.hpp>
+#include <stagecraft/plan/program.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace stagecraft {
+
+/// Tensors: the output (input 0), targets (class numbers as float32), the rows' scales, the loss as one number, and in
+/// training the gradient of the output, to which this is added if another loss has written it. It is scaled by the
+/// output's weight, and so that gradients of micro-batches only have to be added; the loss is not.
+template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
+constexpr lowered_step lower_loss() {
+  using loss_type = std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>;
+  static_assert(
+      detail::HasLossCall<loss_type>,
+      "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
+      "ipu/lowering/loss.hpp [E2062]");
+  constexpr auto const& graph = graph_of<M>;
+  constexpr int call = graph.outputs_of(0)[Output];
+  constexpr shape const& output_shape = graph.call(call).shape;
+  constexpr dtype type = Training.dtype_policy.compute_dtype;
+  constexpr pipelining_options options = options_of<M, Training>;
+  std::int64_t const columns = output_shape.back();
+  std::int64_t const elements = std::int64_t{Training.batch_size} * output_shape.size(), rows = elements / columns;
+  lowered_step step;
+  if constexpr (detail::HasLossCall<loss_type>) {
+    constexpr loss_type loss = computed_loss_of<M, Training, Output>;
+    int const prediction = step.tensor(tensor_role::input, 0, type, elements);
+    int const targets =
+        step.tensor(tensor_role::target, 0, dtype::float32, loss_type::sparse_targets ? rows : elements);
+    int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, rows);
+    int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
+    auto role = detail::gradient_role::none;
+    if constexpr (Mode == execution_mode::training) role = detail::flow_of<M, Training>.loss_role[Output];
+    int gradient = -1, written = -1;
+    if (role != detail::gradient_role::none)
+      written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
+    if (role == detail::gradient_role::add) written = step.temporary(elements, type);
+    loss_scale scale{.factor = Training.loss_weights.of(Output)};
+    if (options.reduction_method == gradient_accumulation_reduction_method::mean)
+      scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
+    scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
+    scale.rows_per_sample = output_shape.size() / columns;
+    append_loss(step, rule_of_loss<loss, static_cast<int>(output_shape.back())>(written >= 0), prediction, targets,
+                scales, result, written, rows, columns, scale);
+    if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
+  }
+  return step;
+}
+
+/// Logits become the output that they are those of, in their place; tensor: the output. Without an operation where the
+/// loss takes no logits.
+template <class M, auto Training, std::size_t Output>
+constexpr lowered_step lower_output() {
+  lowered_step step;
+  if constexpr (takes_logits<M, Training, Output>) {
+    constexpr activation function = last_activations_of<M>[Output].function;
+    constexpr shape const& output_shape = graph_of<M>.call(graph_of<M>.outputs_of(0)[Output]).shape;
+    std::int64_t const columns = output_shape.back(),
+                       elements = std::int64_t{Training.batch_size} * output_shape.size();
+    int const output = step.tensor(tensor_role::output, 0, Training.dtype_policy.compute_dtype, elements);
+    if (function.kind == activation_kind::softmax)
+      append_softmax(step, output, output, elements / columns, columns, 1);
+    else
+      append_activation_map(step, function, output, output);
+  }
+  return step;
+}
+
+}  // namespace stagecraft

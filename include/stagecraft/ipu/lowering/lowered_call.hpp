@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One call of a layer as its lowering sees it: shapes as constants, tensors as numbers in the lowered step.
+#pragma once
+
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/models/queries.hpp>
+#include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/program.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft {
+
+template <class L>
+struct lowering;
+
+namespace detail {
+
+/// The mapping that the plan of a layer's forward step gives to a weight; null: it is mapped linearly.
+template <class Lowering, class Call>
+constexpr weight_mapping const* planned_weight(int index) {
+  if constexpr (requires { Lowering::template planned_weight<Call>(index); })
+    return Lowering::template planned_weight<Call>(index);
+  else
+    return nullptr;
+}
+
+}  // namespace detail
+
+/// What a model's stages and options change in the steps of its calls.
+struct step_variant {
+  static constexpr int most_inputs = 64;
+  std::uint64_t adds_input_gradients = 0;  ///< a bit for each input whose gradient is added to what is there
+  /// Whether gradients of micro-batches become their mean so far.
+  bool has_running_mean = false;
+  dtype accumulator_type = dtype::float32;
+
+  friend constexpr bool operator==(step_variant const&, step_variant const&) = default;
+};
+
+/// `Machine` has `config` and `target`, an ipu_target with as many tiles as compute. Tensors are (batch, shape...) row
+/// by row, weights have their Keras shapes. A lowering asks for the tensors that its operations need, and only for
+/// those that are at hand: in a backward step the inputs' values if `planned.needs.input`, the output's if
+/// `planned.needs.output`, and what the forward step has saved.
+template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call>
+struct lowered_call_variant {
+  using model = M;
+  using machine = Machine;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
+  static constexpr auto const& planned = program.calls[Call];
+  /// Without the activation, if the loss applies it.
+  static constexpr auto const& layer = detail::planned_layer<M, Call, planned.activation_in_loss>;
+  static constexpr auto const& target = Machine::target;
+  static constexpr auto const& config = Machine::config;
+  static constexpr int call = Call;
+  static constexpr int batch = Training.batch_size;
+  static constexpr int input_count = graph.call(Call).input_count;
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool has_running_mean = Variant.has_running_mean;
+  /// The type of values and gradients, and of copies of weights that are multiplied with them.
+  static constexpr dtype type = Training.dtype_policy.compute_dtype;
+  /// The type in which weights are stored.
+  static constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+
+  [[nodiscard]] static constexpr int input_call(int index) {
+    return graph.inputs[static_cast<std::size_t>(graph.call(Call).first_input + index)];
+  }
+  [[nodiscard]] static constexpr shape const& input_shape(int index = 0) { return graph.call(input_call(index)).shape; }
+  [[nodiscard]] static constexpr shape const& output_shape() { return graph.call(Call).shape; }
+  static constexpr int parameter_count = graph.layer_of(Call).parameter_count;
+  [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
+    return graph.parameters[static_cast<std::size_t>(graph.layer_of(Call).first_parameter + index)];
+  }
+  /// Elements of the whole batch.
+  [[nodiscard]] static constexpr std::int64_t input_elements(int index = 0) {
+    return std::int64_t{batch} * input_shape(index).size();
+  }
+  [[nodiscard]] static constexpr std::int64_t output_elements() { return std::int64_t{batch} * output_shape().size(); }
+
+  /// Of the forward step, for the whole batch.
+  [[nodiscard]] static constexpr std::int64_t flops() { return batch * graph.call(Call).flops; }
+
+  /// Whether the gradient of an input is wanted at all.
+  [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
+    return program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
+  }
+  /// Whether it is to be added to what is there.
+  [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
+    return (Variant.adds_input_gradients >> index & 1U) != 0;
+  }
+  /// The activation behind an input whose gradient this call's backward step applies, after the layer's own operations.
+  [[nodiscard]] static constexpr activation applied_activation(int index) {
+    auto const& source = program.calls[static_cast<std::size_t>(input_call(index))];
+    return source.activation_in_consumer ? source.needs.output_activation : linear;
+  }
+
+  // Tensors of the step.
+  [[nodiscard]] static constexpr int input(lowered_step& step, int index = 0) {
+    return step.tensor(tensor_role::input, index, type, input_elements(index));
+  }
+  [[nodiscard]] static constexpr int output(lowered_step& step) {
+    return step.tensor(tensor_role::output, 0, type, output_elements());
+  }
+  /// How a weight lies on the tiles, and with it its gradient, its accumulators and the optimizer's state: as the
+  /// forward step of the layer's first call wants it, or linearly (null).
+  /// How a weight lies, if not linearly. What a constraint or a penalty of the user's own computes of it works on
+  /// tensors that are mapped linearly.
+  [[nodiscard]] static constexpr weight_mapping const* planned_weight(int index) {
+    if (!parameter_info(index).constraint.empty() || parameter_info(index).regularizer.is_own()) return nullptr;
+    using first = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, graph.layer_of(Call).first_call>;
+    return detail::planned_weight<lowering<layer_t<M, first::call>>, first>(index);
+  }
+  /// As it is stored; may be written if it is not trained.
+  [[nodiscard]] static constexpr int stored_weight(lowered_step& step, int index) {
+    return step.tensor(tensor_role::weight, index, variable_type, parameter_info(index).size(), planned_weight(index));
+  }
+  /// `elements` of what the forward step saves, from float number `offset` of the planned.needs.saved floats on; both
+  /// steps name them alike. Small whole numbers may be of type uint8, four to a float.
+  [[nodiscard]] static constexpr int saved(lowered_step& step, int offset, std::int64_t elements, dtype of = type) {
+    return step.tensor(tensor_role::saved, offset, of, elements);
+  }
+  [[nodiscard]] static constexpr int output_gradient(lowered_step& step) {
+    return step.tensor(tensor_role::output_gradient, 0, type, output_elements());
+  }
+  /// Where the layer's lowering writes the gradient of an input: the gradient itself, or a temporary tensor that is
+  /// added to it afterwards (lowering.hpp).
+  [[nodiscard]] static constexpr int input_gradient(lowered_step& step, int index = 0) {
+    return adds_input_gradient(index) ? step.tensor(tensor_role::temporary, lowered_step::first_input_gradient + index,
+                                                    type, input_elements(index))
+                                      : stored_input_gradient(step, index);
+  }
+  [[nodiscard]] static constexpr int stored_input_gradient(lowered_step& step, int index) {
+    return step.tensor(tensor_role::input_gradient, index, type, input_elements(index));
+  }
+  /// Where it writes the gradient of a weight, which is accumulated afterwards (lowering.hpp).
+  [[nodiscard]] static constexpr int weight_gradient(lowered_step& step, int index) {
+    return step.tensor(tensor_role::temporary, lowered_step::first_weight_gradient + index, type,
+                       parameter_info(index).size(), planned_weight(index));
+  }
+  [[nodiscard]] static constexpr int accumulator(lowered_step& step, int index) {
+    return step.tensor(tensor_role::accumulator, index, Variant.accumulator_type, parameter_info(index).size(),
+                       planned_weight(index));
+  }
+};
+
+namespace detail {
+
+/// A model without its stages: its calls are lowered alike, whatever stages they are in.
+template <class M>
+struct model_without_stages {
+  using type = M;
+};
+template <class M>
+  requires requires { typename M::unstaged; }
+struct model_without_stages<M> {
+  using type = typename M::unstaged;
+};
+
+/// A machine with the same tiles, but one IPU: the steps are the same for any number of them.
+template <class Machine>
+struct machine_with_one_ipu {
+  using type = Machine;
+};
+template <class Machine>
+  requires requires { typename Machine::one_ipu; }
+struct machine_with_one_ipu<Machine> {
+  using type = typename Machine::one_ipu;
+};
+
+template <class M, auto Training, execution_mode Mode, int Pass, int Call>
+constexpr step_variant find_step_variant() {
+  constexpr auto const& options = options_of<M, Training>;
+  constexpr auto const& node = graph_of<M>.call(Call);
+  step_variant result{
+      .has_running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean,
+      .accumulator_type = options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32};
+  if constexpr (planning_timetable<M, Training, Mode>.is_backward(Pass)) {
+    static_assert(node.input_count <= step_variant::most_inputs, "stagecraft: a call on an IPU has at most 64 inputs");
+    auto const& adds = pass_plan_of<M, Training, Mode, Pass>.places.adds_gradient;
+    for (int i = 0; i < node.input_count; ++i)
+      if (adds[static_cast<std::size_t>(node.first_input + i)]) result.adds_input_gradients |= std::uint64_t{1} << i;
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// A call in a pass (pipeline_program.hpp), which decides only where gradients are added to others.
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass, int Call>
+using lowered_call = lowered_call_variant<typename detail::model_without_stages<M>::type, Training, Mode,
+                                          typename detail::machine_with_one_ipu<Machine>::type,
+                                          detail::find_step_variant<M, Training, Mode, Pass, Call>(), Call>;
+
+}  // namespace stagecraft

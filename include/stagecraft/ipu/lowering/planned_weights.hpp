@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How each weight of a model lies on the tiles of its IPU.
+#pragma once
+
+#include <stagecraft/ipu/lowering/lowered_call.hpp>
+#include <stagecraft/ipu/lowering/lowerings.hpp>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace stagecraft::detail {
+
+template <class M, auto Training, execution_mode Mode, class Machine>
+constexpr auto find_planned_weights() {
+  constexpr auto const& graph = graph_of<M>;
+  std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
+  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
+    (
+        [&] {
+          constexpr auto const& layer = graph.layers[Layer];
+          if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
+            using call = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, layer.first_call>;
+            for (int i = 0; i < layer.parameter_count; ++i)
+              result[static_cast<std::size_t>(layer.first_parameter + i)] = call::planned_weight(i);
+          }
+        }(),
+        ...);
+  }(std::make_index_sequence<graph.layers.size()>{});
+  return result;
+}
+template <class M, auto Training, execution_mode Mode, class Machine>
+inline constexpr auto planned_weights_of_machine = find_planned_weights<M, Training, Mode, Machine>();
+
+/// By the graph's weights; null for those that are mapped linearly. Once for all stages and numbers of IPUs.
+template <class M, auto Training, execution_mode Mode, class Machine>
+inline constexpr auto const& planned_weights =
+    planned_weights_of_machine<typename model_without_stages<M>::type, Training, Mode,
+                               typename machine_with_one_ipu<Machine>::type>;
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The programs of a traced layer's steps as constants: one evaluation for the operations, one for each plan of a
+// product, some for what they cost.
+#pragma once
+
+#include <stagecraft/ipu/lowering/lowered_call.hpp>
+#include <stagecraft/ipu/lowering/traced/traced_steps.hpp>
+#include <stagecraft/ipu/lowering/traced/traced_weight.hpp>
+#include <stagecraft/ipu/operations/convolution.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/layers/elementwise_call.hpp>
+#include <stagecraft/layers/traced_call.hpp>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace stagecraft::detail {
+
+/// The call, whatever its gradients are added to: its steps have the same programs.
+template <class Call>
+struct call_without_variant {
+  using type = Call;
+};
+template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call>
+struct call_without_variant<lowered_call_variant<M, Training, Mode, Machine, Variant, Call>> {
+  using type = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, Call>;
+};
+
+template <class Call>
+inline constexpr auto wanted_gradients = [] {
+  std::array<bool, static_cast<std::size_t>(Call::input_count + Call::parameter_count)> wanted{};
+  for (int i = 0; i < Call::input_count; ++i) wanted[static_cast<std::size_t>(i)] = Call::wants_input_gradient(i);
+  for (int i = 0; i < Call::parameter_count; ++i)
+    wanted[static_cast<std::size_t>(Call::input_count + i)] = Call::parameter_info(i).trainable;
+  return wanted;
+}();
+
+/// The plan whose steps are lowered: that of the host, in another order.
+template <class Call>
+struct make_lowered_plan {
+  constexpr operations::traced_plan operator()() const {
+    std::vector<shape> shapes;
+    for (int i = 0; i < Call::input_count; ++i) shapes.push_back(Call::input_shape(i));
+    auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::trains);
+    return operations::traced_plan(std::move(traced), Call::trains, wanted_gradients<Call>);
+  }
+};
+template <class Call>
+inline constexpr auto lowered_plan = operations::freeze_plan(make_lowered_plan<Call>{});
+
+template <class Call>
+inline constexpr traced_options options_of_call{
+    .type = Call::type,
+    .variable_type = Call::variable_type,
+    .loads_128_bits_for_matmuls = Call::config.matmuls.use_128bit_conv_unit_load,
+    .loads_128_bits_for_convolutions = Call::config.convolutions.use_128bit_conv_unit_load,
+    .draws_in_loop = elementwise_call_of<Call, Call::trains>::facts.draws,
+    .target = Call::target};
+
+template <class Call, bool Backward>
+constexpr traced_steps<> lower_traced_step() {
+  return {operations::plan_view(lowered_plan<Call>),
+          options_of_call<Call>,
+          Backward,
+          lowered_plan<Call>.updates,
+          wanted_gradients<Call>,
+          Call::input_count};
+}
+
+/// How many operations a traced one becomes, if it needs neither plans nor loops, and tiles know it; else -1.
+constexpr int simple_operations(operations::node const& of) {
+  operations::operation const& what = of.what;
+  if (of.shape.rank > box_axes::count) return -1;
+  if (is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
+      what.is<operations::constant>())
+    return 0;
+  if (what.is<operations::concatenate>()) return of.operand_count;
+  auto const* part = what.if_is<operations::pad>();
+  bool const is_simple = what.is<operations::map>() || what.is<operations::reduce>() || what.is<operations::random>() ||
+                         what.is<operations::slice>() || what.is<operations::broadcast>() ||
+                         (part != nullptr && (part->step == 1 || part->step == -1));
+  return is_simple ? 1 : -1;
+}
+/// Whether both steps of a call are a few of these: they are appended to the step around them, with no program between.
+template <class Call>
+inline constexpr bool is_appended = [] {
+  auto const& plan = lowered_plan<Call>;
+  auto const are_few = [&](std::span<int const> order) {
+    int count = 0;
+    for (int const id : order) {
+      int const more = simple_operations(plan.nodes[static_cast<std::size_t>(id)]);
+      if (more < 0) return false;
+      count += more;
+    }
+    return count <= 24;
+  };
+  return are_few(plan.forward) && are_few(plan.backward);
+}();
+
+/// How long the arrays of a frozen program are; without any if it has operations that tiles do not know.
+struct program_sizes {
+  std::size_t tensors = 0, operations = 0, loops = 0, shapes = 0;
+  bool failed = false;
+};
+
+template <class Call, bool Backward>
+inline constexpr program_sizes sizes_of_program = [] {
+  auto const steps = lower_traced_step<Call, Backward>();
+  auto const& program = steps.program;
+  int saved = 0, given = 0;
+  for (auto const& each : program.tensors) {
+    saved += each.given >= 0 && each.tensor.role == tensor_role::saved ? 1 : 0;
+    given += each.given >= 0 ? 1 : 0;
+  }
+  // Some room for what the step around it needs.
+  bool const has_too_many = saved > lowered_step::most_saved ||
+                            given + 2 * Call::parameter_count + 2 * Call::input_count > lowered_step::most_tensors;
+  return program.failed || has_too_many ? program_sizes{.failed = true}
+                                        : program_sizes{program.tensors.size(), program.operations.size(),
+                                                        program.loops.size(), program.shapes.size()};
+}();
+
+template <class Call, bool Backward>
+struct frozen_program {
+  static constexpr program_sizes const& sizes = sizes_of_program<Call, Backward>;
+
+  std::array<program_tensor, sizes.tensors> tensors;
+  std::array<tile_operation, sizes.operations> operations;
+  std::array<tile_loop, sizes.loops> loops;
+  std::array<convolution_shape, sizes.shapes> shapes;
+  std::array<char, sizes.shapes> is_matmul;
+  std::array<std::int64_t, sizes.operations> copies{};  ///< when it is laid out
+
+  constexpr explicit frozen_program(traced_steps<> const& from)
+      : tensors(operations::detail::array_of<sizes.tensors>(from.program.tensors)),
+        operations(operations::detail::array_of<sizes.operations>(from.program.operations)),
+        loops(operations::detail::array_of<sizes.loops>(from.program.loops)),
+        shapes(operations::detail::array_of<sizes.shapes>(from.program.shapes)),
+        is_matmul(operations::detail::array_of<sizes.shapes>(from.program.is_matmul)) {}
+};
+
+/// The program before its weights lie as products want them.
+template <class Call, bool Backward>
+inline constexpr frozen_program<Call, Backward> program_constant{lower_traced_step<Call, Backward>()};
+
+template <class Call, bool Backward, std::size_t Index>
+constexpr convolution_plan const& plan_of_product() {
+  constexpr auto const& program = program_constant<Call, Backward>;
+  if constexpr (program.is_matmul[Index] != 0)
+    return plan_of<program.shapes[Index], Call::target, Call::config.matmuls>;
+  else
+    return plan_of<program.shapes[Index], Call::target, Call::config.convolutions>;
+}
+template <class Call, bool Backward>
+inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_sequence<Index...>) {
+  return std::array<convolution_plan, sizeof...(Index)>{plan_of_product<Call, Backward, Index>()...};
+}(std::make_index_sequence<sizes_of_program<Call, Backward>.shapes>{});
+
+/// Which operation of the forward step multiplies a weight first: by its plan the weight lies on the tiles, if nothing
+/// else reads it, and its gradient is a product. -1: it lies linearly.
+template <class Call>
+constexpr int product_of_weight(int index) {
+  traced_weight const weight{index, Call::parameter_info(index).size()};
+  int const found = weight.product_in(program_constant<Call, false>);
+  if constexpr (Call::trains)
+    if (weight.product_in(program_constant<Call, true>) == traced_weight::is_read_otherwise) return -1;
+  return found < 0 ? -1 : found;
+}
+template <class Call, int Index>
+inline constexpr weight_mapping mapping_of_traced_weight = [] {
+  auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call>(Index)];
+  auto const product = static_cast<std::size_t>(operation.plan);
+  return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
+                        convolution_strides::read(operation), Call::target);
+}();
+template <class Call, int Index>
+constexpr weight_mapping const* find_traced_mapping() {
+  if constexpr (product_of_weight<Call>(Index) >= 0)
+    return &mapping_of_traced_weight<Call, Index>;
+  else
+    return nullptr;
+}
+template <class Call>
+inline constexpr auto traced_mappings = []<int... Index>(std::integer_sequence<int, Index...>) {
+  return std::array<weight_mapping const*, sizeof...(Index)>{find_traced_mapping<Call, Index>()...};
+}(std::make_integer_sequence<int, Call::parameter_count>{});
+
+/// With weights, what is converted of them, and their gradients where they lie, and with temporary tensors laid out.
+template <class Call, bool Backward>
+inline constexpr frozen_program<Call, Backward> placed_program = [] {
+  auto program = program_constant<Call, Backward>;
+  for (auto& each : program.tensors)
+    if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
+      each.tensor.planned = Call::planned_weight(each.tensor.index);
+  for (auto& operation : program.operations) {
+    auto const tensor = [&](int number) -> tile_tensor& {
+      return program.tensors[static_cast<std::size_t>(number)].tensor;
+    };
+    if (is_copy(operation)) {
+      if (tensor(operation.outputs[0]).role == tensor_role::temporary)
+        tensor(operation.outputs[0]).planned = tensor(operation.inputs[0]).planned;
+    } else if (operation.kind == operation_kind::convolution) {
+      auto const* const mapping = tensor(operation.inputs[1]).planned;
+      auto const product = static_cast<std::size_t>(operation.plan);
+      bool const serves =
+          mapping != nullptr && mapping->serves(program.shapes[product], plans_of_program<Call, Backward>[product],
+                                                convolution_strides::read(operation));
+      operation.sizes[convolution_strides::count + 1] = serves ? 1 : 0;
+    }
+  }
+  program_layout<> const layout(program.tensors, program.operations, program.loops, Call::target);
+  for (std::size_t i = 0; i < program.copies.size(); ++i) program.copies[i] = layout.copies[i];
+  return program;
+}();
+
+/// Without its cost.
+template <class Call, bool Backward>
+inline constexpr tile_program_view unpriced_program = [] {
+  auto const& from = placed_program<Call, Backward>;
+  tile_program_view program;
+  program.tensors = from.tensors;
+  program.operations = from.operations;
+  program.loops = from.loops;
+  program.shapes = from.shapes;
+  program.plans = plans_of_program<Call, Backward>;
+  program.copies = from.copies;
+  return program;
+}();
+
+/// What operations cost together, one after the other, and what of it is done again by trips of loops.
+struct program_cost {
+  operation_cost cost;
+  std::int64_t repeated_compute_sets = 0, repeated_exchanges = 0;
+
+  constexpr program_cost& operator+=(program_cost const& other) noexcept {
+    cost += other.cost;
+    repeated_compute_sets += other.repeated_compute_sets;
+    repeated_exchanges += other.repeated_exchanges;
+    return *this;
+  }
+};
+
+/// Of operations [begin, end) of a program. One whose box moves in its result costs something else in each trip.
+constexpr program_cost cost_of_program(tile_program_view const& program, ipu_target const& target, std::size_t begin,
+                                       std::size_t end) {
+  program_cost sum;
+  step_of_operation one;
+  for (std::size_t k = begin; k < end; ++k) {
+    std::int64_t trips = 1;
+    int depth = 0, trips_of_loop[operations::loop::most_nested]{};
+    for (auto const& loop : program.loops)
+      if (loop.contains(static_cast<int>(k))) {
+        trips *= loop.trips;
+        trips_of_loop[depth++] = loop.trips;
+      }
+    auto const& operation = program.operations[k];
+    auto const moving = moving_box::of(operation);
+    program_cost own;
+    if (moving.step == 0 || moving.size == moving_box::source) {
+      own.cost = cost_of(one.step, one.set(program, operation), target);
+      own.repeated_compute_sets = (trips - 1) * own.cost.compute_sets;
+      own.repeated_exchanges = (trips - 1) * own.cost.exchanges;
+      own.cost = times(own.cost, trips);
+    } else {
+      int const of_loop = trips_of_loop[moving.loop];
+      for (int trip = 0; trip < of_loop; ++trip)
+        own.cost += times(cost_of(one.step, one.set(program, moving.moved(operation, trip)), target), trips / of_loop);
+      own.repeated_compute_sets = own.cost.compute_sets - own.cost.compute_sets / trips;
+      own.repeated_exchanges = own.cost.exchanges - own.cost.exchanges / trips;
+    }
+    own.cost.temporary_bytes += program.copies[k];
+    sum += own;
+  }
+  return sum;
+}
+
+/// The cost of all its operations becomes that of the program, with the memory of its tensors.
+constexpr void set_cost(tile_program_view& program, ipu_target const& target, program_cost const& sum) {
+  program.cost = sum.cost;
+  for (auto const& each : program.tensors)
+    if (each.given < 0 && each.offset >= 0)
+      program.cost.temporary_bytes =
+          larger(program.cost.temporary_bytes, each.offset + bytes_on_tile(each.tensor, target));
+  program.repeated_compute_sets = sum.repeated_compute_sets;
+  program.repeated_exchanges = sum.repeated_exchanges;
+}
+
+/// Compilers limit how much one evaluation may do.
+inline constexpr std::size_t operations_priced_at_once = 24;
+
+template <class Call, bool Backward, std::size_t Part>
+inline constexpr program_cost cost_of_part = [] {
+  auto const count = unpriced_program<Call, Backward>.operations.size();
+  constexpr auto first = Part * operations_priced_at_once;
+  auto const end = count < first + operations_priced_at_once ? count : first + operations_priced_at_once;
+  return cost_of_program(unpriced_program<Call, Backward>, Call::target, first, end);
+}();
+
+template <class Call, bool Backward>
+inline constexpr tile_program_view program_of_call = [] {
+  auto program = unpriced_program<Call, Backward>;
+  constexpr auto count = sizes_of_program<Call, Backward>.operations;
+  auto const sum = []<std::size_t... Part>(std::index_sequence<Part...>) {
+    program_cost all;
+    static_cast<void>(((all += cost_of_part<Call, Backward, Part>), ...));
+    return all;
+  }(std::make_index_sequence<(count + operations_priced_at_once - 1) / operations_priced_at_once>{});
+  set_cost(program, Call::target, sum);
+  return program;
+}();
+
+/// Whether all of a call's steps are operations that tiles know: else neither step is lowered to such, since both name
+/// what is kept alike.
+template <class Call>
+inline constexpr bool has_program = [] {
+  if (sizes_of_program<Call, false>.failed) return false;
+  if constexpr (Call::trains) return !sizes_of_program<Call, true>.failed;
+  return true;
+}();
+
+}  // namespace stagecraft::detail

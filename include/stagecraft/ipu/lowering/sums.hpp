@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lowering of calls that are sums of products, a bias and an activation, and have a kernel on the host: dense and all
+// convolutions.
+#pragma once
+
+#include <stagecraft/ipu/lowering/activation.hpp>
+#include <stagecraft/ipu/lowering/lowered_call.hpp>
+#include <stagecraft/ipu/lowering/traced/traced_convolution.hpp>
+#include <stagecraft/ipu/lowering/weight.hpp>
+#include <stagecraft/ipu/operations/convolution.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/operations/reduce.hpp>
+#include <stagecraft/layers/elementwise_call.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace stagecraft::detail {
+
+/// A product of a call's input, or of what the product before it gives, with the weight of its own number.
+struct product_of_sums {
+  convolution_shape shape;      ///< of a forward pass
+  bool is_transposed = false;   ///< it is the gradient of that pass
+  bool is_convolution = false;  ///< and not a matrix product
+  std::int64_t elements = 0;    ///< of its result
+};
+/// In their order; the sums are what the last one gives.
+struct products_of_sums {
+  std::array<product_of_sums, 2> steps{};
+  int count = 0;
+
+  constexpr products_of_sums(operations::trace const& traced, dtype type) {
+    auto const& list = traced.list;
+    for (int id = 0; id < traced.forward_count; ++id) {
+      auto const& node = list.node_of(id);
+      if (node.operand_count < 2) continue;
+      auto const &first = list.node_of(list.operand(id, 0)).shape, &result = node.shape;
+      product_of_sums step;
+      step.elements = result.size();
+      if (node.what.is<operations::product>()) {
+        step.shape = convolution_shape::matmul(type, result.size() / result[-1], first[-1], result[-1]);
+      } else if (auto const* forward = node.what.if_is<operations::convolution>()) {
+        step.is_convolution = true;
+        step.shape = traced_convolution(forward->windows, forward->groups, first, result, type);
+      } else if (auto const* back = node.what.if_is<operations::convolution_input_gradient>()) {
+        step.is_convolution = step.is_transposed = true;
+        step.shape = traced_convolution(back->windows, back->groups, result, first, type);
+      } else {
+        continue;
+      }
+      steps[static_cast<std::size_t>(count++)] = step;
+    }
+  }
+};
+
+template <class L>
+constexpr products_of_sums find_products(L const& layer, int batch, dtype type, std::span<shape const> inputs) {
+  return {trace_layer(layer, inputs, batch, true), type};
+}
+// Once for all layers that are alike.
+template <auto Layer, int Batch, dtype Type, shape Input>
+inline constexpr products_of_sums products_of_layer = find_products(Layer, Batch, Type, std::array{Input});
+
+template <class Call>
+inline constexpr products_of_sums products_of_call =
+    find_products(Call::layer, Call::batch, Call::type, std::array{Call::input_shape(0)});
+template <LayerIsArgument Call>
+inline constexpr products_of_sums const& products_of_call<Call> =
+    products_of_layer<anonymous(Call::layer), Call::batch, Call::type, Call::input_shape(0)>;
+
+/// Whether a layer's steps are such.
+template <class L>
+concept HasSums = HasCall<L> && requires(L const& layer) {
+  L::has_kernel;
+  layer.activation;
+};
+
+template <class Call>
+class sums_lowering {
+  static constexpr auto const& products = products_of_call<Call>;
+  static constexpr int count = products.count;
+  static constexpr product_of_sums const& product(int index) { return products.steps[static_cast<std::size_t>(index)]; }
+  template <int Index>
+  static constexpr convolution_shape shape_of = product(Index).shape;
+  static constexpr poplar_options const& options =
+      products.steps[0].is_convolution ? Call::config.convolutions : Call::config.matmuls;
+  static constexpr bool keeps_sums = Call::trains && Call::layer.activation.gradient_needs_input();
+
+ public:
+  template <int Index = 0>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    if (index == Index) return &weight_mapping_of<shape_of<Index>, Call::target, options, product(Index).is_transposed>;
+    if constexpr (Index + 1 < count) return planned_weight<Index + 1>(index);
+    return nullptr;
+  }
+
+  static constexpr void forward(lowered_step& step) { append_forward<0>(step, Call::input(step)); }
+  static constexpr void backward(lowered_step& step) {
+    append_backward<count - 1>(step, append_activation_gradient<Call>(step, Call::layer.activation));
+  }
+
+ private:
+  template <int Index>
+  static constexpr void append_forward(lowered_step& step, int input) {
+    int const result = result_of<Index>(step), weight = append_weight<Call>(step, Index);
+    if constexpr (product(Index).is_transposed)
+      append_convolution_input_gradient<shape_of<Index>, Call::target, options>(step, input, weight, result);
+    else
+      append_convolution<shape_of<Index>, Call::target, options>(step, input, weight, result);
+    if constexpr (Index + 1 < count)
+      append_forward<Index + 1>(step, result);
+    else
+      append_bias_and_activation(step, result);
+  }
+  /// The gradient of what is between two products takes its place.
+  template <int Index>
+  static constexpr void append_backward(lowered_step& step, int gradient) {
+    if constexpr (Index == 0) {
+      if constexpr (Call::wants_input_gradient(0)) append_input_gradient<0>(step, gradient, Call::input_gradient(step));
+      if constexpr (Call::parameter_info(0).trainable) append_weight_gradient<0>(step, Call::input(step), gradient);
+      if constexpr (count == 1) append_bias_gradient(step, gradient);
+    } else {
+      int const between = result_of<Index - 1>(step);
+      if constexpr (Call::parameter_info(Index).trainable) append_weight_gradient<Index>(step, between, gradient);
+      if constexpr (Index + 1 == count) append_bias_gradient(step, gradient);
+      if constexpr (Call::wants_input_gradient(0) || Call::parameter_info(0).trainable)
+        append_input_gradient<Index>(step, gradient, between);
+      append_backward<Index - 1>(step, between);
+    }
+  }
+  template <int Index>
+  static constexpr void append_input_gradient(lowered_step& step, int gradient, int result) {
+    int const weight = append_weight<Call>(step, Index);
+    if constexpr (product(Index).is_transposed)
+      append_convolution<shape_of<Index>, Call::target, options>(step, gradient, weight, result);
+    else
+      append_convolution_input_gradient<shape_of<Index>, Call::target, options>(step, gradient, weight, result);
+  }
+  template <int Index>
+  static constexpr void append_weight_gradient(lowered_step& step, int input, int gradient) {
+    int const result = Call::weight_gradient(step, Index);
+    if constexpr (product(Index).is_transposed) std::swap(input, gradient);
+    append_convolution_filter_gradient<shape_of<Index>, Call::target, options>(step, input, gradient, result);
+  }
+
+  /// Sums go into the output, or where they are kept for the gradient of the activation; what is before them is kept
+  /// behind that.
+  template <int Index>
+  static constexpr int result_of(lowered_step& step) {
+    if constexpr (Index + 1 < count)
+      return Call::saved(step, keeps_sums ? static_cast<int>((Call::output_elements() + 15) / 16 * 16) : 0,
+                         product(Index).elements);
+    else
+      return keeps_sums ? Call::saved(step, 0, Call::output_elements()) : Call::output(step);
+  }
+  static constexpr void append_bias_and_activation(lowered_step& step, int sums) {
+    if (Call::layer.options.use_bias)
+      append_map(step, map_function::add, sums,
+                 {{sums}, {append_weight<Call>(step, count), 1, Call::output_shape().back()}});
+    append_activation<Call>(step, Call::layer.activation, sums);
+  }
+  static constexpr void append_bias_gradient(lowered_step& step, int gradient) {
+    if (!Call::layer.options.use_bias || !Call::parameter_info(count).trainable) return;
+    std::int64_t const channels = Call::output_shape().back();
+    append_reduce(step, reduce_function::sum, {gradient}, Call::weight_gradient(step, count), 1,
+                  Call::output_elements() / channels, channels);
+  }
+};
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lowering of layers that are written as a `call`: one operation if the call is elementwise; else a program of
+// operations on all tiles; one vertex on tile 0 where a layer has an operation that tiles do not know.
+#pragma once
+
+#include <stagecraft/ipu/lowering/elementwise.hpp>
+#include <stagecraft/ipu/lowering/lowering.hpp>
+#include <stagecraft/ipu/lowering/program_of_call.hpp>
+#include <stagecraft/ipu/lowering/sums.hpp>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// Names a program's tensors by those of the step around it.
+template <class Call>
+constexpr int tensor_around(lowered_step& step, tile_tensor const& given) {
+  switch (given.role) {
+    case tensor_role::input: return Call::input(step, given.index);
+    case tensor_role::output: return Call::output(step);
+    case tensor_role::weight: return Call::stored_weight(step, given.index);
+    case tensor_role::saved: return Call::saved(step, given.index, given.elements, given.type);
+    case tensor_role::output_gradient: return Call::output_gradient(step);
+    case tensor_role::input_gradient: return Call::input_gradient(step, given.index);
+    default: return Call::weight_gradient(step, given.index);
+  }
+}
+
+template <class Call, bool Backward>
+constexpr void append_program_of_call(lowered_step& step) {
+  auto const& program = program_of_call<typename call_without_variant<Call>::type, Backward>;
+  named_tensors tensors;
+  for (auto const& each : program.tensors)
+    if (each.given >= 0) tensors.add_input(tensor_around<Call>(step, each.tensor));
+  for (auto const& each : program.tensors)
+    if (each.given >= 0 && each.written) tensors.add_output(tensor_around<Call>(step, each.tensor));
+  append_program(step, program, tensors);
+}
+
+/// In which of the ways a call is lowered.
+template <class Call, bool Backward>
+constexpr void append_call(lowered_step& step) {
+  using same = typename call_without_variant<Call>::type;
+  if constexpr (HasSums<std::remove_cvref_t<decltype(Call::layer)>>) {
+    if constexpr (Backward)
+      sums_lowering<Call>::backward(step);
+    else
+      sums_lowering<Call>::forward(step);
+  } else if constexpr (elementwise_lowering<Call>::holds) {
+    if constexpr (Backward)
+      elementwise_lowering<Call>::backward(step);
+    else
+      elementwise_lowering<Call>::forward(step);
+  } else if constexpr (is_appended<same>) {
+    append_operations(step, lower_traced_step<same, Backward>().program,
+                      [&](tile_tensor const& given) { return tensor_around<Call>(step, given); });
+  } else if constexpr (has_program<same>) {
+    append_program_of_call<Call, Backward>(step);
+  } else if constexpr (Backward) {
+    append_custom_backward<Call>(step);
+  } else {
+    append_custom_forward<Call>(step);
+  }
+}
+
+}  // namespace detail
+
+template <class L>
+  requires detail::HasCall<L>
+struct lowering<L> {
+  template <class Call>
+  static constexpr weight_mapping const* planned_weight(int index) {
+    using same = typename detail::call_without_variant<Call>::type;
+    if constexpr (detail::HasSums<L>)
+      return detail::sums_lowering<Call>::planned_weight(index);
+    else if constexpr (detail::elementwise_lowering<Call>::holds)
+      return nullptr;
+    else if constexpr (detail::is_appended<same> || !detail::has_program<same>)
+      return nullptr;
+    else
+      return detail::traced_mappings<same>[static_cast<std::size_t>(index)];
+  }
+  template <class Call>
+  static constexpr void forward(lowered_step& step) {
+    detail::append_call<Call, false>(step);
+  }
+  template <class Call>
+  static constexpr void backward(lowered_step& step) {
+    detail::append_call<Call, true>(step);
+  }
+};
+
+}  // namespace stagecraft

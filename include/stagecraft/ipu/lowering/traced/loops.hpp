@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Traced loops as loops of operations on tiles, whose tensors lie there once.
+#pragma once
+
+#include <stagecraft/ipu/lowering/traced/movement.hpp>
+#include <stagecraft/ipu/lowering/traced/program_builder.hpp>
+
+namespace stagecraft::detail {
+
+/// The loops that are open at an operation.
+template <class Program>
+class traced_loops {
+ public:
+  constexpr explicit traced_loops(Program& program) : program_(&program) {}
+
+  /// States have their first values before the first trip. Weights and the like are converted once for all trips.
+  constexpr void begin(operations::loop const& what, int id, std::size_t position) {
+    Program& program = *program_;
+    for (int const inner : program.order().subspan(position + 1)) {
+      operations::operation const& inside = program.node_of(inner).what;
+      if (inside.is<operations::loop_end>() && program.operand(inner, 0) == id) break;
+      if (inside.is<operations::carry>() && program.operand(inner, 0) == id)
+        begin_state(inner);
+      else if (inside.is<operations::product>())
+        for (int k = 0; k < 2; ++k)
+          if (int const operand = program.operand(inner, k); operand < id && program.value_of(operand).tensor >= 0)
+            static_cast<void>(program.tensor_of(operand, program.options.type));
+    }
+    ++program.open_loops;
+    open_.push_back({id, program.loops.size(), {}, {}});
+    program.loops.push_back({static_cast<int>(program.operations.size()), 0, what.trips});
+  }
+
+  /// The element of an axis that belongs to the trip.
+  constexpr void lower(operations::at const& what, int id) {
+    Program& program = *program_;
+    int const operand = program.operand(id, 1);
+    auto const& shape = program.node_of(operand).shape;
+    if (program.value_of(operand).is_number) {
+      program.values[program.at(id)] = program.value_of(operand);
+      return;
+    }
+    merged_axes axes;
+    for (int axis = 0; axis < shape.rank; ++axis)
+      if (axis != what.axis) axes.add(shape[axis], stride_of_axis(shape, axis));
+    std::int64_t const stride = stride_of_axis(shape, what.axis);
+    int const result = program.result(id);
+    add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes,
+                  what.reversed ? (shape[what.axis] - 1) * stride : 0);
+    move_last(id, moving_box::source, what.reversed ? -stride : stride);
+  }
+  /// Trips lie behind each other while the loop runs.
+  constexpr void lower(operations::stack const& what, int id) {
+    Program& program = *program_;
+    auto const& shape = program.node_of(id).shape;
+    std::int64_t const trips = shape[what.axis], each = shape.size() / trips;
+    bool const is_in_order = elements_of_axes(shape, 0, what.axis) == 1;
+    dtype const type = program.types[program.at(id)];
+    int const store = is_in_order ? program.result(id) : program.temporary(shape.size(), type);
+    rearranged_box box{.extents = {1, 1, trips, each}, .counts = {1, 1, 1, each}};
+    box.first = {0, 0, what.reversed ? trips - 1 : 0, 0};
+    box.source_stride = {0, 0, 0, 1};
+    int const source = program.tensor_of(program.operand(id, 1), program.type_of(store));
+    program.add([&](lowered_step& step) { append_rearrange(step, rearrange_function::copy, source, store, box); });
+    move_last(id, moving_box::axis_2_of_result, what.reversed ? -1 : 1);
+    if (!is_in_order) open_.back().stacks.push_back({id, store});
+  }
+  constexpr void lower(operations::next const&, int id) { open_.back().nexts.push_back(id); }
+
+  /// Every state has been read in the trip: now it may change. What is stacked gets its axes in order.
+  constexpr void end() {
+    Program& program = *program_;
+    auto const ended = open_.back();
+    std::vector<int> from;
+    for (int const id : ended.nexts) {
+      int const state = program.operand(id, 1), value = program.operand(id, 2);
+      int const to = program.value_of(state).tensor;
+      int tensor = program.value_of(value).is_number ? -1 : program.tensor_of(value);
+      // What another state was may have changed when its turn comes.
+      for (int const other : ended.nexts)
+        if (tensor >= 0 && tensor != to && tensor == program.value_of(program.operand(other, 1)).tensor) {
+          int const old = program.temporary(program.node_of(value).shape.size(), program.type_of(tensor));
+          program.copy(tensor, old);
+          tensor = old;
+          break;
+        }
+      from.push_back(tensor);
+    }
+    for (std::size_t i = 0; i < ended.nexts.size(); ++i) {
+      int const state = program.operand(ended.nexts[i], 1), value = program.operand(ended.nexts[i], 2);
+      int const to = program.value_of(state).tensor;
+      if (from[i] < 0)
+        program.fill(to, program.value_of(value).number);
+      else if (from[i] != to)
+        program.copy(from[i], to);
+    }
+    open_.pop_back();
+    --program.open_loops;
+    program.loops[ended.loop].end = static_cast<int>(program.operations.size());
+    for (auto const& [id, store] : ended.stacks) put_in_order(id, store);
+  }
+
+ private:
+  struct stored {
+    int id, tensor;
+  };
+  struct open_loop {
+    int id;
+    std::size_t loop;  ///< of the program
+    std::vector<int> nexts;
+    std::vector<stored> stacks;
+  };
+
+  constexpr void begin_state(int id) {
+    Program& program = *program_;
+    auto const& value = program.value_of(program.operand(id, 1));
+    int const state = program.result(id);
+    if (value.is_number)
+      program.fill(state, value.number);
+    else
+      program.copy(value.tensor, state);
+  }
+  /// The box of the operation that was appended last moves with the loop that the operation names.
+  constexpr void move_last(int id, int size, std::int64_t step) {
+    int depth = static_cast<int>(open_.size()) - 1;
+    while (depth > 0 && open_[static_cast<std::size_t>(depth)].id != program_->operand(id, 0)) --depth;
+    if (!program_->failed) moving_box{size, step, depth}.write(program_->operations.back());
+  }
+  constexpr void put_in_order(int id, int store) {
+    operations::operation const& stacked = program_->node_of(id).what;
+    auto const& what = stacked.as<operations::stack>();
+    auto const& shape = program_->node_of(id).shape;
+    std::int64_t const each = shape.size() / shape[what.axis];
+    merged_axes axes;
+    for (int axis = 0; axis < shape.rank; ++axis)
+      axes.add(shape[axis], axis == what.axis ? each
+                                              : elements_of_axes(shape, axis + 1, shape.rank) /
+                                                    (axis < what.axis ? shape[what.axis] : 1));
+    add_rearrange(*program_, store, program_->result(id), axes);
+  }
+
+  Program* program_;
+  std::vector<open_loop> open_;
+};
+
+}  // namespace stagecraft::detail

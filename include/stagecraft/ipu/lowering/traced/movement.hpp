@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What puts elements elsewhere in a traced layer, as copies between tiles, or as nothing where the order stays.
+#pragma once
+
+#include <stagecraft/ipu/lowering/traced/program_builder.hpp>
+#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace stagecraft::detail {
+
+/// Axes of a result and the strides in its source, of which neighbours are put together where both go on alike.
+class merged_axes {
+ public:
+  /// Adds an axis; they come from the outermost one on.
+  constexpr void add(std::int64_t length, std::int64_t source_stride) {
+    if (length == 1) return;
+    if (count_ > 0 && strides_[count_ - 1] == source_stride * length) {
+      lengths_[count_ - 1] *= length;
+      strides_[count_ - 1] = source_stride;
+      return;
+    }
+    lengths_[count_] = length;
+    strides_[count_++] = source_stride;
+  }
+  [[nodiscard]] constexpr bool fit_a_box() const noexcept { return count_ <= box_axes::count; }
+  /// Whether the result is the source as it is, but for its begin.
+  [[nodiscard]] constexpr bool are_in_order() const noexcept {
+    return count_ == 0 || (count_ == 1 && strides_[0] == 1);
+  }
+  /// The whole result.
+  [[nodiscard]] constexpr rearranged_box box() const {
+    rearranged_box box;
+    for (int i = 0; i < count_; ++i) {
+      int const axis = box_axes::count - count_ + i;
+      box.extents.of[axis] = box.counts.of[axis] = lengths_[i];
+      box.source_stride.of[axis] = strides_[i];
+    }
+    return box;
+  }
+
+ private:
+  std::int64_t lengths_[operations::extents::max_rank + 1]{}, strides_[operations::extents::max_rank + 1]{};
+  int count_ = 0;
+};
+
+/// `result` becomes elements of `source`, of the same type.
+template <class Program>
+constexpr void add_rearrange(Program& program, int source, int result, merged_axes const& axes,
+                             std::int64_t source_first = 0) {
+  if (!axes.fit_a_box()) {
+    program.failed = true;
+    return;
+  }
+  auto box = axes.box();
+  box.source_first = source_first;
+  program.add([&](lowered_step& step) { append_rearrange(step, rearrange_function::copy, source, result, box); });
+}
+
+constexpr std::int64_t stride_of_axis(operations::extents const& shape, int axis) {
+  return elements_of_axes(shape, axis + 1, shape.rank);
+}
+
+/// Repeats along neighbouring axes at once, the outermost first, so that tiles receive what they repeat only once. Into
+/// `result`, or a temporary tensor if it is -1.
+template <class Program>
+constexpr int broadcast_to(Program& program, int tensor, operations::extents const& from, operations::extents const& to,
+                           int result = -1) {
+  auto const is_repeated = [&](int axis) { return from.aligned(axis, to.rank) != to[axis]; };
+  std::int64_t behind = from.size();
+  for (int axis = 0; axis < to.rank;) {
+    std::int64_t across = 1, before = elements_of_axes(to, 0, axis);
+    if (!is_repeated(axis)) {
+      behind /= to[axis++];
+      continue;
+    }
+    for (; axis < to.rank && (is_repeated(axis) || to[axis] == 1); ++axis) across *= to[axis];
+    bool const is_last = before * across * behind == to.size();
+    int const repeated =
+        is_last && result >= 0 ? result : program.temporary(before * across * behind, program.type_of(tensor));
+    program.add([&](lowered_step& step) {
+      append_repeat(step, tensor, repeated, {.rows = before, .channels = behind, .across = across});
+    });
+    tensor = repeated;
+  }
+  return tensor;
+}
+
+template <class Program>
+constexpr void lower_traced(Program& program, operations::reshape const&, int id) {
+  program.values[program.at(id)] = program.value_of(program.operand(id, 0));
+}
+template <class Program>
+constexpr void lower_traced(Program& program, operations::composite const&, int id) {
+  program.values[program.at(id)] = program.value_of(program.operand(id, 0));
+}
+
+template <class Program>
+constexpr void lower_traced(Program& program, operations::broadcast const&, int id) {
+  int const operand = program.operand(id, 0);
+  auto const &from = program.node_of(operand).shape, &to = program.node_of(id).shape;
+  auto const& value = program.value_of(operand);
+  if (program.is_kept(id)) {  // in its own place
+    if (value.is_number) return program.fill(program.result(id), value.number);
+    if (from.size() == to.size()) return program.copy(value.tensor, program.result(id));
+  } else if (value.is_number || from.size() == to.size()) {
+    program.values[program.at(id)] = value;
+    return;
+  }
+  if (program.is_read_by_maps_only(id)) return;
+  int const result = program.result(id);
+  broadcast_to(program, program.tensor_of(operand, program.type_of(result)), from, to, result);
+}
+
+/// One whose result has its operand's elements in their order is a reshape.
+template <class Program>
+constexpr void lower_traced(Program& program, operations::transpose const& what, int id) {
+  int const operand = program.operand(id, 0);
+  auto const &from = program.node_of(operand).shape, &to = program.node_of(id).shape;
+  merged_axes axes;
+  for (int axis = 0; axis < to.rank; ++axis) axes.add(to[axis], stride_of_axis(from, what.order[axis]));
+  if (program.value_of(operand).is_number || axes.are_in_order()) {
+    program.values[program.at(id)] = program.value_of(operand);
+    return;
+  }
+  int const result = program.result(id);
+  add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes);
+}
+
+/// Whether an operation is carried out with the one of its kind that alone reads it: slices along several axes are one
+/// copy, and so are borders.
+template <class What, class Program>
+constexpr bool is_part_of_reader(Program& program, int id) {
+  if (program.is_kept(id) || program.targets[program.at(id)] >= 0 || program.node_of(id).shape.rank > box_axes::count)
+    return false;
+  int const reader = program.only_reader_of(id);
+  if (reader < 0) return false;
+  operations::operation const& reads = program.node_of(reader).what;
+  if constexpr (std::is_same_v<What, operations::pad>)
+    return reads.is<What>() && reads.as<What>().step == 1 && program.node_of(id).what.template as<What>().step == 1;
+  else
+    return reads.is<What>();
+}
+/// Whether it is such a part, and left to its reader.
+template <class What, class Program>
+constexpr bool is_left_to_reader(Program& program, int id) {
+  auto const& value = program.value_of(id);
+  return program.node_of(id).what.template is<What>() && value.tensor < 0 && !value.is_number;
+}
+
+template <class Program>
+constexpr void lower_traced(Program& program, operations::slice const&, int id) {
+  int source = program.operand(id, 0);
+  if (program.value_of(source).is_number) {
+    program.values[program.at(id)] = program.value_of(source);
+    return;
+  }
+  if (is_part_of_reader<operations::slice>(program, id)) return;
+  auto const& to = program.node_of(id).shape;
+  std::int64_t begin[operations::extents::max_rank]{}, steps[operations::extents::max_rank]{};
+  for (auto& step : steps) step = 1;
+  source = id;
+  do {
+    auto const& what = program.node_of(source).what.template as<operations::slice>();
+    begin[what.axis] = what.begin + what.step * begin[what.axis];
+    steps[what.axis] *= what.step;
+    source = program.operand(source, 0);
+  } while (is_left_to_reader<operations::slice>(program, source));
+  auto const& from = program.node_of(source).shape;
+  merged_axes axes;
+  std::int64_t first = 0;
+  for (int axis = 0; axis < to.rank; ++axis) {
+    axes.add(to[axis], stride_of_axis(from, axis) * steps[axis]);
+    first += begin[axis] * stride_of_axis(from, axis);
+  }
+  int const result = program.result(id);
+  add_rearrange(program, program.tensor_of(source, program.type_of(result)), result, axes, first);
+}
+
+/// A part of the result along an axis, from `begin` on; `reversed`: down from there.
+template <class Program>
+constexpr void add_part(Program& program, int source, int result, operations::extents const& part,
+                        operations::extents const& whole, int axis, std::int64_t begin, bool reversed, bool clears) {
+  std::int64_t const outer = elements_of_axes(whole, 0, axis), inner = stride_of_axis(whole, axis), count = part[axis];
+  rearranged_box box{.extents = {1, outer, whole[axis], inner}, .counts = {1, outer, count, inner}};
+  box.first = {0, 0, reversed ? begin - (count - 1) : begin, 0};
+  box.source_stride = {0, count * inner, reversed ? -inner : inner, 1};
+  box.source_first = reversed ? (count - 1) * inner : 0;
+  program.add([&](lowered_step& step) {
+    append_rearrange(step, clears ? rearrange_function::copy_and_clear : rearrange_function::copy, source, result, box);
+  });
+}
+
+template <class Program>
+constexpr void lower_traced(Program& program, operations::pad const& what, int id) {
+  int const operand = program.operand(id, 0);
+  if (what.step != 1 && what.step != -1 && program.node_of(operand).shape[what.axis] > 1) {
+    program.failed = true;  // places between the copies would have to be cleared
+    return;
+  }
+  if (is_part_of_reader<operations::pad>(program, id)) return;
+  auto const& whole = program.node_of(id).shape;
+  if (!is_left_to_reader<operations::pad>(program, operand)) {
+    int const result = program.result(id);
+    return add_part(program, program.tensor_of(operand, program.type_of(result)), result,
+                    program.node_of(operand).shape, whole, what.axis, what.begin, what.step < 0, true);
+  }
+  box_axes first{0, 0, 0, 0};
+  int const to_last = box_axes::count - whole.rank;
+  int source = id;
+  do {
+    auto const& part = program.node_of(source).what.template as<operations::pad>();
+    first.of[part.axis + to_last] += part.begin;
+    source = program.operand(source, 0);
+  } while (is_left_to_reader<operations::pad>(program, source));
+  auto const axes_of = [&](operations::extents const& shape) {
+    box_axes axes{1, 1, 1, 1};
+    for (int axis = 0; axis < shape.rank; ++axis) axes.of[axis + to_last] = shape[axis];
+    return axes;
+  };
+  int const result = program.result(id);
+  int const from = program.tensor_of(source, program.type_of(result));
+  program.add([&](lowered_step& step) {
+    append_pad(step, from, result, axes_of(program.node_of(source).shape), first, axes_of(whole));
+  });
+}
+
+template <class Program>
+constexpr void lower_traced(Program& program, operations::concatenate const& what, int id) {
+  int const result = program.result(id);
+  std::int64_t begin = 0;
+  for (int i = 0; i < program.node_of(id).operand_count; ++i) {
+    int const operand = program.operand(id, i);
+    auto const& part = program.node_of(operand).shape;
+    add_part(program, program.tensor_of(operand, program.type_of(result)), result, part, program.node_of(id).shape,
+             what.axis, begin, false, false);
+    begin += part[what.axis];
+  }
+}
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A traced layer's step while it is being lowered: tensors, operations and loops in the order in which they are
+// appended.
+#pragma once
+
+#include <stagecraft/ipu/lowering/traced/value_types.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/steps/tile_program.hpp>
+#include <stagecraft/operations/plan/traced_plan.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// What the value of an operation is on the tiles: a tensor, or one number everywhere, which needs none.
+struct traced_value {
+  int tensor = -1;
+  bool is_number = false;
+  float number = 0;
+};
+
+/// Appends what operations of a plan become. One that has no counterpart on tiles sets `failed`.
+template <class Unused = void>
+class program_builder {
+ public:
+  using extents = operations::extents;
+  using node = operations::node;
+
+  std::vector<program_tensor> tensors;
+  std::vector<tile_operation> operations;
+  std::vector<tile_loop> loops;
+  std::vector<convolution_shape> shapes;
+  std::vector<char> is_matmul;  ///< of each shape
+  bool failed = false;
+
+  constexpr program_builder(operations::plan_view const& of, traced_options const& of_call, bool backward)
+      : plan(of),
+        options(of_call),
+        is_backward(backward),
+        types(value_types<Unused>(plan, options).types),
+        values(plan.nodes.size()),
+        targets(plan.nodes.size(), -1) {
+    tensors.reserve(128);
+    operations.reserve(128);
+  }
+
+  operations::plan_view plan;
+  traced_options const& options;
+  bool is_backward;
+  std::vector<dtype> types;          ///< of the values of all operations
+  std::vector<traced_value> values;  ///< likewise
+  std::vector<int> targets;          ///< the tensor that an operation shall write; -1: any
+
+  [[nodiscard]] constexpr node const& node_of(int id) const { return plan.nodes[at(id)]; }
+  [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(plan, id, index); }
+  [[nodiscard]] constexpr std::span<int const> order() const { return is_backward ? plan.backward : plan.forward; }
+  [[nodiscard]] constexpr traced_value const& value_of(int id) const { return values[at(id)]; }
+  [[nodiscard]] constexpr dtype type_of(int tensor) const { return tensors[at(tensor)].tensor.type; }
+  [[nodiscard]] constexpr ipu_target const& target() const { return options.target; }
+
+  /// A tensor of the step around this one. Gradients of weights have the role `accumulator` here.
+  constexpr int given(tensor_role role, int index, dtype type, std::int64_t elements) {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      if (tensors[i].given >= 0 && tensors[i].tensor.role == role && tensors[i].tensor.index == index)
+        return static_cast<int>(i);
+    tensors.push_back({{role, index, type, elements}, -1, given_count_++, false});
+    return static_cast<int>(tensors.size()) - 1;
+  }
+  constexpr int temporary(std::int64_t elements, dtype type) {
+    tensors.push_back({{tensor_role::temporary, temporary_count_++, type, elements}});
+    return static_cast<int>(tensors.size()) - 1;
+  }
+  [[nodiscard]] constexpr int given_count() const { return given_count_; }
+
+  /// `append(step)` appends operations to a step, by the numbers that tensors have here.
+  template <class Append>
+  constexpr void add(Append const& append) {
+    append(scratch_);
+    for (int k = 0; k < scratch_.operation_count; ++k) {
+      operations.push_back(scratch_.operations[k]);
+      scratch_.operations[k] = {};
+    }
+    scratch_.operation_count = 0;
+  }
+  /// A product or convolution, which `append(step, number of its plan)` appends.
+  template <class Append>
+  constexpr void add_planned(convolution_shape const& shape, bool matmul, Append const& append) {
+    shapes.push_back(shape);
+    is_matmul.push_back(matmul);
+    add([&](lowered_step& step) { append(step).plan = static_cast<int>(shapes.size()) - 1; });
+  }
+
+  /// The tensor that an operation writes: it becomes the operation's value.
+  constexpr int result(int id) {
+    int& tensor = values[at(id)].tensor;
+    if (tensor >= 0) return tensor;
+    std::int64_t const elements = node_of(id).shape.size();
+    if (is_kept(id))
+      tensor = given(tensor_role::saved, static_cast<int>(plan.forward_places[at(id)].offset), types[at(id)], elements);
+    else
+      tensor = targets[at(id)] >= 0 ? targets[at(id)] : temporary(elements, types[at(id)]);
+    return tensor;
+  }
+  /// Whether the backward step finds the value of this operation of the forward step.
+  [[nodiscard]] constexpr bool is_kept(int id) const {
+    return !is_backward && plan.forward_places[at(id)].in == operations::storage::kept && !is_same_as_operand(id);
+  }
+  /// Whether it has its operand's elements in their order, and no memory of its own.
+  [[nodiscard]] constexpr bool is_same_as_operand(int id) const {
+    operations::operation const& what = node_of(id).what;
+    auto const* elementwise = what.if_is<operations::map>();
+    return what.is<operations::reshape>() || what.is<operations::composite>() ||
+           (elementwise != nullptr && elementwise->apply == operations::function::identity);
+  }
+
+  /// A broadcast that nothing but maps read, which repeat what they read themselves.
+  [[nodiscard]] constexpr bool is_repeated_by_maps(int id) const {
+    operations::operation const& what = node_of(id).what;
+    return what.is<operations::broadcast>() && value_of(id).tensor < 0 && !value_of(id).is_number;
+  }
+  /// The operation that reads this one's value, if there is only one, and no loop begins or ends between them; else -1.
+  [[nodiscard]] constexpr int only_reader_of(int id) const {
+    if (id == plan.output) return -1;
+    for (int const gradient : plan.gradients)
+      if (gradient == id) return -1;
+    int reader = -1;
+    bool is_behind = false, has_loop = false;
+    for (int const other : order()) {
+      is_behind = is_behind || other == id;
+      if (!is_behind) continue;
+      operations::operation const& what = node_of(other).what;
+      has_loop = has_loop || what.is<operations::loop>() || what.is<operations::loop_end>();
+      for (int i = 0; i < node_of(other).operand_count; ++i)
+        if (operand(other, i) == id) {
+          if (reader >= 0 || has_loop) return -1;
+          reader = other;
+        }
+    }
+    return reader;
+  }
+  /// Whether all that reads an operation's value in this step are maps.
+  [[nodiscard]] constexpr bool is_read_by_maps_only(int id) const {
+    if (is_kept(id) || targets[at(id)] >= 0 || id == plan.output) return false;
+    for (int const gradient : plan.gradients)
+      if (gradient == id) return false;
+    for (int const other : order()) {
+      operations::operation const& what = node_of(other).what;
+      auto const* elementwise = what.if_is<operations::map>();
+      if (elementwise != nullptr && elementwise->apply != operations::function::identity) continue;
+      for (int i = 0; i < node_of(other).operand_count; ++i)
+        if (operand(other, i) == id) return false;
+    }
+    return true;
+  }
+
+  /// The value of an operation as a tensor of all its elements.
+  constexpr int tensor_of(int id) {
+    auto const& value = value_of(id);
+    return value.is_number ? filled(node_of(id).shape.size(), value.number, types[at(id)]) : value.tensor;
+  }
+  constexpr int tensor_of(int id, dtype type) { return as_type(tensor_of(id), type); }
+  constexpr int filled(std::int64_t elements, float value, dtype type) {
+    int const tensor = temporary(elements, type);
+    fill(tensor, value);
+    return tensor;
+  }
+  constexpr void fill(int tensor, float value) {
+    add([&](lowered_step& step) { append_map(step, map_function::fill, tensor, {}, {value}); });
+  }
+  constexpr void copy(int from, int to) {
+    add([&](lowered_step& step) { append_map(step, map_function::copy, to, {{from}}); });
+  }
+  /// A tensor in some type: itself, or a copy, which is made once where there are no loops.
+  constexpr int as_type(int tensor, dtype type) {
+    if (type_of(tensor) == type) return tensor;
+    for (auto const& [of, copy] : converted_)
+      if (of == tensor) return copy;
+    int const copied = temporary(tensors[at(tensor)].tensor.elements, type);
+    copy(tensor, copied);
+    if (open_loops == 0) converted_.emplace_back(tensor, copied);
+    return copied;
+  }
+
+  int open_loops = 0;
+
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+ private:
+  int given_count_ = 0, temporary_count_ = 0;
+  lowered_step scratch_;
+  std::vector<std::pair<int, int>> converted_;
+};
+
+/// The product of the lengths of axes [first, last).
+[[nodiscard]] constexpr std::int64_t elements_of_axes(operations::extents const& shape, int first, int last) {
+  std::int64_t product = 1;
+  for (int axis = first; axis < last; ++axis) product *= shape[axis];
+  return product;
+}
+
+}  // namespace stagecraft::detail

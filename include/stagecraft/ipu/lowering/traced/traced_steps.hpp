@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A traced layer's forward or backward step as a program of operations on tiles.
+#pragma once
+
+#include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/ipu/lowering/traced/elementwise.hpp>
+#include <stagecraft/ipu/lowering/traced/loops.hpp>
+#include <stagecraft/ipu/lowering/traced/movement.hpp>
+#include <stagecraft/ipu/lowering/traced/products.hpp>
+#include <stagecraft/ipu/lowering/traced/program_layout.hpp>
+#include <stagecraft/ipu/operations/rows.hpp>
+
+namespace stagecraft::detail {
+
+/// Walks the operations of a step in their order. A template, as is what it uses, so that programs without such layers
+/// need not compile it.
+template <class Unused = void>
+class traced_steps {
+  // Before its caller: Clang would instantiate it too late for constants.
+  template <class What>
+  constexpr void lower(What const& what) {
+    lower_traced(program, what, id_);
+  }
+
+ public:
+  program_builder<Unused> program;
+  std::vector<std::int64_t> copies;  ///< where those of each operation begin
+
+  /// `updates`: weights that a forward step writes. `wanted`: which gradients a backward step writes, those of inputs
+  /// first, of which there are `inputs`.
+  constexpr traced_steps(operations::plan_view const& plan, traced_options const& options, bool is_backward,
+                         std::span<operations::weight_update const> updates, std::span<bool const> wanted, int inputs)
+      : program(plan, options, is_backward), loops_(program), inputs_(inputs), is_whole_(plan.nodes.size(), 0) {
+    if (is_backward) {
+      name_gradients(wanted);
+      find_kept();
+    } else {
+      name_output();
+    }
+    find_whole_composites();
+    auto const order = program.order();
+    for (position_ = 0; position_ < order.size() && !program.failed; ++position_) {
+      id_ = order[position_];
+      if (is_whole_[at(id_)] == inside) continue;
+      program.node_of(id_).what.visit([&](auto const& what) { lower(what); });
+    }
+    if (program.failed) return;
+    if (is_backward)
+      write_gradients(wanted);
+    else
+      write_output(updates);
+  }
+  /// Finds where temporary tensors lie.
+  constexpr void lay_out() {
+    program_layout<Unused> layout(program.tensors, program.operations, program.loops, program.target());
+    copies = std::move(layout.copies);
+  }
+
+ private:
+  static constexpr char inside = 1, whole = 2;
+
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] constexpr dtype type() const { return program.options.type; }
+  [[nodiscard]] constexpr std::int64_t elements(int id) const { return program.node_of(id).shape.size(); }
+  constexpr void set(int tensor) { program.values[at(id_)].tensor = tensor; }
+
+  constexpr void lower(operations::input const& what) {
+    set(what.index < inputs_ ? program.given(tensor_role::input, what.index, type(), elements(id_))
+                             : program.given(tensor_role::output_gradient, 0, type(), elements(id_)));
+  }
+  /// A backward step reads it as it was, if the forward step has changed it.
+  constexpr void lower(operations::weight const& what) {
+    if (program.is_backward && program.plan.backward_places[at(id_)].in == operations::storage::kept)
+      return set(saved(id_));
+    set(program.given(tensor_role::weight, what.index, program.options.variable_type, elements(id_)));
+  }
+  constexpr void lower(operations::constant const& what) { program.values[at(id_)] = {-1, true, what.value}; }
+  constexpr void lower(operations::update const&) {}  // when the step has ended
+  /// Its result is that of the last operation inside.
+  constexpr void lower(operations::composite const& what) {
+    if (is_whole_[at(id_)] != whole) return lower_traced(program, what, id_);
+    int const result = program.result(root_of(id_));
+    set(result);
+    auto const read = [&](int index) { return program.tensor_of(program.operand(id_, index + 1), type()); };
+    auto const function = activation_of(what);
+    if (what.name == "softmax") {
+      rows const of = rows_of_softmax(what, id_);
+      int const x = read(0), dy = what.is_gradient ? read(1) : -1;
+      program.add([&](lowered_step& step) {
+        if (what.is_gradient)
+          append_softmax_gradient(step, dy, x, result, of.outer, of.columns, of.inner);
+        else
+          append_softmax(step, x, result, of.outer, of.columns, of.inner);
+      });
+    } else if (what.name == "dropout") {
+      auto const& drawn = program.node_of(program.operand(id_, 1));
+      int const x = read(1);
+      program.add([&](lowered_step& step) {
+        append_dropout(step, x, result, what.numbers[0], drawn.what.template as<operations::random>().seed,
+                       what.is_gradient, elements(id_) / drawn.shape.size(), drawn.shape[-1]);
+      });
+    } else {
+      int const known = read(0), dy = what.is_gradient ? read(1) : -1;
+      program.add([&](lowered_step& step) {
+        if (what.is_gradient)
+          append_activation_gradient_map(step, function, dy, known, result);
+        else
+          append_activation_map(step, function, known, result);
+      });
+    }
+  }
+  constexpr void lower(operations::loop const& what) { loops_.begin(what, id_, position_); }
+  constexpr void lower(operations::carry const&) {}  // has been made before the loop
+  constexpr void lower(operations::next const& what) { loops_.lower(what, id_); }
+  constexpr void lower(operations::at const& what) { loops_.lower(what, id_); }
+  constexpr void lower(operations::stack const& what) { loops_.lower(what, id_); }
+  constexpr void lower(operations::loop_end const&) { loops_.end(); }
+  constexpr void lower(operations::last const&) {
+    int const state = program.value_of(program.operand(id_, 1)).tensor;
+    if (!program.is_kept(id_)) return set(state);
+    program.copy(state, program.result(id_));
+  }
+
+  /// The operation whose tensor this value is, or -1 if that cannot be chosen.
+  [[nodiscard]] constexpr int source_of(int id) const {
+    while (program.is_same_as_operand(id)) id = program.operand(id, 0);
+    operations::operation const& what = program.node_of(id).what;
+    bool const has_own = what.is<operations::input>() || what.is<operations::weight>() ||
+                         what.is<operations::constant>() || what.is<operations::carry>() ||
+                         what.is<operations::last>() || what.is<operations::broadcast>() ||
+                         what.is<operations::transpose>() || program.is_kept(id);
+    if (has_own || program.targets[at(id)] >= 0) return -1;
+    for (int const computed : program.order())
+      if (computed == id) return id;
+    return -1;
+  }
+  constexpr void name(int id, int tensor) {
+    int const source = source_of(id);
+    if (source < 0) return;
+    program.targets[at(source)] = tensor;
+    program.types[at(source)] = program.type_of(tensor);
+  }
+  constexpr int output() { return program.given(tensor_role::output, 0, type(), elements(program.plan.output)); }
+  constexpr int gradient(int index) {
+    auto const id = program.plan.gradients[at(index)];
+    std::int64_t const count = id >= 0 ? elements(id) : elements_of_leaf(index);
+    return index < inputs_ ? program.given(tensor_role::input_gradient, index, type(), count)
+                           : program.given(tensor_role::accumulator, index - inputs_, type(), count);
+  }
+  [[nodiscard]] constexpr std::int64_t elements_of_leaf(int index) const {
+    for (int id = 0; id < static_cast<int>(program.plan.nodes.size()); ++id) {
+      operations::operation const& what = program.node_of(id).what;
+      auto const* input = what.if_is<operations::input>();
+      auto const* weight = what.if_is<operations::weight>();
+      if ((input != nullptr && input->index == index) || (weight != nullptr && weight->index + inputs_ == index))
+        return elements(id);
+    }
+    return 0;
+  }
+  constexpr void name_output() { name(program.plan.output, output()); }
+  constexpr void name_gradients(std::span<bool const> wanted) {
+    for (int i = 0; i < static_cast<int>(wanted.size()); ++i)
+      if (int const id = program.plan.gradients[at(i)]; wanted[at(i)] && id >= 0) name(id, gradient(i));
+  }
+  /// The operands that the forward step has computed.
+  constexpr void find_kept() {
+    for (int const id : program.plan.backward)
+      for (int i = 0; i < program.node_of(id).operand_count; ++i) read_kept(program.operand(id, i));
+    for (int const id : program.plan.gradients)
+      if (id >= 0) read_kept(id);
+  }
+  constexpr void read_kept(int id) {
+    auto& value = program.values[at(id)];
+    if (value.tensor < 0 && program.plan.backward_places[at(id)].in == operations::storage::output)
+      value.tensor = output();
+    if (value.tensor < 0 && program.plan.backward_places[at(id)].in == operations::storage::kept &&
+        program.plan.forward_places[at(id)].in == operations::storage::kept && !program.is_same_as_operand(id))
+      value.tensor = saved(id);
+  }
+  constexpr int saved(int id) {
+    return program.given(tensor_role::saved, static_cast<int>(program.plan.backward_places[at(id)].offset),
+                         program.types[at(id)], elements(id));
+  }
+  constexpr void give(int id, int tensor) {
+    auto const& value = program.value_of(id);
+    if (value.is_number)
+      program.fill(tensor, value.number);
+    else if (value.tensor != tensor)
+      program.copy(value.tensor, tensor);
+  }
+  constexpr void write_output(std::span<operations::weight_update const> updates) {
+    give(program.plan.output, output());
+    for (auto const& [weight, value] : updates)
+      give(value, program.given(tensor_role::weight, weight, program.options.variable_type, elements(value)));
+  }
+  constexpr void write_gradients(std::span<bool const> wanted) {
+    for (int i = 0; i < static_cast<int>(wanted.size()); ++i) {
+      if (!wanted[at(i)]) continue;
+      if (int const id = program.plan.gradients[at(i)]; id >= 0)
+        give(id, gradient(i));
+      else
+        program.fill(gradient(i), 0);
+    }
+  }
+
+  struct rows {
+    std::int64_t outer = 1, columns = 1, inner = 1;
+  };
+  [[nodiscard]] constexpr int root_of(int id) const {
+    while (program.is_same_as_operand(id)) id = program.operand(id, 0);
+    return id;
+  }
+  [[nodiscard]] constexpr rows rows_of_softmax(operations::composite const& what, int id) const {
+    auto const& shape = program.node_of(id).shape;
+    int const axis = static_cast<int>(what.numbers[0]);
+    return {elements_of_axes(shape, 0, axis), shape[axis], elements_of_axes(shape, axis + 1, shape.rank)};
+  }
+  /// Whether tiles have a vertex for it.
+  [[nodiscard]] constexpr bool is_known(operations::composite const& what, int id) const {
+    if (what.name == "softmax") return rows_of_softmax(what, id).columns > 1;
+    if (what.name != "dropout") return id - what.first > 1 && activation_of(what) != linear;  // else an operation is it
+    // One number for each channel of a sample, drawn as the host's loop draws them.
+    auto const& drawn = program.node_of(program.operand(id, 1)).shape;
+    return program.options.draws_in_loop && drawn.size() == drawn[0] * drawn[-1];
+  }
+  /// A composite of whose inside nothing else is read, and nothing but its result kept, is done as a whole.
+  constexpr void find_whole_composites() {
+    bool has_whole = false;
+    for (int const id : program.order()) {
+      operations::operation const& what = program.node_of(id).what;
+      auto const* group = what.if_is<operations::composite>();
+      if (group == nullptr || is_whole_[at(id)] == inside || !is_known(*group, id)) continue;
+      int const root = root_of(id);
+      auto const is_inside = [&](int other) { return other >= group->first && other < id; };
+      bool is_closed = is_inside(root), is_computed = false;
+      for (int const other : program.order()) {
+        if (is_inside(other)) {
+          is_computed = is_computed || other == root;
+          is_closed = is_closed && (other == root || !program.is_kept(other));
+          continue;
+        }
+        if (other == id) continue;
+        for (int i = 0; i < program.node_of(other).operand_count; ++i)
+          is_closed = is_closed && !is_inside(program.operand(other, i));
+      }
+      if (!is_closed || !is_computed) continue;
+      has_whole = true;
+      is_whole_[at(id)] = whole;
+      for (int const other : program.order())
+        if (is_inside(other)) is_whole_[at(other)] = inside;
+    }
+    if (has_whole) skip_unread();
+  }
+  /// Random numbers that only such composites read are drawn there.
+  constexpr void skip_unread() {
+    for (int const id : program.order()) {
+      operations::operation const& what = program.node_of(id).what;
+      if (!what.is<operations::random>()) continue;
+      bool is_read = false;
+      for (int const other : program.order())
+        for (int i = 0; i < program.node_of(other).operand_count; ++i)
+          is_read = is_read || (program.operand(other, i) == id && is_whole_[at(other)] == 0);
+      if (!is_read) is_whole_[at(id)] = inside;
+    }
+  }
+
+  traced_loops<program_builder<Unused>> loops_;
+  int inputs_, id_ = 0;
+  std::size_t position_ = 0;
+  std::vector<char> is_whole_;
+};
+
+/// Appends the operations of a program that is not kept as one. `tensor_around(given)` is the number in the step of a
+/// tensor that the program is given.
+template <class Program, class TensorAround>
+constexpr void append_operations(lowered_step& step, Program const& program, TensorAround const& tensor_around) {
+  std::vector<int> numbers(program.tensors.size(), -1);
+  auto const number_of = [&](int tensor) {
+    auto const index = static_cast<std::size_t>(tensor);
+    auto const& each = program.tensors[index];
+    if (numbers[index] < 0)
+      numbers[index] =
+          each.given >= 0 ? tensor_around(each.tensor) : step.temporary(each.tensor.elements, each.tensor.type);
+    return numbers[index];
+  };
+  for (tile_operation const& each : program.operations) {
+    auto& operation = step.add(each.kind, each.function, {}, {}) = each;
+    for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
+    for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
+  }
+}
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which product of a traced layer's program multiplies a weight.
+#pragma once
+
+#include <stagecraft/ipu/operations/map_function.hpp>
+#include <stagecraft/ipu/steps/tile_program.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft::detail {
+
+constexpr bool is_copy(tile_operation const& operation) {
+  return operation.kind == operation_kind::map && operation.function == static_cast<int>(map_function::copy);
+}
+
+/// A weight, and its gradient, in the programs of a call.
+struct traced_weight {
+  static constexpr int is_not_read = -1, is_read_otherwise = -2;
+
+  int index = 0;
+  std::int64_t elements = 0;
+
+  /// The number of the operation that multiplies the weight first. What is converted of the weight counts as the
+  /// weight.
+  template <class Program>
+  [[nodiscard]] constexpr int product_in(Program const& program) const {
+    int result = is_not_read;
+    for (std::size_t k = 0; k < program.operations.size(); ++k) {
+      tile_operation const& operation = program.operations[k];
+      bool const multiplies = operation.kind == operation_kind::convolution;
+      for (int i = 0; i < operation.input_count; ++i) {
+        if (is_gradient(program, operation.inputs[i])) return is_read_otherwise;
+        if (!is_weight(program, operation.inputs[i])) continue;
+        if (is_copy(operation) && !is_given(program, operation.outputs[0])) continue;
+        auto const plan = static_cast<std::size_t>(operation.plan);
+        if (!multiplies || i != 1 || program.shapes[plan].weights() != elements) return is_read_otherwise;
+        if (result < 0) result = static_cast<int>(k);
+      }
+      for (int i = 0; i < operation.output_count; ++i)
+        if (is_given(program, operation.outputs[i]) &&
+            (is_weight(program, operation.outputs[i]) || (is_gradient(program, operation.outputs[i]) && !multiplies)))
+          return is_read_otherwise;
+    }
+    return result;
+  }
+
+ private:
+  template <class Program>
+  static constexpr bool is_given(Program const& program, int tensor) {
+    return program.tensors[static_cast<std::size_t>(tensor)].given >= 0;
+  }
+  template <class Program>
+  [[nodiscard]] constexpr bool has_role(Program const& program, int tensor, tensor_role role) const {
+    auto const& of = program.tensors[static_cast<std::size_t>(tensor)].tensor;
+    return is_given(program, tensor) && of.role == role && of.index == index;
+  }
+  template <class Program>
+  [[nodiscard]] constexpr bool is_gradient(Program const& program, int tensor) const {
+    return has_role(program, tensor, tensor_role::accumulator);
+  }
+  template <class Program>
+  [[nodiscard]] constexpr bool is_weight(Program const& program, int tensor) const {
+    if (has_role(program, tensor, tensor_role::weight)) return true;
+    if (is_given(program, tensor)) return false;
+    for (tile_operation const& each : program.operations)
+      if (is_copy(each) && each.outputs[0] == tensor) return has_role(program, each.inputs[0], tensor_role::weight);
+    return false;
+  }
+};
+
+}  // namespace stagecraft::detail

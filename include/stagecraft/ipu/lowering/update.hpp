@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The update of a weight as operations on the tiles of an IPU.
+#pragma once
+
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/replicas.hpp>
+#include <stagecraft/description/weight_plans.hpp>
+#include <stagecraft/ipu/lowering/planned_weights.hpp>
+#include <stagecraft/ipu/lowering/weight_plan.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/optimizers/optimizer.hpp>
+#include <stagecraft/plan/program.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The calls of a weight's layer that have a gradient, and so an accumulator.
+template <class M, auto Training, std::size_t Parameter>
+constexpr int accumulators_of_weight() {
+  constexpr auto const& graph = graph_of<M>;
+  constexpr auto const& program = program_for<M, Training, execution_mode::training>;
+  int count = 0;
+  for (std::size_t call = 0; call < graph.calls.size(); ++call) {
+    auto const& layer = graph.layer_of(static_cast<int>(call));
+    int const index = static_cast<int>(Parameter) - layer.first_parameter;
+    if (program.calls[call].needs_gradient && index >= 0 && index < layer.parameter_count) ++count;
+  }
+  return count;
+}
+
+/// The sum of a weight's gradients over the calls of its layer, from the last call to the first as on the host; half
+/// precision accumulators are added up in float32.
+constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype type, std::int64_t elements,
+                                  weight_mapping const* planned) {
+  auto const accumulator = [&](int call) {
+    return step.tensor(tensor_role::accumulator, call, type, elements, planned);
+  };
+  int sum = accumulator(0);
+  for (int call = 1; call < accumulators; ++call) accumulator(call);
+  if (accumulators > 1 && type == dtype::float16) {
+    sum = step.temporary(elements, dtype::float32, planned);
+    append_map(step, map_function::copy, sum, {{accumulator(0)}});
+  }
+  for (int call = accumulators; --call > 0;) append_map(step, map_function::add, sum, {{sum}, {accumulator(call)}});
+  return sum;
+}
+
+}  // namespace detail
+
+/// Tensors: the weight (0) and the optimizer's state, by slots, in the policy's variable_dtype; an accumulator for each
+/// call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value afterwards unless
+/// they are in half precision. What replicas say to each other is no part of it. What the regularizer adds is scaled as
+/// on the host: each micro-batch's loss contains the penalty, in each replica. Last comes the penalty of the new
+/// weight, which the next losses contain.
+template <class M, auto Training, class Machine, std::size_t Parameter>
+constexpr lowered_step lower_update() {
+  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  constexpr pipelining_options options = options_of<M, Training>;
+  constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+  lowered_step step;
+  int const accumulators = detail::accumulators_of_weight<M, Training, Parameter>();
+  if (!info.trainable || accumulators == 0) return step;
+  std::int64_t const elements = info.size();
+  weight_mapping const* const planned =
+      detail::planned_weights<M, Training, execution_mode::training, Machine>[Parameter];
+  int const weight = step.tensor(tensor_role::weight, 0, variable_type, elements, planned);
+  bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+  int const gradient =
+      detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, elements, planned);
+  constexpr int slots = detail::slots_of<Training.optimizer>;
+  static_assert(update_tracer::first_slot + update_tracer::most_slots <= tile_operation::most_inputs &&
+                1 + update_tracer::most_slots <= tile_operation::most_outputs);
+  int state[update_tracer::most_slots]{};
+  for (int i = 0; i < slots; ++i)
+    state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements, planned);
+  constexpr float times = detail::penalties_in_gradient<M, Training, replicas_of<M, Training, Machine>>;
+  append_update(step, detail::view_of_optimizer<Training.optimizer>, weight, gradient, state,
+                {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
+  if (!info.regularizer.empty() && !info.regularizer.is_own())
+    append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
+  return step;
+}
+
+/// What a penalty of the user's own adds to a weight's gradient, before the update, and the penalty itself. Tensors:
+/// the weight (0) and the gradient, an accumulator (0). Nothing where there is none.
+template <class M, auto Training, class Machine, std::size_t Parameter>
+constexpr lowered_step lower_penalty() {
+  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  lowered_step step;
+  if constexpr (info.regularizer.is_own() && info.trainable) {
+    if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
+    constexpr dtype type = Training.dtype_policy.variable_dtype;
+    constexpr float times = detail::penalties_in_gradient<M, Training, replicas_of<M, Training, Machine>>;
+    int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
+    int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, info.size());
+    int const added = step.temporary(info.size(), dtype::float32);
+    detail::append_plan_of_weight(step, detail::plan_of_penalty<info.regularizer, info.shape, true>::value, weight,
+                                  added, dtype::float32);
+    append_map(step, map_function::scaled_add, gradient, {{gradient}, {added}}, {times});
+    detail::append_plan_of_weight(step, detail::plan_of_penalty<info.regularizer, info.shape, false>::value, weight,
+                                  step.temporary(1, dtype::float32), dtype::float32);
+  }
+  return step;
+}
+
+/// What a weight becomes after its update. Tensors: the weight (0). Nothing where there is no constraint.
+template <class M, auto Training, std::size_t Parameter>
+constexpr lowered_step lower_constraint() {
+  constexpr parameter const& info = graph_of<M>.parameters[Parameter];
+  lowered_step step;
+  if constexpr (!info.constraint.empty() && info.trainable) {
+    if (detail::accumulators_of_weight<M, Training, Parameter>() == 0) return step;
+    constexpr dtype type = Training.dtype_policy.variable_dtype;
+    int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
+    detail::append_plan_of_weight(step, detail::plan_of_constraint<info.constraint, info.shape>::value, weight, weight,
+                                  type);
+  }
+  return step;
+}
+
+}  // namespace stagecraft

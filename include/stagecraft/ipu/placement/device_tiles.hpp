@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lies in the memory of every tile of an IPU all the time: weights, the optimizer's state, accumulators of
+// gradients, and rings of values, gradients and batches.
+#pragma once
+
+#include <stagecraft/description/replicas.hpp>
+#include <stagecraft/ipu/lowering/planned_weights.hpp>
+#include <stagecraft/ipu/placement/saved_on_tiles.hpp>
+#include <stagecraft/ipu/placement/tile_place.hpp>
+#include <stagecraft/plan/device_buffers.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft {
+
+/// The places on one IPU: by calls, edges, outputs and weights of the graph. What stands in streaming memory, or on
+/// another IPU, has none.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs, std::size_t Weights>
+struct device_tiles {
+  std::array<tile_place, Weights + 1> weight{};
+  std::array<tile_place, Weights + 1> state{};   ///< all of the optimizer's numbers of a weight: a ring of them
+  std::array<tile_place, Calls> accumulators{};  ///< of the weights of a call's layer, one behind the other
+  std::array<tile_place, Calls> value{}, saved{}, gradient{};
+  std::array<tile_place, Edges> part{};
+  std::array<tile_place, Outputs> target{}, scale{}, loss{};
+  // Bytes, in this order.
+  std::int64_t weight_bytes = 0;
+  std::int64_t state_bytes = 0;
+  std::int64_t accumulator_bytes = 0;
+  std::int64_t ring_bytes = 0;
+  std::int64_t batch_bytes = 0;  ///< targets, scales and losses
+
+  [[nodiscard]] constexpr std::int64_t bytes() const noexcept {
+    return weight_bytes + state_bytes + accumulator_bytes + ring_bytes + batch_bytes;
+  }
+};
+
+namespace detail {
+
+/// Which variables of a training stand on the IPU, and what they take on a tile.
+template <class M, auto Training, execution_mode Mode, class Machine>
+struct variables_on_tiles {
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
+  static constexpr pipelining_options options = options_of<M, Training>;
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr int replicas = replicas_of<M, Training, Machine>;
+  static constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
+  static constexpr dtype accumulator_type =
+      options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1 ? dtype::float16
+                                                                                                : dtype::float32;
+
+  [[nodiscard]] static constexpr bool is_remote(bool wanted, std::int64_t elements, dtype type) {
+    return wanted && elements * size_of(type) >= Machine::config.optimizations.minimum_remote_tensor_size;
+  }
+  [[nodiscard]] static constexpr bool remote_weight(parameter const& weight) {
+    return is_remote(options.offloads_weights(), weight.size(), variable_type);
+  }
+  [[nodiscard]] static constexpr bool remote_state(parameter const& weight) {
+    return is_remote(options.offloads_optimizer_state(), state_elements(weight), variable_type);
+  }
+  [[nodiscard]] static constexpr bool remote_accumulator(parameter const& weight) {
+    return is_remote(options.offload_gradient_accumulation_buffers == offload::remote, weight.size(), accumulator_type);
+  }
+  /// What one replica keeps of each of the optimizer's numbers of a weight.
+  [[nodiscard]] static constexpr std::int64_t state_elements(parameter const& weight) {
+    return options.replicated_optimizer_state_sharding ? ceil_div(weight.size(), replicas) : weight.size();
+  }
+
+  // Of a tile; `weight` is a number of the graph's.
+  [[nodiscard]] static constexpr std::int64_t weight_bytes(std::size_t weight) {
+    return bytes_of(weight, graph.parameters[weight].size(), variable_type);
+  }
+  [[nodiscard]] static constexpr std::int64_t state_bytes(std::size_t weight) {
+    return bytes_of(weight, state_elements(graph.parameters[weight]), variable_type);
+  }
+  [[nodiscard]] static constexpr std::int64_t accumulator_bytes(std::size_t weight) {
+    auto const& info = graph.parameters[weight];
+    return info.trainable ? bytes_of(weight, info.size(), accumulator_type) : 0;
+  }
+  /// The accumulators of a layer's weights for one call, those that stand in streaming memory or those that do not.
+  [[nodiscard]] static constexpr std::int64_t accumulator_bytes(layer_info const& layer, bool remote) {
+    return bytes_of_accumulators(layer, layer.parameter_count, remote);
+  }
+  /// Where the accumulator of a layer's weight stands among them.
+  [[nodiscard]] static constexpr std::int64_t accumulator_offset(layer_info const& layer, int index) {
+    return bytes_of_accumulators(
+        layer, index, remote_accumulator(graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)]));
+  }
+
+ private:
+  [[nodiscard]] static constexpr std::int64_t bytes_of(std::size_t weight, std::int64_t elements, dtype type) {
+    return bytes_on_tile(elements, type, Machine::target, planned_weights<M, Training, Mode, Machine>[weight]);
+  }
+  /// The bytes of the accumulators of a layer's first `count` weights.
+  [[nodiscard]] static constexpr std::int64_t bytes_of_accumulators(layer_info const& layer, int count, bool remote) {
+    std::int64_t bytes = 0;
+    for (int i = layer.first_parameter; i < layer.first_parameter + count; ++i)
+      if (auto const weight = static_cast<std::size_t>(i); remote_accumulator(graph.parameters[weight]) == remote)
+        bytes += accumulator_bytes(weight);
+    return bytes;
+  }
+};
+
+template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Call>
+constexpr auto list_saved_on_tiles(std::index_sequence<Call...>) {
+  return std::array{saved_on_tiles_of<M, Training, Mode, Machine, static_cast<int>(Call)>...};
+}
+template <class M, auto Training, execution_mode Mode, class Machine>
+inline constexpr auto all_saved_on_tiles =
+    list_saved_on_tiles<M, Training, Mode, Machine>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+
+/// Bytes of a tile that the targets and the scales of an output take.
+template <class M, auto Training, execution_mode Mode, class Machine, std::size_t Output>
+constexpr std::int64_t batch_bytes_of_output(tensor_role role) {
+  constexpr auto const& step = lowered_loss_of<M, Training, Mode, Machine, Output>;
+  for (int i = 0; i < step.tensor_count; ++i)
+    if (step.tensors[i].role == role) return stagecraft::bytes_on_tile(step.tensors[i], Machine::target);
+  return 0;
+}
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+class device_tile_planner {
+  using variables = variables_on_tiles<M, Training, Mode, Machine>;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training>;
+  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr auto const& rings = device_buffers_of<M, Training, Mode, Device>;
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
+                               outputs = graph.outputs_of(0).size(), weights = graph.parameters.size();
+  static constexpr dtype type = Training.dtype_policy.compute_dtype;
+
+ public:
+  constexpr device_tiles<calls, edges, outputs, weights> make() {
+    place_variables();
+    place_rings();
+    if constexpr (table.device_of_stage(table.stages() - 1) == Device && !only_infers<Training>) place_batches();
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static constexpr std::int64_t value_bytes(std::size_t call) {
+    return bytes_on_tile(std::int64_t{Training.batch_size} * graph.calls[call].shape.size(), type, Machine::target);
+  }
+  static constexpr bool is_here(layer_info const& layer) {
+    return layer.call_count > 0 && table.device_of_stage(flow.stage[at(layer.first_call)]) == Device;
+  }
+
+  /// each(weight) for those of the layers on this device.
+  template <class Each>
+  static constexpr void for_each_weight(Each each) {
+    for (auto const& layer : graph.layers)
+      if (is_here(layer))
+        for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) each(at(i));
+  }
+  constexpr void place_variables() {
+    for_each_weight([&](std::size_t i) {
+      auto const& weight = graph.parameters[i];
+      if (!variables::remote_weight(weight)) result_.weight[i] = all_.place(1, variables::weight_bytes(i));
+    });
+    result_.weight_bytes = all_.bytes();
+    if constexpr (variables::trains) place_state();
+  }
+  constexpr void place_state() {
+    for_each_weight([&](std::size_t i) {
+      auto const& weight = graph.parameters[i];
+      if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0)
+        result_.state[i] = all_.place(detail::slots_of<Training.optimizer>, variables::state_bytes(i));
+    });
+    result_.state_bytes = all_.bytes() - result_.weight_bytes;
+    auto const before = all_.bytes();
+    for (std::size_t i = 0; i < calls; ++i)
+      if (program.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
+        if (auto const bytes = variables::accumulator_bytes(graph.layer_of(static_cast<int>(i)), false); bytes > 0)
+          result_.accumulators[i] = all_.place(1, bytes);
+    result_.accumulator_bytes = all_.bytes() - before;
+  }
+
+  constexpr tile_place ring(buffer_place const& place, std::int64_t bytes) {
+    return place.exists() ? all_.place(place.depth, bytes) : tile_place{};
+  }
+  constexpr void place_rings() {
+    auto const before = all_.bytes();
+    for (std::size_t i = 0; i < calls; ++i) {
+      result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes(i) : 0);
+      result_.saved[i] = ring(rings.saved[i], all_saved_on_tiles<M, Training, Mode, Machine>[i].bytes);
+      result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes(i) : 0);
+      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)])
+        result_.part[at(edge)] = ring(rings.part[at(edge)], rings.part[at(edge)].exists() ? value_bytes(i) : 0);
+    }
+    result_.ring_bytes = all_.bytes() - before;
+  }
+
+  constexpr void place_batches() {
+    auto const before = all_.bytes();
+    int const depth = table.alive(0, table.forward_pass(table.stages() - 1));
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      ((result_.target[Output] =
+            all_.place(depth, batch_bytes_of_output<M, Training, Mode, Machine, Output>(tensor_role::target)),
+        result_.scale[Output] =
+            all_.place(depth, batch_bytes_of_output<M, Training, Mode, Machine, Output>(tensor_role::sample_scale)),
+        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Machine::target))),
+       ...);
+    }(std::make_index_sequence<outputs>{});
+    result_.batch_bytes = all_.bytes() - before;
+  }
+
+  device_tiles<calls, edges, outputs, weights> result_;
+  tile_ring_allocator all_;
+};
+
+}  // namespace detail
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+inline constexpr auto device_tiles_of = detail::device_tile_planner<M, Training, Mode, Machine, Device>().make();
+
+}  // namespace stagecraft

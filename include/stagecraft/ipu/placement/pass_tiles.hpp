@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a pass needs of the memory of every tile of its IPU, beside what lies there all the time: tensors of this pass
+// alone, and variables that it fetches from streaming memory.
+#pragma once
+
+#include <stagecraft/ipu/placement/device_tiles.hpp>
+#include <stagecraft/plan/pipeline_program.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stagecraft {
+
+/// Where a pass finds and leaves its tensors, by calls, edges, outputs and weights of the graph.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs, std::size_t Weights, std::size_t Steps>
+struct pass_tiles {
+  std::array<tile_place, Calls> value{}, saved{}, gradient{};
+  std::array<tile_place, Edges> input_gradient{};
+  std::array<tile_place, Outputs> loss_gradient{};
+  std::array<tile_place, Weights + 1> weight{};
+  std::array<tile_place, Calls> accumulators{};          ///< those that lie on the IPU all the time
+  std::array<tile_place, Calls> fetched_accumulators{};  ///< those that the pass fetches and stores
+  /// Where the memory that is in use ends: before the steps, in each step, behind them.
+  std::array<std::int64_t, Steps + 2> end{};
+
+  /// What a step makes for itself alone begins here; Steps stands for losses, which come behind the steps.
+  [[nodiscard]] constexpr std::int64_t end_of(int step) const noexcept {
+    return end[static_cast<std::size_t>(step + 1)];
+  }
+};
+
+namespace detail {
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+class pass_tile_planner {
+  using variables = variables_on_tiles<M, Training, Mode, Machine>;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training>;
+  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr auto const& pass = pass_plan_of<M, Training, Mode, Pass>;
+  static constexpr auto const& device = device_tiles_of<M, Training, Mode, Machine, table.device_of_pass(Pass)>;
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
+                               outputs = graph.outputs_of(0).size(), weights = graph.parameters.size(),
+                               steps = pass.steps.size();
+  using result = pass_tiles<calls, edges, outputs, weights, steps>;
+
+ public:
+  constexpr result make() {
+    // What lies there all the time; what the pass has of its own is put over it.
+    result_.value = device.value;
+    result_.saved = device.saved;
+    result_.gradient = device.gradient;
+    result_.weight = device.weight;
+    result_.accumulators = device.accumulators;
+    for (auto const& scratch : pass.scratch) request(place_of(scratch), scratch.first, scratch.last, bytes_of(scratch));
+    request_variables();
+    auto const base = device.bytes();
+    stagecraft::detail::place(requests_, 8);
+    result_.end.fill(base);
+    for (std::size_t k = 0; k < requests_.size(); ++k) {
+      auto const& own = requests_[k];
+      *owners_[k] = {base + own.offset, 1, own.size};
+      for (int step = own.first; step <= own.last; ++step)
+        if (auto& end = result_.end[at(step + 1)]; end < base + own.offset + own.size)
+          end = base + own.offset + own.size;
+    }
+    place_gradients();
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr std::int64_t value_bytes(std::size_t call) {
+    return bytes_on_tile(std::int64_t{Training.batch_size} * graph.calls[call].shape.size(),
+                         Training.dtype_policy.compute_dtype, Machine::target);
+  }
+
+  constexpr void request(tile_place* owner, int first, int last, std::int64_t bytes) {
+    requests_.push_back({first, last, bytes});
+    owners_.push_back(owner);
+  }
+  constexpr tile_place* place_of(pass_scratch const& scratch) {
+    switch (scratch.kind) {
+      case scratch_kind::value: return &result_.value[at(scratch.index)];
+      case scratch_kind::saved: return &result_.saved[at(scratch.index)];
+      case scratch_kind::gradient: return &result_.gradient[at(scratch.index)];
+      case scratch_kind::input_gradient: return &result_.input_gradient[at(scratch.index)];
+      case scratch_kind::loss_gradient: return &loss_gradient_[at(scratch.index)];
+      default: return &nowhere_;
+    }
+  }
+  static constexpr std::int64_t bytes_of(pass_scratch const& scratch) {
+    auto const index = at(scratch.index);
+    switch (scratch.kind) {
+      case scratch_kind::saved: return all_saved_on_tiles<M, Training, Mode, Machine>[index].bytes;
+      case scratch_kind::input_gradient: return value_bytes(root(graph.inputs[index]));
+      case scratch_kind::loss_scratch: return 0;  // a loss's step has a temporary tensor for it
+      default: return value_bytes(index);
+    }
+  }
+
+  // What stands in streaming memory is on the IPU as long as the pass is.
+  constexpr void request_variables() {
+    if (!variables::options.offloads_weights() &&
+        (!variables::trains || variables::options.offload_gradient_accumulation_buffers != offload::remote))
+      return;
+    std::array<bool, weights + 1> fetched{};
+    int const end = static_cast<int>(steps);
+    for (auto const& step : pass.steps) {
+      auto const& layer = graph.layer_of(step.call);
+      for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
+        if (!variables::remote_weight(graph.parameters[at(i)]) || fetched[at(i)]) continue;
+        fetched[at(i)] = true;
+        request(&result_.weight[at(i)], -1, end, variables::weight_bytes(at(i)));
+      }
+      if (!step.backward) continue;
+      if (auto const bytes = variables::accumulator_bytes(layer, true); bytes > 0)
+        request(&result_.fetched_accumulators[at(step.call)], -1, end, bytes);
+    }
+  }
+
+  constexpr void place_gradients() {
+    if constexpr (table.is_backward(Pass)) {
+      for (std::size_t edge = 0; edge < edges; ++edge) {
+        auto& to = result_.input_gradient[edge];
+        if (to.exists() || flow.role[edge] == gradient_role::none) continue;
+        to = flow.role[edge] == gradient_role::part ? device.part[edge] : result_.gradient[root(graph.inputs[edge])];
+      }
+    } else if constexpr (Mode == execution_mode::training && Pass + 1 == table.stages()) {
+      for (std::size_t k = 0; k < outputs; ++k) {
+        if (flow.loss_role[k] == gradient_role::none) continue;
+        auto const i = root(graph.outputs_of(0)[k]);
+        result_.loss_gradient[k] = loss_gradient_[i].exists() ? loss_gradient_[i] : device.gradient[i];
+      }
+    }
+  }
+
+  result result_;
+  std::array<tile_place, calls> loss_gradient_{};
+  tile_place nowhere_;
+  std::vector<buffer_request> requests_;
+  std::vector<tile_place*> owners_;
+};
+
+}  // namespace detail
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+inline constexpr auto pass_tiles_of = detail::pass_tile_planner<M, Training, Mode, Machine, Pass>().make();
+
+}  // namespace stagecraft

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much of a tile's memory is not data: code of vertices, their state, and the code of exchanges.
+#pragma once
+
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/tile_program.hpp>
+#include <stagecraft/ipu/steps/weight_mapping.hpp>
+#include <stagecraft/operations/formula.hpp>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stagecraft {
+
+/// Assumptions: Graphcore publishes no sizes, and the emulation has no instructions that could be counted.
+struct tile_code_assumptions {
+  std::int64_t bytes_per_codelet = 1024;  ///< one copy for each kind and function of operations
+  /// A vertex has some pointers, lengths and factors, of 32 bits each.
+  std::int64_t bytes_per_vertex = 32;
+  /// A program's entry for a compute set: what to run, and a sync.
+  std::int64_t bytes_per_compute_set = 16;
+  /// An exchange's code: sync, addresses, sending, and receiving in some pieces, at four bytes per instruction.
+  std::int64_t bytes_per_exchange = 64;
+};
+
+inline constexpr tile_code_assumptions assumed_tile_code{};
+
+/// What a step needs besides data, on a tile that takes part in all of its compute sets and exchanges: a vertex each.
+struct step_code {
+  std::uint64_t identity =
+      0;  ///< steps with the same number are alike: they differ in nothing but where their data lie
+  std::uint64_t codelets[operation_kinds]{};  ///< of each operation_kind: a bit for each function
+  std::int64_t compute_sets = 0;
+  std::int64_t exchanges = 0;
+
+  constexpr step_code() = default;
+  constexpr step_code(lowered_step const& step, operation_cost const& cost)
+      : compute_sets(cost.compute_sets), exchanges(cost.exchanges) {
+    identity = 14695981039346656037U;  // FNV-1a, by words
+    auto const mix = [this](auto value) { identity = (identity ^ static_cast<std::uint64_t>(value)) * 1099511628211U; };
+    for (int i = 0; i < step.tensor_count; ++i) {
+      mix(step.tensors[i].role);
+      mix(step.tensors[i].type);
+      mix(step.tensors[i].elements);
+      if (step.tensors[i].planned != nullptr) mix(step.tensors[i].planned->elements_per_tile);
+    }
+    auto const add = [&](tile_operation const& operation) {
+      codelets[static_cast<int>(operation.kind)] |= std::uint64_t{1} << (operation.function % 64);
+      mix(operation.kind);
+      mix(operation.function);
+      for (int k = 0; k < operation.input_count; ++k) mix(operation.inputs[k]);
+      for (int k = 0; k < operation.output_count; ++k) mix(operation.outputs[k]);
+      for (auto const size : operation.sizes) mix(size);
+      for (auto const scalar : operation.scalars) mix(std::bit_cast<std::uint32_t>(scalar));
+      if (operation.formula != nullptr)
+        for (auto const& formula_step : operation.formula->steps) mix(formula_step.apply);
+    };
+    for (int i = 0; i < step.operation_count; ++i) {
+      tile_operation const& operation = step.operations[i];
+      if (operation.program == nullptr) {
+        add(operation);
+        continue;
+      }
+      for (auto const& part : operation.program->operations) add(part);
+      // What is done several times is there once.
+      compute_sets -= operation.program->repeated_compute_sets;
+      exchanges -= operation.program->repeated_exchanges;
+    }
+    // Convolutions differ in their plans, too, which are seen here.
+    mix(cost.compute_cycles);
+    mix(cost.bytes_exchanged);
+    mix(cost.flops);
+  }
+
+  /// Another step behind this one.
+  constexpr step_code& operator+=(step_code const& next) {
+    identity = (identity ^ next.identity) * 1099511628211U;
+    for (int i = 0; i < 8; ++i) codelets[i] |= next.codelets[i];
+    compute_sets += next.compute_sets;
+    exchanges += next.exchanges;
+    return *this;
+  }
+};
+
+/// All steps of an IPU.
+class tile_code {
+ public:
+  /// With `outlines`, IPUConfig's enable_graph_outlining, steps that are alike are there once.
+  constexpr tile_code(std::size_t most_steps, bool outlines) : outlines_(outlines) {
+    std::size_t size = 16;
+    while (size < 2 * most_steps) size *= 2;
+    known_.resize(size, 0);
+  }
+
+  constexpr void add(step_code const& step) {
+    for (int i = 0; i < operation_kinds; ++i) codelets_[i] |= step.codelets[i];
+    if (outlines_ && !is_new(step.identity)) return;
+    compute_sets_ += step.compute_sets;
+    exchanges_ += step.exchanges;
+  }
+
+  [[nodiscard]] constexpr std::int64_t code_bytes() const {
+    std::int64_t count = 0;
+    for (auto bits : codelets_)
+      for (; bits != 0; bits &= bits - 1) ++count;
+    return count * assumed_tile_code.bytes_per_codelet + compute_sets_ * assumed_tile_code.bytes_per_compute_set;
+  }
+  [[nodiscard]] constexpr std::int64_t vertex_state_bytes() const {
+    return compute_sets_ * assumed_tile_code.bytes_per_vertex;
+  }
+  [[nodiscard]] constexpr std::int64_t exchange_code_bytes() const {
+    return exchanges_ * assumed_tile_code.bytes_per_exchange;
+  }
+
+ private:
+  constexpr bool is_new(std::uint64_t identity) {
+    auto place = static_cast<std::size_t>(identity >> 20) & (known_.size() - 1);
+    for (; known_[place] != 0; place = (place + 1) & (known_.size() - 1))
+      if (known_[place] == identity) return false;
+    known_[place] = identity;
+    return true;
+  }
+
+  bool outlines_;
+  std::uint64_t codelets_[operation_kinds]{};
+  std::int64_t compute_sets_ = 0;
+  std::int64_t exchanges_ = 0;
+  std::vector<std::uint64_t> known_;
+};
+
+}  // namespace stagecraft

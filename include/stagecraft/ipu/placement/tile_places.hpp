@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where every tensor of a program lies in the memories of the tiles: the counterpart of the addresses that Poplar's
+// linker gives.
+#pragma once
+
+#include <stagecraft/ipu/placement/device_tiles.hpp>
+#include <stagecraft/ipu/placement/pass_tiles.hpp>
+#include <stagecraft/ipu/placement/update_tiles.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// Offsets are bytes from the begin of a tile's memory, the same on all tiles of an IPU and in all replicas; those of
+/// vertices and their code are not counted. First lies what lies there all the time (device_tiles), behind it what a
+/// pass needs from one of its steps to another (pass_tiles), behind that what one step makes for itself (step_layout).
+/// -1 for a tensor that the step does not have, or that it makes for itself.
+template <Model M, auto Training, execution_mode Mode, class Machine>
+struct tile_places {
+  /// A tensor of step number `step` of a pass.
+  template <int Pass>
+  [[nodiscard]] static constexpr std::int64_t of_step(int step, tile_tensor const& tensor,
+                                                      std::int64_t micro_batch = 0) {
+    auto const& all = pass_tiles_of<M, Training, Mode, Machine, Pass>;
+    int const call = pass_plan_of<M, Training, Mode, Pass>.steps[at(step)].call;
+    auto const& node = graph.calls[at(call)];
+    auto const& layer = graph.layer_of(call);
+    switch (tensor.role) {
+      case tensor_role::input:
+        return all.value[root(graph.inputs[at(node.first_input + tensor.index)])].at(micro_batch);
+      case tensor_role::output: return all.value[root(call)].at(micro_batch);
+      case tensor_role::weight: return all.weight[at(layer.first_parameter + tensor.index)].at(0);
+      case tensor_role::saved: {
+        auto const offset = detail::all_saved_on_tiles<M, Training, Mode, Machine>[at(call)].offset_of(tensor.index);
+        return all.saved[at(call)].exists() && offset >= 0 ? all.saved[at(call)].at(micro_batch) + offset : -1;
+      }
+      case tensor_role::output_gradient: return all.gradient[root(call)].at(micro_batch);
+      case tensor_role::input_gradient: return all.input_gradient[at(node.first_input + tensor.index)].at(micro_batch);
+      case tensor_role::accumulator: {
+        auto const& place = variables::remote_accumulator(graph.parameters[at(layer.first_parameter + tensor.index)])
+                                ? all.fetched_accumulators[at(call)]
+                                : all.accumulators[at(call)];
+        return place.exists() ? place.offset + variables::accumulator_offset(layer, tensor.index) : -1;
+      }
+      default: return -1;
+    }
+  }
+  /// Where the memory begins in which a step of a pass makes temporary tensors.
+  template <int Pass>
+  [[nodiscard]] static constexpr std::int64_t end_of_step(int step) {
+    return pass_tiles_of<M, Training, Mode, Machine, Pass>.end_of(step);
+  }
+
+  /// A tensor of the step that computes the loss of an output, and its gradient.
+  template <std::size_t Output>
+  [[nodiscard]] static constexpr std::int64_t of_loss(tile_tensor const& tensor, std::int64_t micro_batch = 0) {
+    constexpr int pass = last_forward_pass;
+    auto const& all = pass_tiles_of<M, Training, Mode, Machine, pass>;
+    auto const& device = device_tiles_of<M, Training, Mode, Machine, table.device_of_pass(pass)>;
+    switch (tensor.role) {
+      case tensor_role::input:
+      case tensor_role::output: return all.value[root(graph.outputs_of(0)[Output])].at(micro_batch);
+      case tensor_role::output_gradient:
+      case tensor_role::input_gradient: return all.loss_gradient[Output].at(micro_batch);
+      case tensor_role::target: return device.target[Output].at(micro_batch);
+      case tensor_role::sample_scale: return device.scale[Output].at(micro_batch);
+      case tensor_role::loss: return device.loss[Output].at(0);
+      default: return -1;
+    }
+  }
+  /// Where the memory begins in which losses make temporary tensors.
+  [[nodiscard]] static constexpr std::int64_t end_of_losses() {
+    constexpr int pass = last_forward_pass;
+    return end_of_step<pass>(static_cast<int>(pass_plan_of<M, Training, Mode, pass>.steps.size()));
+  }
+
+  /// A tensor of the update of a weight; accumulators by the calls of its layer, in their order.
+  template <std::size_t Weight>
+  [[nodiscard]] static constexpr std::int64_t of_update(tile_tensor const& tensor) {
+    auto const& all = update_tiles_of<M, Training, Machine, Weight>;
+    switch (tensor.role) {
+      case tensor_role::weight: return all.weight.offset;
+      case tensor_role::optimizer_state: return all.state.at(tensor.index);
+      case tensor_role::accumulator:
+        return tensor.index < all.accumulator_count ? all.accumulators[at(tensor.index)] : -1;
+      default: return -1;
+    }
+  }
+  /// Where the memory begins in which the update of a weight makes temporary tensors.
+  template <std::size_t Weight>
+  [[nodiscard]] static constexpr std::int64_t end_of_update() {
+    return update_tiles_of<M, Training, Machine, Weight>.end;
+  }
+
+ private:
+  using variables = detail::variables_on_tiles<M, Training, Mode, Machine>;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& table = detail::planning_timetable<M, Training, Mode>;
+  static constexpr int last_forward_pass = table.stages() - 1;
+
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static constexpr std::size_t root(int call) { return at(program_for<M, Training, Mode>.calls[at(call)].root); }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the update of a weight finds the weight, its gradients and the optimizer's numbers in the memory of every tile.
+#pragma once
+
+#include <stagecraft/ipu/placement/device_tiles.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// What stands in streaming memory lies behind all else, as long as the update of this weight takes.
+template <std::size_t CallsOfLayer>
+struct update_tiles {
+  int device = 0;
+  tile_place weight;
+  tile_place state;  ///< a ring of the optimizer's numbers
+  /// The sums of gradients of each call of the layer, in the order of the calls.
+  std::array<std::int64_t, CallsOfLayer> accumulators{};
+  int accumulator_count = 0;
+  /// Where the memory that is in use ends.
+  std::int64_t end = 0;
+};
+
+namespace detail {
+
+/// The layers that the weights belong to, by their numbers.
+template <class M>
+inline constexpr auto layers_of_weights = [] {
+  constexpr auto const& graph = graph_of<M>;
+  std::array<int, graph.parameters.size() + 1> result{};
+  int number = 0;
+  for (auto const& layer : graph.layers) {
+    for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
+      result[static_cast<std::size_t>(i)] = number;
+    ++number;
+  }
+  return result;
+}();
+template <class M, std::size_t Weight>
+inline constexpr layer_info const& layer_info_of_weight =
+    graph_of<M>.layers[static_cast<std::size_t>(layers_of_weights<M>[Weight])];
+
+template <class M, auto Training, class Machine, std::size_t Weight>
+constexpr auto place_update() {
+  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
+  constexpr auto const& graph = graph_of<M>;
+  constexpr auto const& layer = layer_info_of_weight<M, Weight>;
+  constexpr auto const& weight = graph.parameters[Weight];
+  constexpr int device = planning_timetable<M, Training, execution_mode::training>.device_of_stage(
+      flow_of<M, Training>.stage[static_cast<std::size_t>(layer.first_call)]);
+  constexpr auto const& own = device_tiles_of<M, Training, execution_mode::training, Machine, device>;
+  update_tiles<static_cast<std::size_t>(layer.call_count)> result;
+  result.device = device;
+  result.end = own.bytes();
+  auto const fetch = [&](int depth, std::int64_t bytes) {
+    tile_place const place{result.end, depth, bytes};
+    result.end += depth * bytes;
+    return place;
+  };
+  result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(Weight)) : own.weight[Weight];
+  result.state = variables::remote_state(weight) && detail::slots_of<Training.optimizer> > 0
+                     ? fetch(detail::slots_of<Training.optimizer>, variables::state_bytes(Weight))
+                     : own.state[Weight];
+  auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
+  int calls = 0;
+  for (auto i = static_cast<std::size_t>(layer.first_call); calls < layer.call_count; ++i) {
+    if (graph.calls[i].layer != layers_of_weights<M>[Weight]) continue;
+    ++calls;
+    if (!variables::program.calls[i].needs_gradient) continue;
+    result.accumulators[static_cast<std::size_t>(result.accumulator_count++)] =
+        variables::remote_accumulator(weight) ? fetch(1, variables::accumulator_bytes(Weight)).offset
+                                              : own.accumulators[i].offset + offset;
+  }
+  return result;
+}
+
+}  // namespace detail
+
+template <class M, auto Training, class Machine, std::size_t Weight>
+inline constexpr auto update_tiles_of = detail::place_update<M, Training, Machine, Weight>();
+
+}  // namespace stagecraft

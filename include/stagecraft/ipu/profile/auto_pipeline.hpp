@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stages that the compiler chooses by what each layer costs on an IPU. Graphcore's counterparts: automatic pipelining
+// of Keras models (ipu_tensorflow_addons, keras/experimental/auto_pipeline) and of the SavedModel converter.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/description/training_on.hpp>
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/ipu/profile/auto_pipeline_costs.hpp>
+#include <stagecraft/ipu/profile/memory_check.hpp>
+#include <stagecraft/pipeline/linear_order.hpp>
+#include <stagecraft/pipeline/partition.hpp>
+#include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/pipeline/stages.hpp>
+#include <cstddef>
+#include <span>
+
+namespace stagecraft {
+
+/// What an automatic pipeline is to make small: the time between two micro-batches, or the memory of the fullest IPU.
+enum class auto_pipeline_priority : unsigned char { cycle, memory };
+
+struct auto_pipeline_options {
+  /// The least number of IPUs, one for each stage. From it on, the fewest into whose memory the model fits are taken;
+  /// if it fits into none, as many as there may be. With 1, a model that fits into one IPU stays as it is.
+  int min_ipus = 2;
+  /// The bound of that number: more than the machine has are as many as it has, and 0 is no bound.
+  int max_ipus = 0;
+  /// What the stages are balanced by.
+  auto_pipeline_priority priority = auto_pipeline_priority::cycle;
+
+  friend constexpr bool operator==(auto_pipeline_options const&, auto_pipeline_options const&) = default;
+};
+
+namespace detail {
+
+/// E3022: stages are to be chosen for a machine of which it is not known what a layer costs.
+template <class Machine>
+inline constexpr diagnostic auto_pipeline_machine_problem = [] {
+  diagnostic problem;
+  if (!is_ipu<Machine>)
+    problem.report(
+        3022,
+        "auto_pipeline chooses stages by what layers cost on IPUs, and is given another machine; name one such "
+        "as ipu<ipu_config{...}> here, wherever the model then runs, or use sc::even_pipeline<model, 2>");
+  return problem;
+}();
+
+/// The most IPUs that a model may be divided among.
+template <class Machine, auto_pipeline_options Options>
+constexpr int find_most_ipus() {
+  int const most = Machine::devices < partition::capacity ? Machine::devices : partition::capacity;
+  return Options.max_ipus > 0 && Options.max_ipus < most ? Options.max_ipus : most;
+}
+template <class Machine, auto_pipeline_options Options>
+inline constexpr int most_ipus = find_most_ipus<Machine, Options>();
+
+/// The best partition into a number of stages, by what layers cost alone; none if that does not fit.
+template <class M, auto Training, class Machine, auto_pipeline_priority Priority, int Stages>
+inline constexpr partition best_partition_into =
+    find_partition(auto_pipeline_costs_of<M, Training, Machine, Stages>.costs(true),
+                   {.min_stages = Stages,
+                    .max_stages = Stages,
+                    .objective = Priority == auto_pipeline_priority::memory ? partition_objective::memory
+                                                                            : partition_objective::cycles});
+
+/// The one whose fullest stage takes least memory.
+template <class M, auto Training, class Machine, int Stages>
+inline constexpr partition least_partition_into =
+    find_partition(auto_pipeline_costs_of<M, Training, Machine, Stages>.costs(false),
+                   {.min_stages = Stages, .max_stages = Stages, .objective = partition_objective::memory});
+
+/// Stages by a partition of the calls in Keras's order.
+template <partition const& Partition>
+struct partition_stages {
+  template <class M>
+  static constexpr void assign_stages(std::span<int> of_call, diagnostic&) {
+    for (std::size_t i = 0; i < graph_of<M>.order.size(); ++i)
+      of_call[static_cast<std::size_t>(graph_of<M>.order[i])] = Partition.stage_of(static_cast<int>(i));
+  }
+};
+
+/// Whether a partition fits with all that its program takes, code and exchanges included.
+template <class M, auto Training, class Machine, partition const& Partition>
+constexpr bool partition_fits() {
+  constexpr auto mode = mode_of<Training>;
+  if constexpr (!Partition.found())
+    return false;
+  else if constexpr (Partition.stages == 1)
+    return !memory_problem<M, Training, mode, Machine>.failed();
+  else
+    return !memory_problem<pipelined<M, partition_stages<Partition>{}>, Training, mode, Machine>.failed();
+}
+
+template <class M, auto Training, class Machine, auto_pipeline_options Options, int Stages>
+constexpr partition find_auto_partition() {
+  if constexpr (partition_fits<M, Training, Machine,
+                               best_partition_into<M, Training, Machine, Options.priority, Stages>>())
+    return best_partition_into<M, Training, Machine, Options.priority, Stages>;
+  else if constexpr (partition_fits<M, Training, Machine, least_partition_into<M, Training, Machine, Stages>>())
+    return least_partition_into<M, Training, Machine, Stages>;
+  else if constexpr (Stages < most_ipus<Machine, Options> && Stages < static_cast<int>(graph_of<M>.order.size()))
+    return find_auto_partition<M, Training, Machine, Options, Stages + 1>();
+  else
+    return least_partition_into<M, Training, Machine, Stages>;
+}
+
+/// A pipeline of one stage is none: a model that has stages of its own gets at least two.
+template <class M, auto_pipeline_options Options>
+inline constexpr int fewest_stages = is_pipelined<M> && Options.min_ipus < 2 ? 2
+                                     : Options.min_ipus > 1                  ? Options.min_ipus
+                                                                             : 1;
+
+template <class M, auto Training, class Machine, auto_pipeline_options Options>
+constexpr partition auto_partition_on() {
+  static_assert(report<auto_pipeline_machine_problem<Machine>>());
+  if constexpr (is_ipu<Machine>)
+    return find_auto_partition<M, Training, Machine, Options, fewest_stages<M, Options>>();
+  else
+    return {};
+}
+
+}  // namespace detail
+
+/// How `auto_pipeline` cuts a model: the positions of its calls in Keras's order, the cycles of the slowest stage and
+/// of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits, has one stage.
+/// Errors: E3022 a machine that is no IPU.
+template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{}>
+inline constexpr partition auto_partition = detail::auto_partition_on<M, Training, Machine, Options>();
+
+namespace detail {
+
+/// The assignment that auto_pipeline makes.
+template <auto Training, class Machine, auto_pipeline_options Options>
+struct auto_stages {
+  template <class M>
+  static constexpr void assign_stages(std::span<int> of_call, diagnostic& problem) {
+    if constexpr (!is_ipu<Machine>) {
+      problem = auto_pipeline_machine_problem<Machine>;
+    } else if constexpr (fewest_stages<M, Options> > most_ipus<Machine, Options> || Options.max_ipus < 0) {
+      constexpr int least = fewest_stages<M, Options>;
+      constexpr bool bounded = Options.max_ipus != 0 && Options.max_ipus < least, few = Machine::devices < least;
+      problem.report(3020, "auto_pipeline is to divide model '", graph_of<M>.name(), "' among at least ", least,
+                     " IPUs (min_ipus), but ",
+                     bounded ? "among at most "
+                     : few   ? "the machine has "
+                             : "a pipeline has at most ",
+                     bounded ? Options.max_ipus
+                     : few   ? Machine::devices
+                             : partition::capacity,
+                     bounded ? " (max_ipus)"
+                     : few   ? ""
+                             : " stages");
+    } else if constexpr (!auto_partition<M, Training, Machine, Options>.found()) {
+      problem.report(3021, "auto_pipeline is to divide model '", graph_of<M>.name(), "' among at least ",
+                     fewest_stages<M, Options>, " IPUs, but it does not have as many parts that can be apart");
+    } else {
+      for (std::size_t i = 0; i < graph_of<M>.order.size(); ++i)
+        of_call[static_cast<std::size_t>(graph_of<M>.order[i])] =
+            auto_partition<M, Training, Machine, Options>.stage_of(static_cast<int>(i));
+    }
+  }
+};
+
+/// Whether a model fits into one IPU and may stay there.
+template <class M, auto Training, class Machine, auto_pipeline_options Options>
+constexpr bool stays_whole() {
+  if constexpr (Model<M> && is_ipu<Machine> && Options.min_ipus < 2)
+    return auto_partition<M, Training, Machine, Options>.stages == 1;
+  else
+    return false;
+}
+
+template <class M, auto Training, class Machine, auto_pipeline_options Options, auto Devices,
+          bool = stays_whole<M, Training, Machine, Options>()>
+struct auto_pipelined {
+  using type = pipelined<M, auto_stages<Training, Machine, Options>{}, Devices>;
+};
+template <class M, auto Training, class Machine, auto_pipeline_options Options, auto Devices>
+struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
+  using type = M;
+};
+
+}  // namespace detail
+
+/// A model divided into stages for the IPUs of a machine, by what its layers cost there while it is trained (or while
+/// it predicts, with a description of an inference): contiguous in Keras's order, so that the slowest stage and the
+/// slowest transfer between two stages together take as few cycles as they can, among the divisions for which each
+/// IPU's memory suffices. Found exactly (`find_partition`), by the compiler.
+///
+///     using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 4}>;
+///     using staged = sc::auto_pipeline<resnet50, training, machine>;
+///
+/// Stages of the model itself are replaced, by at least two; calls that share weights stay together. The result is a
+/// pipelined model like any other, to be printed and edited. For each number of IPUs, from the least (2, unless
+/// `Options` says otherwise), the best division is tried, and then the one that takes least memory, until one of them
+/// fits with all that its profile knows of.
+///
+/// Errors: those of `pipelined`; E3020 more IPUs at least than the machine has; E3021 fewer parts than IPUs; E3022 a
+/// machine that is no IPU.
+template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{},
+          auto Devices = device_mapping<>>
+using auto_pipeline =
+    typename detail::auto_pipelined<M, training_on<Training, Machine>, Machine, Options, Devices>::type;
+
+}  // namespace stagecraft

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether a program fits into the memory of its IPUs, and what is said if it does not.
+#pragma once
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/ipu/profile/memory_profile.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace stagecraft::detail {
+
+template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Device>
+constexpr auto list_memory_profiles(std::index_sequence<Device...>) {
+  return std::array<device_memory_profile, sizeof...(Device)>{
+      device_memory_profile_of<M, Training, Mode, Machine, static_cast<int>(Device)>...};
+}
+template <class M, auto Training, execution_mode Mode, class Machine>
+inline constexpr auto memory_profiles = list_memory_profiles<M, Training, Mode, Machine>(
+    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.devices())>{});
+
+/// The layer whose step needs most memory; empty if all is there all the time.
+template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+inline constexpr std::string_view peak_layer = []() -> std::string_view {
+  constexpr memory_peak peak = device_memory_profile_of<M, Training, Mode, Machine, Device>.peak;
+  if constexpr (peak.pass >= 0)
+    return graph_of<M>.layer_of(
+        profiled_steps_of<M, Training, Mode, Machine, peak.pass>[static_cast<std::size_t>(peak.step)].call).name;
+  else if constexpr (peak.weight >= 0)
+    return layer_info_of_weight<M, static_cast<std::size_t>(peak.weight)>.name;
+  else
+    return {};
+}();
+
+/// What a tile's memory holds, by names.
+struct named_bytes {
+  std::string_view name;
+  std::int64_t bytes = 0;
+};
+constexpr std::array<named_bytes, 9> parts_of(tile_memory_profile const& tile) {
+  return {{{"weights", tile.weights},
+           {"optimizer state", tile.optimizer_state},
+           {"gradient accumulators", tile.gradient_accumulators},
+           {"kept activations", tile.activations},
+           {"batches", tile.batches},
+           {"code", tile.code},
+           {"vertex state", tile.vertex_state},
+           {"exchange code", tile.exchange_code},
+           {"the step's own tensors", tile.not_always_live}}};
+}
+
+/// The three largest, the largest first.
+constexpr void append_largest_parts(diagnostic& problem, tile_memory_profile const& tile) {
+  auto parts = parts_of(tile);
+  for (int k = 0; k < 3; ++k) {
+    std::size_t largest = 0;
+    for (std::size_t i = 1; i < parts.size(); ++i)
+      if (parts[i].bytes > parts[largest].bytes) largest = i;
+    if (parts[largest].bytes <= 0) return;
+    if (k > 0) problem.append(std::string_view(", "));
+    problem.append(parts[largest].name);
+    problem.append(std::string_view(" "));
+    problem.append(static_cast<long long>(parts[largest].bytes));
+    parts[largest].bytes = 0;
+  }
+}
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+constexpr void check_memory_of_device(diagnostic& problem) {
+  constexpr auto const& memory = device_memory_profile_of<M, Training, Mode, Machine, Device>;
+  constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  constexpr ipu_target const& target = Machine::target;
+  if (problem.failed()) return;
+  if (memory.tile.peak() > target.bytes_per_tile) {
+    int const stage = memory.peak.pass >= 0 ? table.stage_of_pass(memory.peak.pass) : table.first_stage_on(Device);
+    problem.code = 3010;
+    auto const say = [&](auto const&... parts) { (problem.append(parts), ...); };
+    say(std::string_view("stage "), stage, std::string_view(" of model '"), graph_of<M>.name(),
+        std::string_view("' on IPU "), Device, std::string_view(": tile 0 needs "),
+        static_cast<long long>(memory.tile.peak()), std::string_view(" bytes"));
+    if (!peak_layer<M, Training, Mode, Machine, Device>.empty())
+      say(std::string_view(" in layer '"), peak_layer<M, Training, Mode, Machine, Device>, std::string_view("'"));
+    say(std::string_view(", but has "), target.bytes_per_tile, std::string_view("; most of it: "));
+    append_largest_parts(problem, memory.tile);
+    say(std::string_view(" [E3010]"));
+  } else if (memory.streaming_bytes > target.streaming_memory_bytes) {
+    problem.report(
+        3012, "model '", graph_of<M>.name(), "' on IPU ", Device, ": ", static_cast<long long>(memory.streaming_bytes),
+        " bytes are offloaded, but its streaming memory has ", static_cast<long long>(target.streaming_memory_bytes));
+  }
+}
+
+/// E3010, E3012: a tile, or the streaming memory of an IPU, is too small.
+template <class M, auto Training, execution_mode Mode, class Machine>
+inline constexpr diagnostic memory_problem = [] {
+  diagnostic problem;
+  [&]<std::size_t... Device>(std::index_sequence<Device...>) {
+    (check_memory_of_device<M, Training, Mode, Machine, static_cast<int>(Device)>(problem), ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.devices())>{});
+  return problem;
+}();
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tiles of an IPU need of their memory.
+#pragma once
+
+#include <stagecraft/ipu/profile/time_profile.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft {
+
+/// Bytes of the tile with most, which is tile 0 (tile_mapping). All but the last is there all the time.
+struct tile_memory_profile {
+  std::int64_t weights = 0;
+  std::int64_t optimizer_state = 0;
+  std::int64_t gradient_accumulators = 0;
+  std::int64_t activations = 0;  ///< rings: kept for later passes, or on their way between stages
+  std::int64_t batches = 0;      ///< targets, their scales, and losses
+  std::int64_t code = 0;         ///< assumed, see tile_code
+  std::int64_t vertex_state = 0;
+  std::int64_t exchange_code = 0;
+  std::int64_t not_always_live = 0;  ///< in the step that needs most
+
+  friend constexpr bool operator==(tile_memory_profile const&, tile_memory_profile const&) = default;
+
+  /// Tensors, all the time.
+  [[nodiscard]] constexpr std::int64_t always_live_data() const noexcept {
+    return weights + optimizer_state + gradient_accumulators + activations + batches;
+  }
+  [[nodiscard]] constexpr std::int64_t always_live() const noexcept {
+    return always_live_data() + code + vertex_state + exchange_code;
+  }
+  /// What the tile needs in the step that needs most.
+  [[nodiscard]] constexpr std::int64_t peak() const noexcept { return always_live() + not_always_live; }
+  /// The same without code and vertices: the end of the highest memory that a tensor takes.
+  [[nodiscard]] constexpr std::int64_t high_water_mark() const noexcept { return always_live_data() + not_always_live; }
+};
+
+/// Where the most memory is needed.
+struct memory_peak {
+  int pass = -1;    ///< -1: in the weight update
+  int step = -1;    ///< of profiled_steps_of the pass
+  int weight = -1;  ///< in the weight update
+};
+
+/// One IPU of a replica.
+struct device_memory_profile {
+  tile_memory_profile tile;
+  memory_peak peak;
+  std::int64_t streaming_bytes = 0;  ///< in streaming memory: what is offloaded
+};
+
+namespace detail {
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+class memory_profiler {
+  using variables = variables_on_tiles<M, Training, Mode, Machine>;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr auto const& tiles = device_tiles_of<M, Training, Mode, Machine, Device>;
+
+ public:
+  constexpr device_memory_profile make() {
+    auto& tile = result_.tile;
+    tile.weights = tiles.weight_bytes;
+    tile.optimizer_state = tiles.state_bytes;
+    tile.gradient_accumulators = tiles.accumulator_bytes;
+    tile.activations = tiles.ring_bytes;
+    tile.batches = tiles.batch_bytes;
+    std::int64_t highest = tiles.bytes();
+    for (int pass = 0; pass < table.passes(); ++pass) {
+      auto const& own = *pass_profiles<M, Training, Mode, Machine>[static_cast<std::size_t>(pass)];
+      if (own.device != Device) continue;
+      if (own.peak_bytes <= highest) continue;
+      highest = own.peak_bytes;
+      result_.peak = {pass, own.peak_step, -1};
+    }
+    if constexpr (variables::trains) {
+      auto const& update = update_profile_of<M, Training, Machine, Device>;
+      if (update.peak_bytes > highest) {
+        highest = update.peak_bytes;
+        result_.peak = {-1, -1, update.peak_weight};
+      }
+    }
+    tile.not_always_live = highest - tiles.bytes();
+    tile_code const& code = code_of_steps();
+    tile.code = code.code_bytes();
+    tile.vertex_state = code.vertex_state_bytes();
+    tile.exchange_code = code.exchange_code_bytes();
+    find_streaming_bytes();
+    return result_;
+  }
+
+ private:
+  static constexpr tile_code code_of_steps() {
+    std::size_t count = graph.parameters.size();
+    for (auto const& steps : profiled_steps<M, Training, Mode, Machine>) count += steps.size();
+    tile_code code(count, Machine::config.optimizations.enable_graph_outlining);
+    for (int pass = 0; pass < table.passes(); ++pass)
+      if (table.device_of_pass(pass) == Device)
+        for (profiled_step const& step : profiled_steps<M, Training, Mode, Machine>[static_cast<std::size_t>(pass)])
+          code.add(step.code);
+    if constexpr (variables::trains)
+      for (weight_profile const& weight : weight_profiles<M, Training, Machine>)
+        if (weight.device == Device && weight.live_bytes > 0) code.add(weight.code);
+    return code;
+  }
+
+  constexpr void find_streaming_bytes() {
+    auto& bytes = result_.streaming_bytes;
+    if constexpr (variables::trains)
+      [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
+        ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
+      }(std::make_index_sequence<static_cast<std::size_t>(table.stages())>{});
+    constexpr auto const& flow = flow_of<M, Training>;
+    for (auto const& layer : graph.layers) {
+      if (layer.call_count == 0 ||
+          table.device_of_stage(flow.stage[static_cast<std::size_t>(layer.first_call)]) != Device)
+        continue;
+      for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
+        add_variable(graph.parameters[static_cast<std::size_t>(i)]);
+    }
+    if (variables::trains && variables::options.offload_gradient_accumulation_buffers == offload::remote)
+      for (std::size_t i = 0; i < graph.calls.size(); ++i)
+        if (variables::program.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
+          add_accumulators(graph.layers[static_cast<std::size_t>(graph.calls[i].layer)]);
+  }
+  constexpr void add_variable(parameter const& weight) {
+    auto& bytes = result_.streaming_bytes;
+    if (variables::remote_weight(weight)) {
+      std::int64_t const all = weight.size() * std::int64_t{size_of(variables::variable_type)};
+      bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
+      bytes += shared ? ceil_div(all, variables::replicas) : all;
+    }
+    if constexpr (variables::trains)
+      if (weight.trainable && variables::remote_state(weight))
+        bytes += detail::slots_of<Training.optimizer> * variables::state_elements(weight) *
+                 size_of(variables::variable_type);
+  }
+  constexpr void add_accumulators(layer_info const& layer) {
+    for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
+      if (auto const& weight = graph.parameters[static_cast<std::size_t>(i)];
+          weight.trainable && variables::remote_accumulator(weight))
+        result_.streaming_bytes += weight.size() * std::int64_t{size_of(variables::accumulator_type)};
+  }
+  /// A ring for what the forward pass of a stage keeps.
+  template <int Pass>
+  static constexpr std::int64_t remote_activations() {
+    if (table.device_of_pass(Pass) != Device) return 0;
+    int depth = 0;  // the same for all of it
+    for (auto const& transfer : pass_plan_of<M, Training, Mode, Pass>.transfers)
+      if (transfer.device < 0) depth = transfer.to.depth;
+    return depth * pass_profiles<M, Training, Mode, Machine>[Pass] -> stashed_bytes;
+  }
+
+  device_memory_profile result_;
+};
+
+}  // namespace detail
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Device>
+inline constexpr device_memory_profile device_memory_profile_of =
+    detail::memory_profiler<M, Training, Mode, Machine, Device>().make();
+
+/// The end of the highest memory that a tensor takes on the fullest tile of an IPU, in training, if there is one, and
+/// in inference.
+template <class M, auto Training, class Machine, int Device>
+inline constexpr std::int64_t bytes_of_tile = detail::larger(
+    device_memory_profile_of<M, Training, detail::mode_of<Training>, Machine, Device>.tile.high_water_mark(),
+    device_memory_profile_of<M, Training, execution_mode::inference, Machine, Device>.tile.high_water_mark());
+
+}  // namespace stagecraft

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a pass over one micro-batch costs on an IPU: cycles, bytes that come and go, and the memory of a tile. One
+// constant per step and per pass.
+#pragma once
+
+#include <stagecraft/ipu/lowering/lowered_steps.hpp>
+#include <stagecraft/ipu/machine/exchange.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/placement/pass_tiles.hpp>
+#include <stagecraft/ipu/placement/tile_code.hpp>
+#include <stagecraft/ipu/profile/replica_ring.hpp>
+#include <stagecraft/plan/pipeline_program.hpp>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace stagecraft {
+
+/// A layer's step in a pass, or a loss behind the steps.
+struct profiled_step {
+  int call = 0;  ///< of the graph; of a loss, that of the output
+  bool backward = false;
+  bool recomputed = false;  ///< a forward step in a backward pass
+  bool is_loss = false;
+  operation_cost cost;
+  std::int64_t live_bytes = 0;       ///< of a tile: what is in use beside the step's own memory
+  std::int64_t temporary_bytes = 0;  ///< of a tile: what the step makes for itself
+  step_code code;
+
+  /// Of a tile, while the step runs.
+  [[nodiscard]] constexpr std::int64_t bytes() const noexcept { return live_bytes + temporary_bytes; }
+};
+
+/// A pass over one micro-batch.
+struct pass_profile {
+  int stage = 0;
+  int device = 0;
+  bool backward = false;
+  operation_cost steps;         ///< forward steps of a forward pass, backward steps of a backward pass
+  operation_cost recompute;     ///< forward steps of a backward pass
+  operation_cost losses;        ///< behind the last forward pass
+  operation_cost additions;     ///< of gradients that come from other passes
+  std::int64_t host_bytes = 0;  ///< from or to the host
+  std::int64_t host_cycles = 0;
+  std::int64_t infeed_cycles = 0;  ///< of these, for what comes from the host
+  std::int64_t fetched_bytes = 0;  ///< from streaming memory
+  std::int64_t stored_bytes = 0;   ///< to streaming memory
+  std::int64_t stashed_bytes = 0;  ///< of these, what a backward pass will fetch
+  std::int64_t streaming_cycles = 0;
+  std::int64_t recompute_streaming_cycles = 0;  ///< of these, for what is recomputed a slot ahead
+  std::int64_t gather_cycles = 0;               ///< weights of which each replica holds a part
+  std::int64_t sent_bytes = 0;                  ///< to other IPUs of the replica
+  std::int64_t peak_bytes = 0;                  ///< of a tile
+  int peak_step = 0;                            ///< in profiled_steps_of
+
+  /// What is computed, without what comes and goes: what a run counts. `predict` computes no losses.
+  [[nodiscard]] constexpr operation_cost work(bool with_losses = true) const noexcept {
+    operation_cost sum = steps;
+    sum += recompute;
+    if (with_losses) sum += losses;
+    sum += additions;
+    return sum;
+  }
+};
+
+namespace detail {
+
+/// Adds a gradient to another one, on the tiles where they lie.
+constexpr operation_cost cost_of_addition(std::int64_t elements, dtype type, ipu_target const& target) {
+  lowered_step step;
+  int const sum = step.temporary(elements, type), part = step.temporary(elements, type);
+  append_map(step, map_function::add, sum, {{sum}, {part}});
+  return step_cost(step, target).cost;
+}
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+struct priced_pass {
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr auto const& plan = pass_plan_of<M, Training, Mode, Pass>;
+  static constexpr auto const& tiles = pass_tiles_of<M, Training, Mode, Machine, Pass>;
+  static constexpr ipu_target const& target = Machine::target;
+  static constexpr dtype type = Training.dtype_policy.compute_dtype;
+  static constexpr int stage = table.stage_of_pass(Pass);
+  static constexpr bool backward = table.is_backward(Pass);
+  static constexpr bool is_last_forward = !backward && stage + 1 == table.stages();
+  static constexpr bool has_losses = is_last_forward && !only_infers<Training>;
+  static constexpr std::size_t outputs = graph.outputs_of(0).size();
+  static constexpr std::uint64_t logits = outputs_with_logits<M, Training>;
+
+  static constexpr std::size_t count_outputs_with_own_step() { return static_cast<std::size_t>(std::popcount(logits)); }
+  static constexpr auto outputs_with_own_step = [] {
+    std::array<std::size_t, 64> result{};
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < 64; ++i)
+      if ((logits >> i & 1U) != 0) result[count++] = i;
+    return result;
+  }();
+
+  template <std::size_t Step>
+  static constexpr profiled_step price() {
+    constexpr pass_step own = plan.steps[Step];
+    constexpr int lowered_in = own.backward ? Pass : table.forward_pass(stage);
+    constexpr auto const& cost = step_cost_of<M, Training, Mode, Machine, lowered_in, own.call, own.backward>;
+    return {own.call,
+            own.backward,
+            backward && !own.backward,
+            false,
+            cost.cost,
+            tiles.end_of(static_cast<int>(Step)),
+            cost.temporary_bytes,
+            step_code(lowered_step_of<M, Training, Mode, Machine, lowered_in, own.call, own.backward>, cost.cost)};
+  }
+  template <std::size_t Output>
+  static constexpr profiled_step price_loss() {
+    constexpr auto const& cost = loss_cost_of<M, Training, Mode, Machine, Output>;
+    return {graph.outputs_of(0)[Output],
+            false,
+            false,
+            true,
+            cost.cost,
+            tiles.end_of(static_cast<int>(plan.steps.size())),
+            cost.temporary_bytes,
+            step_code(lowered_loss_of<M, Training, Mode, Machine, Output>, cost.cost)};
+  }
+  /// The end of a forward step whose activation waits for the loss.
+  template <std::size_t Output>
+  static constexpr profiled_step price_output() {
+    constexpr auto const& cost = output_cost_of<M, Training, Machine, Output>;
+    return {graph.outputs_of(0)[Output],
+            false,
+            false,
+            false,
+            cost.cost,
+            tiles.end_of(static_cast<int>(plan.steps.size())),
+            cost.temporary_bytes,
+            step_code(lowered_output_of<M, Training, Machine, Output>, cost.cost)};
+  }
+  // One constant for each.
+  template <std::size_t Step>
+  static constexpr profiled_step step = price<Step>();
+  template <std::size_t Output>
+  static constexpr profiled_step loss = price_loss<Output>();
+  template <std::size_t Number>
+  static constexpr profiled_step output = price_output<outputs_with_own_step[Number]>();
+  template <std::size_t... Step, std::size_t... Output, std::size_t... Number>
+  static constexpr auto list(std::index_sequence<Step...>, std::index_sequence<Output...>,
+                             std::index_sequence<Number...>) {
+    return std::array<profiled_step, sizeof...(Step) + sizeof...(Output) + sizeof...(Number)>{
+        step<Step>..., loss<Output>..., output<Number>...};
+  }
+
+  using step_numbers = std::make_index_sequence<plan.steps.size()>;
+  using loss_numbers = std::make_index_sequence<has_losses ? outputs : 0>;
+  using output_numbers = std::make_index_sequence<has_losses ? count_outputs_with_own_step() : 0>;
+};
+
+}  // namespace detail
+
+/// The steps of a pass with their costs; behind those of the last forward pass, the losses, and what makes outputs of
+/// the logits that these have taken.
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+inline constexpr auto profiled_steps_of = [] {
+  using pass = detail::priced_pass<M, Training, Mode, Machine, Pass>;
+  return pass::list(typename pass::step_numbers{}, typename pass::loss_numbers{}, typename pass::output_numbers{});
+}();
+
+namespace detail {
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+class pass_profiler {
+  using pass = priced_pass<M, Training, Mode, Machine, Pass>;
+  using variables = variables_on_tiles<M, Training, Mode, Machine>;
+  static constexpr auto const& graph = pass::graph;
+  static constexpr auto const& plan = pass::plan;
+  static constexpr ipu_target const& target = Machine::target;
+  static constexpr auto const& steps = profiled_steps_of<M, Training, Mode, Machine, Pass>;
+  static constexpr bool trains = Mode == execution_mode::training;
+  /// Whether its first steps, which recompute, come a slot before the others.
+  static constexpr bool ahead = pass::backward && pass::table.recomputes_ahead(pass::stage);
+
+ public:
+  constexpr pass_profile make() {
+    result_.stage = pass::stage;
+    result_.device = pass::table.device_of_pass(Pass);
+    result_.backward = pass::backward;
+    add_steps();
+    for (auto const& addition : plan.additions)
+      result_.additions += cost_of_addition(addition.floats, pass::type, target);
+    add_transfers();
+    add_variables();
+    add_host();
+    result_.recompute_streaming_cycles = streaming_memory_cycles(target, fetched_ahead_);
+    result_.streaming_cycles = result_.recompute_streaming_cycles +
+                               streaming_memory_cycles(target, result_.fetched_bytes - fetched_ahead_) +
+                               streaming_memory_cycles(target, result_.stored_bytes);
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  constexpr void add_steps() {
+    int number = 0;
+    for (auto const& step : steps) {
+      (step.is_loss ? result_.losses : step.recomputed ? result_.recompute : result_.steps) += step.cost;
+      if (step.bytes() > result_.peak_bytes) {
+        result_.peak_bytes = step.bytes();
+        result_.peak_step = number;
+      }
+      ++number;
+    }
+    // Before and behind the steps, something may come from elsewhere or go there.
+    for (auto const& end : pass::tiles.end)
+      if (end > result_.peak_bytes) result_.peak_bytes = end;
+  }
+
+  constexpr std::int64_t bytes_of(pass_transfer const& transfer, buffer_place const& here) const {
+    // What layers have kept is not all of the same type.
+    for (std::size_t i = 0; i < graph.calls.size(); ++i)
+      if (plan.places.saved[i].exists() && plan.places.saved[i].offset == here.offset &&
+          all_saved_on_tiles<M, Training, Mode, Machine>[i].bytes > 0 && transfer.device < 0)
+        return all_saved_on_tiles<M, Training, Mode, Machine>[i].data_bytes;
+    return transfer.floats * size_of(pass::type);
+  }
+  constexpr void add_transfers() {
+    for (auto const& fetch : plan.fetches) result_.fetched_bytes += bytes_of(fetch, fetch.to);
+    if (ahead) fetched_ahead_ = result_.fetched_bytes;
+    for (auto const& transfer : plan.transfers)
+      (transfer.device < 0 ? result_.stashed_bytes : result_.sent_bytes) += bytes_of(transfer, transfer.from);
+    result_.stored_bytes += result_.stashed_bytes;
+  }
+
+  // Weights and sums of gradients that stand in streaming memory.
+  constexpr void add_variables() {
+    if constexpr (variables::options.offloads_weights() ||
+                  (trains && variables::options.offload_gradient_accumulation_buffers == offload::remote)) {
+      std::array<bool, graph.parameters.size() + 1> seen{};
+      std::int64_t gathered = 0;
+      for (auto const& step : plan.steps) {
+        auto const& layer = graph.layer_of(step.call);
+        for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
+          auto const& weight = graph.parameters[at(i)];
+          if (step.backward && weight.trainable && variables::remote_accumulator(weight)) {
+            auto const bytes = weight.size() * std::int64_t{size_of(variables::accumulator_type)};
+            result_.fetched_bytes += bytes;
+            result_.stored_bytes += bytes;
+          }
+          if (seen[at(i)] || !variables::remote_weight(weight)) continue;
+          seen[at(i)] = true;
+          auto const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
+          bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
+          auto const fetched = shared ? ceil_div(bytes, variables::replicas) : bytes;
+          result_.fetched_bytes += fetched;
+          if (ahead && !step.backward) fetched_ahead_ += fetched;
+          if (shared) gathered += bytes;
+          if (trains && !pass::backward && weight.is_state()) result_.stored_bytes += bytes;
+        }
+      }
+      result_.gather_cycles = ring_gather_cycles(target, variables::replicas, shards_of<M>, result_.device, gathered);
+    }
+  }
+
+  constexpr void add_host() {
+    std::int64_t outfed = 0;
+    if (Pass == 0)
+      for (auto const& call : graph.calls)
+        if (call.is_input) result_.host_bytes += elements_of_batch(call.shape.size()) * size_of(pass::type);
+    if constexpr (pass::is_last_forward) {
+      if constexpr (trains) {
+        [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+          ((result_.host_bytes += batch_data_bytes<Output>(false)), ...);
+          ((outfed += batch_data_bytes<Output>(true)), ...);
+        }(std::make_index_sequence<pass::outputs>{});
+      } else {
+        for (int const output : graph.outputs_of(0))
+          outfed += elements_of_batch(graph.call(output).shape.size()) * size_of(pass::type);
+      }
+    }
+    auto const cycles = [](std::int64_t bytes) {
+      return bytes == 0 ? 0
+                        : (Machine::config.optimizations.prefetch_data_streams ? 0 : target.host_latency_cycles) +
+                              cycles_at(target, bytes, target.host_bytes_per_second);
+    };
+    result_.infeed_cycles = cycles(result_.host_bytes);
+    result_.host_bytes += outfed;
+    result_.host_cycles = cycles(result_.host_bytes);
+  }
+  static constexpr std::int64_t elements_of_batch(std::int64_t elements) { return Training.batch_size * elements; }
+  /// Targets and scales, or the loss.
+  template <std::size_t Output>
+  static constexpr std::int64_t batch_data_bytes(bool losses) {
+    constexpr auto const& step = lowered_loss_of<M, Training, Mode, Machine, Output>;
+    std::int64_t bytes = 0;
+    for (int i = 0; i < step.tensor_count; ++i)
+      if (auto const& tensor = step.tensors[i];
+          losses ? tensor.role == tensor_role::loss
+                 : tensor.role == tensor_role::target || tensor.role == tensor_role::sample_scale)
+        bytes += tensor.elements * size_of(tensor.type);
+    return bytes;
+  }
+
+  pass_profile result_;
+  std::int64_t fetched_ahead_ = 0;
+};
+
+template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>
+constexpr auto list_profiled_steps(std::index_sequence<Pass...>) {
+  return std::array{
+      std::span<profiled_step const>(profiled_steps_of<M, Training, Mode, Machine, static_cast<int>(Pass)>)...};
+}
+/// Of all passes.
+template <class M, auto Training, execution_mode Mode, class Machine>
+inline constexpr auto profiled_steps = list_profiled_steps<M, Training, Mode, Machine>(
+    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.passes())>{});
+
+}  // namespace detail
+
+/// Of one micro-batch.
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+inline constexpr pass_profile pass_profile_of = detail::pass_profiler<M, Training, Mode, Machine, Pass>().make();
+
+}  // namespace stagecraft

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a model needs of the memory and of the time of IPUs, known to the compiler: the counterpart of a profile that
+// Poplar writes for PopVision.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/description/training_checks.hpp>
+#include <stagecraft/description/training_on.hpp>
+#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/ipu/profile/memory_check.hpp>
+#include <stagecraft/ipu/profile/memory_profile.hpp>
+#include <stagecraft/ipu/profile/time_profile.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace stagecraft {
+
+/// What a stage does with one micro-batch.
+struct stage_profile {
+  pass_profile forward;
+  pass_profile backward;  ///< of a training
+
+  [[nodiscard]] constexpr int ipu() const noexcept { return forward.device; }
+  /// With the losses, behind the last stage: those of an evaluation, too.
+  [[nodiscard]] constexpr std::int64_t forward_cycles() const noexcept { return forward.work().cycles(); }
+  /// Forward steps that the backward pass carries out again.
+  [[nodiscard]] constexpr std::int64_t recompute_cycles() const noexcept { return backward.recompute.cycles(); }
+  /// Without these.
+  [[nodiscard]] constexpr std::int64_t backward_cycles() const noexcept {
+    return backward.steps.cycles() + backward.additions.cycles();
+  }
+  [[nodiscard]] constexpr std::int64_t cycles() const noexcept {
+    return forward_cycles() + recompute_cycles() + backward_cycles();
+  }
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept { return forward.work().flops + backward.work().flops; }
+};
+
+namespace detail {
+
+/// E3011: a profile of something that is no IPU.
+template <class Machine>
+inline constexpr diagnostic profile_machine_problem = [] {
+  diagnostic problem;
+  if (!is_ipu<Machine>)
+    problem.report(3011, "a profile is asked for a machine that does not emulate IPUs; name one such as ipu<>");
+  return problem;
+}();
+
+/// Whether a model has what the mode is about. Predictions need not say how weights are updated.
+template <class M, auto Training, execution_mode Mode>
+constexpr bool can_be_profiled() {
+  if constexpr (Mode == execution_mode::inference) {
+    return true;
+  } else {
+    static_assert(report<fit_problem<M, Training>>());
+    return !fit_problem<M, Training>.failed();
+  }
+}
+
+/// The first rule that stands in the way of a profile.
+template <class M, auto Training, execution_mode Mode, class Machine>
+constexpr bool has_profile() {
+  static_assert(report<profile_machine_problem<Machine>>());
+  if constexpr (has_invalid_stages<M> || profile_machine_problem<Machine>.failed()) {
+    return false;
+  } else if constexpr (!report<training_problem<M, Training>>() || training_problem<M, Training>.failed()) {
+    return false;
+  } else if constexpr (!can_be_profiled<M, Training, Mode>()) {
+    return false;
+  } else {
+    static_assert(report<machine_problem<M, Training, Machine>>());
+    return !machine_problem<M, Training, Machine>.failed();
+  }
+}
+
+}  // namespace detail
+
+/// The profile of a training or, with execution_mode::inference or a description of an inference, of predictions. All
+/// questions can be asked at compile time; each part of the answer is a constant of its own, made when it is asked for
+/// the first time.
+///
+/// Time. Cycles of vertices are Poplar's libraries' own estimates (ipu/cycles/), those of exchanges and syncs the
+/// target's. In each slot of the timetable, an IPU does the steps of its passes one after the other, and what comes
+/// from and goes to the host and streaming memory in between. I/O tiles with operations on them (place_ops_on_io_tiles)
+/// take what comes from the host in the slot before, send what goes there in the slot after, and do so, and transfers
+/// of streaming memory, while the other tiles compute; an exchange hands on what they have. What is recomputed is done
+/// in the slot before its backward pass. The slot ends with the transfers between IPUs, after a sync. Data from the
+/// host are at hand unless prefetch_data_streams is off: then each transfer waits for the host. The host computes
+/// metrics, behind all this. A long timetable is not gone through: its middle repeats, so that a part of it says the
+/// time of all of it, exactly. In the weight update, each IPU updates its weights; replicas reduce gradients and gather
+/// results in a ring. Sums of gradients that are offloaded are fetched for the first micro-batch, too.
+///
+/// Memory. Every tile keeps room for what tile 0, the fullest, has of a tensor. Assumptions on code are in tile_code.
+///
+/// Errors: those of the training and its machine, E3010 and E3012 (`fits`), E3011.
+template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
+class model_profile {
+  static constexpr bool valid = detail::has_profile<M, Training, Mode, Machine>();
+  static constexpr time_profile<1> no_time{};
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static constexpr auto const& time() {
+    if constexpr (valid)
+      return time_profile_of<M, Training, Mode, Machine>;
+    else
+      return no_time;
+  }
+  static constexpr stagecraft::timetable const& table() { return detail::unchecked_timetable<M, Training, Mode>; }
+  static constexpr double part(std::int64_t some, std::int64_t all) {
+    return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
+  }
+  static constexpr std::int64_t sum_of(std::int64_t ipu_cycles::* member) {
+    std::int64_t sum = 0;
+    for (auto const& device : time().devices) sum += device.*member;
+    return sum;
+  }
+  static constexpr std::int64_t cycles_of_all() { return cycles() * ipus(); }
+
+ public:
+  using machine = Machine;
+
+  // Who works.
+  /// IPUs of one replica, up to the highest that has a stage.
+  [[nodiscard]] static constexpr int ipus() { return static_cast<int>(time().devices.size()); }
+  [[nodiscard]] static constexpr int replicas() { return replicas_of<M, Training, Machine>; }
+  [[nodiscard]] static constexpr int stages() { return table().stages(); }
+  [[nodiscard]] static constexpr int passes() { return table().passes(); }
+  /// Of a replica, per weight update; in inference, per execution.
+  [[nodiscard]] static constexpr int micro_batches() { return table().micro_batches(); }
+
+  // Whether it fits.
+  /// True, or the build stops with E3010, which says what is too large.
+  [[nodiscard]] static constexpr bool fits() {
+    if constexpr (valid) static_assert(detail::report<detail::memory_problem<M, Training, Mode, Machine>>());
+    return true;
+  }
+  /// The same as a question: whether a tile, or streaming memory, is too small.
+  [[nodiscard]] static constexpr bool out_of_memory() {
+    if constexpr (valid)
+      return detail::memory_problem<M, Training, Mode, Machine>.failed();
+    else
+      return false;
+  }
+
+  // How long it takes.
+  /// Of a weight update with all its micro-batches; in inference, of an execution.
+  [[nodiscard]] static constexpr std::int64_t cycles() { return time().cycles(); }
+  [[nodiscard]] static constexpr double seconds() { return Machine::target.seconds(cycles()); }
+  /// Of the weight update alone, behind the micro-batches.
+  [[nodiscard]] static constexpr std::int64_t update_cycles() { return time().update; }
+  /// Of all replicas.
+  [[nodiscard]] static constexpr double samples_per_second() {
+    return cycles() == 0 ? 0.0 : static_cast<double>(Training.batch_size) * micro_batches() * replicas() / seconds();
+  }
+  /// The most that a micro-batch takes: from the begin of the slot in which it comes from the host, that of its first
+  /// pass or with overlapped input and output the one before, to the end of the slot in which its results leave. Slots
+  /// are as long as what others do in them meanwhile.
+  [[nodiscard]] static constexpr std::int64_t latency_cycles() { return time().latency; }
+  [[nodiscard]] static constexpr double latency() { return Machine::target.seconds(latency_cycles()); }
+
+  // On what.
+  /// The part of the IPUs' time before the weight update in which they wait for others. Where all passes take the same
+  /// time it is about pipeline_bubble, which knows of no transfers.
+  [[nodiscard]] static constexpr double bubble() { return part(time().idle_in_slots, time().slots * ipus()); }
+  /// The part of the IPUs' time that goes to exchange, syncs and transfers between IPUs.
+  [[nodiscard]] static constexpr double exchange_share() {
+    return part(exchange_cycles() + sync_cycles() + inter_ipu_cycles(), cycles_of_all());
+  }
+  /// What one IPU does in `cycles()`.
+  [[nodiscard]] static constexpr ipu_cycles cycles_of(int ipu) { return time().devices[at(ipu)]; }
+  // Sums over the IPUs of a replica.
+  [[nodiscard]] static constexpr std::int64_t compute_cycles() { return sum_of(&ipu_cycles::compute); }
+  [[nodiscard]] static constexpr std::int64_t exchange_cycles() { return sum_of(&ipu_cycles::exchange); }
+  [[nodiscard]] static constexpr std::int64_t sync_cycles() { return sum_of(&ipu_cycles::sync); }
+  [[nodiscard]] static constexpr std::int64_t inter_ipu_cycles() { return sum_of(&ipu_cycles::inter_ipu); }
+  [[nodiscard]] static constexpr std::int64_t host_cycles() { return sum_of(&ipu_cycles::host); }
+  [[nodiscard]] static constexpr std::int64_t streaming_cycles() { return sum_of(&ipu_cycles::streaming); }
+  [[nodiscard]] static constexpr std::int64_t idle_cycles() { return sum_of(&ipu_cycles::idle); }
+
+  // How much is computed.
+  /// Of one replica in `cycles()`, with what is computed again.
+  [[nodiscard]] static constexpr std::int64_t flops() { return time().flops; }
+  /// Of all replicas.
+  [[nodiscard]] static constexpr double flops_per_second() {
+    return cycles() == 0 ? 0.0 : static_cast<double>(flops()) * replicas() / seconds();
+  }
+  /// The most that an IPU does of the policy's type, with the faster of the two types of partial sums that the
+  /// configuration has for convolutions and for matrix products.
+  [[nodiscard]] static constexpr std::int64_t peak_flops_per_second() {
+    auto const peak = [](poplar_options const& options) {
+      return Machine::target.peak_flops_per_second(Training.dtype_policy.compute_dtype, options.partials_type);
+    };
+    auto const convolutions = peak(Machine::config.convolutions), matmuls = peak(Machine::config.matmuls);
+    return convolutions > matmuls ? convolutions : matmuls;
+  }
+  /// Of what the IPUs can do at most, 0 to 1.
+  [[nodiscard]] static constexpr double utilisation() {
+    return flops_per_second() / (static_cast<double>(peak_flops_per_second()) * ipus() * replicas());
+  }
+
+  // Parts of the program.
+  /// When which pass works on which micro-batch, as it is on the machine.
+  [[nodiscard]] static constexpr stagecraft::timetable const& timetable() { return table(); }
+  [[nodiscard]] static constexpr pass_profile const& pass(int number) {
+    return *detail::pass_profiles<M, Training, Mode, Machine>[at(number)];
+  }
+  [[nodiscard]] static constexpr stage_profile stage(int number) {
+    stage_profile result{pass(table().forward_pass(number)), {}};
+    if (table().trains()) result.backward = pass(table().backward_pass(number));
+    return result;
+  }
+  /// The steps of a pass in their order; losses behind those of the last forward pass.
+  [[nodiscard]] static constexpr std::span<profiled_step const> steps(int number) {
+    return detail::profiled_steps<M, Training, Mode, Machine>[at(number)];
+  }
+  [[nodiscard]] static constexpr std::string_view name_of(profiled_step const& step) {
+    return graph_of<M>.layer_of(step.call).name;
+  }
+  [[nodiscard]] static constexpr update_profile const& update(int ipu) {
+    return detail::update_profiles<M, Training, Machine>[at(ipu)];
+  }
+
+  // Memory.
+  /// Of tile 0, which is the fullest of an IPU.
+  [[nodiscard]] static constexpr tile_memory_profile const& memory(int ipu) { return device(ipu).tile; }
+  /// Bytes that an IPU keeps in streaming memory.
+  [[nodiscard]] static constexpr std::int64_t streaming_bytes(int ipu) { return device(ipu).streaming_bytes; }
+  [[nodiscard]] static constexpr memory_peak peak(int ipu) { return device(ipu).peak; }
+  /// The name of the layer whose step needs most memory of an IPU.
+  template <int Ipu = 0>
+  [[nodiscard]] static constexpr std::string_view peak_step() {
+    return detail::peak_layer<M, Training, Mode, Machine, Ipu>;
+  }
+  /// What is left of the fullest tile; less than 0 if it does not fit.
+  [[nodiscard]] static constexpr std::int64_t free_bytes(int ipu) {
+    return Machine::target.bytes_per_tile - memory(ipu).peak();
+  }
+
+ private:
+  static constexpr device_memory_profile const& device(int ipu) {
+    return detail::memory_profiles<M, Training, Mode, Machine>[at(ipu)];
+  }
+};
+
+/// A model's profile, with the training as it holds on the machine (training_on).
+///
+///     using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 2}>;
+///     inline constexpr auto profile = sc::profile<two_stages, training, machine>;
+///     static_assert(profile.fits());
+///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
+template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
+inline constexpr model_profile<M, training_on<Training, Machine>, Machine, Mode> profile{};
+
+}  // namespace stagecraft

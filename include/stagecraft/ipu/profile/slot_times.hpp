@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long the slots of a pipeline's timetable take on IPUs: in each slot all of a replica's IPUs work, then they send
+// to each other. One constant for a few slots each.
+#pragma once
+
+#include <stagecraft/ipu/machine/exchange.hpp>
+#include <stagecraft/ipu/profile/pass_profile.hpp>
+#include <stagecraft/plan/pipeline_program.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft {
+
+/// A slot, by the devices of a replica.
+template <std::size_t Devices>
+struct slot_time {
+  /// Cycles in which a device is busy before the transfers between IPUs.
+  std::array<std::int64_t, Devices> busy{};
+  /// Cycles of its transfers to and from the host, and to and from streaming memory, that I/O tiles do meanwhile.
+  std::array<std::int64_t, Devices> hidden_host{}, hidden_streaming{};
+  std::int64_t longest = 0;    ///< of the devices' busy cycles
+  std::int64_t inter_ipu = 0;  ///< transfers between IPUs
+  std::int64_t sync = 0;       ///< of the IPUs, before these
+
+  [[nodiscard]] constexpr std::int64_t cycles() const noexcept { return longest + inter_ipu + sync; }
+};
+
+namespace detail {
+
+/// What a pass does in one slot.
+struct pass_share {
+  std::int64_t work = 0;  ///< with what the I/O tiles give to the others and with gathering weights
+  std::int64_t host = 0;
+  std::int64_t streaming = 0;
+};
+
+/// What the slots need to know of a pass.
+template <std::size_t Devices>
+struct pass_time {
+  int device = 0;
+  pass_share ahead;  ///< what it recomputes in the slot before its own
+  pass_share own;
+  // With overlapped input and output.
+  std::int64_t infeed = 0;   ///< cycles of the slot before its own
+  std::int64_t outfeed = 0;  ///< cycles of the slot after
+  std::int64_t sent_bytes = 0;
+  std::array<std::int64_t, 4 * Devices> links{};  ///< bytes over each link of each IPU
+};
+
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+inline constexpr auto pass_time_of = [] {
+  constexpr auto const& pass = pass_profile_of<M, Training, Mode, Machine, Pass>;
+  constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  constexpr auto devices = static_cast<std::size_t>(table.devices());
+  constexpr bool overlaps_io = unchecked_timetable<M, Training, Mode>.overlaps_io();
+  pass_time<devices> result;
+  result.device = pass.device;
+  result.own.work = pass.work(Mode == execution_mode::training).cycles() + pass.gather_cycles;
+  result.own.streaming = pass.streaming_cycles;
+  (overlaps_io ? result.outfeed : result.own.host) = pass.host_cycles;
+  if constexpr (table.is_backward(Pass) && table.recomputes_ahead(table.stage_of_pass(Pass))) {
+    result.ahead = {pass.recompute.cycles() + pass.gather_cycles, 0, pass.recompute_streaming_cycles};
+    result.own.work -= result.ahead.work;
+    result.own.streaming -= result.ahead.streaming;
+  }
+  if constexpr (overlaps_io) {
+    result.infeed = pass.infeed_cycles;
+    result.outfeed -= pass.infeed_cycles;
+    auto const bytes = pass.host_bytes + pass.fetched_bytes + pass.stored_bytes;
+    if (bytes > 0)
+      result.own.work +=
+          exchange_cycles(Machine::target, ceil_div(bytes, Machine::io_tiles)) + sync_cycles(Machine::target);
+  }
+  result.sent_bytes = pass.sent_bytes;
+  constexpr int size = size_of(Training.dtype_policy.compute_dtype);
+  for (auto const& transfer : pass_plan_of<M, Training, Mode, Pass>.transfers) {
+    if (transfer.device < 0) continue;
+    for (int link = 0; link < 4; ++link)
+      for (int ipu = 0; ipu < table.devices(); ++ipu)
+        if (passes_link(pass.device, transfer.device, ipu, static_cast<ipu_link>(link)))
+          result.links[4 * static_cast<std::size_t>(ipu) + static_cast<std::size_t>(link)] += transfer.floats * size;
+  }
+  return result;
+}();
+
+template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Pass>
+constexpr auto list_pass_times(std::index_sequence<Pass...>) {
+  return std::array{pass_time_of<M, Training, Mode, Machine, static_cast<int>(Pass)>...};
+}
+template <class M, auto Training, execution_mode Mode, class Machine>
+inline constexpr auto pass_times = list_pass_times<M, Training, Mode, Machine>(
+    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.passes())>{});
+
+/// A timetable with so few micro-batches that its slots can be looked at, and what is between it and the whole one: a
+/// number of blocks of slots in its middle that are all alike, since in each of them the same passes follow each other
+/// on other micro-batches.
+struct short_timetable {
+  timetable table;
+  int first_slot = 0;         ///< of the block that is repeated
+  int period = 0;             ///< its slots
+  std::int64_t left_out = 0;  ///< how often it is repeated, beyond the once that it is in the table
+  int looked_at = 0;          ///< micro-batches from the first on that differ in what is done beside them
+
+  constexpr explicit short_timetable(timetable const& whole) : table(whole) {}
+};
+
+template <class M, auto Training, execution_mode Mode>
+inline constexpr short_timetable short_timetable_of = [] {
+  constexpr timetable whole = unchecked_timetable<M, Training, Mode>;
+  short_timetable result(whole);
+  int block = 1;
+  if (whole.schedule() == schedule::interleaved) block = whole.overlap_length();
+  if (whole.schedule() == schedule::sequential) block = whole.batch_serialization();
+  int const micro_batches = whole.micro_batches();
+  int const span = whole.passes() * whole.batch_serialization() + (whole.overlaps_io() ? 2 : 0);
+  int first = 0;  // micro-batch: all before it have begun, and the first has ended
+  while (first < micro_batches && whole.slot(0, first) < span) first += block;
+  result.looked_at = smaller(first + block, micro_batches);
+  int const shorter = first + block + micro_batches % block;
+  if (shorter >= micro_batches) return result;
+  result.table = timetable(whole.schedule(), devices_of_stages<M>, shorter, whole.trains(), whole.batch_serialization(),
+                           whole.recomputation(), whole.overlaps_io());
+  result.first_slot = whole.infeed_slot(first);
+  result.period = whole.infeed_slot(first + block) - result.first_slot;
+  result.left_out = (micro_batches - shorter) / block;
+  return result;
+}();
+
+inline constexpr int slots_at_once = 16;
+
+template <class M, auto Training, execution_mode Mode, class Machine>
+constexpr auto find_slot_time(int slot) {
+  constexpr auto const& table = short_timetable_of<M, Training, Mode>.table;
+  constexpr auto const& passes = pass_times<M, Training, Mode, Machine>;
+  constexpr auto devices = static_cast<std::size_t>(table.devices());
+  slot_time<devices> result;
+  std::array<std::int64_t, 4 * devices> links{};
+  std::array<std::int64_t, devices> host{}, streaming{};
+  bool sends = false;
+  for (int pass = 0; pass < table.passes(); ++pass) {
+    auto const& own = passes[static_cast<std::size_t>(pass)];
+    auto const device = static_cast<std::size_t>(own.device);
+    auto const add = [&](pass_share const& share) {
+      result.busy[device] += share.work;
+      host[device] += share.host;
+      streaming[device] += share.streaming;
+    };
+    if (table.micro_batch_at(pass, slot + 1) >= 0) host[device] += own.infeed;
+    if (table.micro_batch_at(pass, slot - 1) >= 0) host[device] += own.outfeed;
+    if (own.ahead.work + own.ahead.streaming > 0 && table.micro_batch_at(pass, slot + 1) >= 0) add(own.ahead);
+    if (table.micro_batch_at(pass, slot) < 0) continue;
+    add(own.own);
+    if (own.sent_bytes == 0) continue;
+    sends = true;
+    for (std::size_t i = 0; i < links.size(); ++i) links[i] += own.links[i];
+  }
+  for (std::size_t i = 0; i < devices; ++i) {
+    if (table.overlaps_io()) {
+      result.hidden_host[i] = smaller(result.busy[i], host[i]);
+      result.hidden_streaming[i] = smaller(result.busy[i] - result.hidden_host[i], streaming[i]);
+    }
+    result.busy[i] += host[i] + streaming[i] - result.hidden_host[i] - result.hidden_streaming[i];
+    result.longest = larger(result.longest, result.busy[i]);
+  }
+  if (!sends) return result;
+  for (std::size_t i = 0; i < links.size(); ++i)
+    if (links[i] > 0)
+      result.inter_ipu = larger(
+          result.inter_ipu,
+          cycles_at(Machine::target, links[i], link_bytes_per_second(Machine::target, static_cast<ipu_link>(i % 4))));
+  result.sync = sync_cycles(Machine::target, table.devices());
+  return result;
+}
+
+/// Slots from `First` on.
+template <class M, auto Training, execution_mode Mode, class Machine, int First>
+inline constexpr auto few_slot_times = [] {
+  constexpr auto devices = static_cast<std::size_t>(short_timetable_of<M, Training, Mode>.table.devices());
+  std::array<slot_time<devices>, slots_at_once> result{};
+  int const slots = short_timetable_of<M, Training, Mode>.table.slots();
+  for (int i = 0; i < slots_at_once && First + i < slots; ++i)
+    result[static_cast<std::size_t>(i)] = find_slot_time<M, Training, Mode, Machine>(First + i);
+  return result;
+}();
+
+template <class M, auto Training, execution_mode Mode, class Machine, std::size_t... Part>
+constexpr auto list_slot_times(std::index_sequence<Part...>) {
+  return std::array{&few_slot_times<M, Training, Mode, Machine, static_cast<int>(Part) * slots_at_once>...};
+}
+template <class M, auto Training, execution_mode Mode, class Machine>
+inline constexpr auto slot_times = list_slot_times<M, Training, Mode, Machine>(
+    std::make_index_sequence<static_cast<std::size_t>(
+        ceil_div(short_timetable_of<M, Training, Mode>.table.slots(), slots_at_once))>{});
+
+}  // namespace detail
+
+/// A slot of the timetable, or, of a long one, of short_timetable_of.
+template <class M, auto Training, execution_mode Mode, class Machine>
+constexpr auto const& slot_time_of(int slot) {
+  return (*detail::slot_times<M, Training, Mode, Machine>[static_cast<std::size_t>(
+      slot / detail::slots_at_once)])[static_cast<std::size_t>(slot % detail::slots_at_once)];
+}
+
+}  // namespace stagecraft

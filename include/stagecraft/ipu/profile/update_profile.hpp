@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the weight update costs on an IPU, and what the replicas say to each other in it.
+#pragma once
+
+#include <stagecraft/ipu/lowering/lowered_steps.hpp>
+#include <stagecraft/ipu/placement/tile_code.hpp>
+#include <stagecraft/ipu/placement/update_tiles.hpp>
+#include <stagecraft/ipu/profile/pass_profile.hpp>
+#include <stagecraft/ipu/profile/replica_ring.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft {
+
+/// The update of one weight.
+struct weight_profile {
+  int device = 0;
+  operation_cost cost;
+  std::int64_t streaming_bytes = 0;  ///< fetched and stored
+  std::int64_t streaming_cycles = 0;
+  std::int64_t reduced_bytes = 0;   ///< gradients that replicas add up
+  std::int64_t gathered_bytes = 0;  ///< weights of which each replica updates a part
+  std::int64_t live_bytes = 0;      ///< of a tile: what is in use beside the step's own memory
+  std::int64_t temporary_bytes = 0;
+  step_code code;
+
+  [[nodiscard]] constexpr std::int64_t bytes() const noexcept { return live_bytes + temporary_bytes; }
+};
+
+/// The weight update of one IPU: the updates of its weights one after the other.
+struct update_profile {
+  operation_cost cost;
+  operation_cost reduction;  ///< additions of the replicas' gradients
+  std::int64_t streaming_bytes = 0;
+  std::int64_t streaming_cycles = 0;
+  std::int64_t reduced_bytes = 0;
+  std::int64_t gathered_bytes = 0;
+  std::int64_t peak_bytes = 0;  ///< of a tile
+  int peak_weight = -1;
+
+  /// Without what the replicas send to each other.
+  [[nodiscard]] constexpr std::int64_t cycles() const noexcept {
+    return cost.cycles() + reduction.cycles() + streaming_cycles;
+  }
+};
+
+namespace detail {
+
+template <class M, auto Training, class Machine, std::size_t Weight>
+constexpr weight_profile profile_weight() {
+  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
+  constexpr auto const& weight = graph_of<M>.parameters[Weight];
+  weight_profile result;
+  if constexpr (weight.trainable && layer_info_of_weight<M, Weight>.call_count > 0) {
+    constexpr auto const& tiles = update_tiles_of<M, Training, Machine, Weight>;
+    constexpr auto const& cost = update_cost_of<M, Training, Machine, Weight>;
+    constexpr auto const& options = variables::options;
+    result.device = tiles.device;
+    if (tiles.accumulator_count == 0) return result;
+    result.cost = cost.cost;
+    result.live_bytes = tiles.end;
+    result.temporary_bytes = cost.temporary_bytes;
+    result.code = step_code(lowered_update_of<M, Training, Machine, Weight>, cost.cost);
+    auto const add = [&](lowered_step const& step, step_cost const& of) {
+      result.cost += of.cost;
+      result.temporary_bytes = larger(result.temporary_bytes, of.temporary_bytes);
+      result.code += step_code(step, of.cost);
+    };
+    if constexpr (weight.regularizer.is_own())
+      add(lowered_penalty_of<M, Training, Machine, Weight>, penalty_cost_of<M, Training, Machine, Weight>);
+    if constexpr (!weight.constraint.empty())
+      add(lowered_constraint_of<M, Training, Weight>, constraint_cost_of<M, Training, Machine, Weight>);
+    std::int64_t const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
+    bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
+    auto const part = [](bool shared, std::int64_t all) { return shared ? ceil_div(all, variables::replicas) : all; };
+    std::int64_t fetched = 0, stored = 0;
+    if (variables::remote_state(weight)) {
+      auto const state =
+          detail::slots_of<Training.optimizer> * variables::state_elements(weight) * size_of(variables::variable_type);
+      fetched += state;
+      stored += state;
+    }
+    if (variables::remote_weight(weight)) {
+      fetched += part(options.replicated_weight_sharding, bytes);
+      stored += part(options.replicated_weight_sharding, bytes);
+    }
+    if (variables::remote_accumulator(weight))
+      fetched += tiles.accumulator_count * weight.size() * size_of(variables::accumulator_type);
+    result.streaming_bytes = fetched + stored;
+    result.streaming_cycles =
+        streaming_memory_cycles(Machine::target, fetched) + streaming_memory_cycles(Machine::target, stored);
+    if (variables::replicas > 1) {
+      result.reduced_bytes = weight.size() * std::int64_t{size_of(variables::accumulator_type)};
+      // Weights in parts stay where they are updated.
+      if (shares && !(options.replicated_weight_sharding && variables::remote_weight(weight)))
+        result.gathered_bytes = bytes;
+    }
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// What the update of a weight takes.
+template <class M, auto Training, class Machine, std::size_t Weight>
+inline constexpr weight_profile weight_profile_of = detail::profile_weight<M, Training, Machine, Weight>();
+
+namespace detail {
+
+template <class M, auto Training, class Machine, std::size_t... Weight>
+constexpr auto list_weight_profiles(std::index_sequence<Weight...>) {
+  return std::array<weight_profile, sizeof...(Weight)>{weight_profile_of<M, Training, Machine, Weight>...};
+}
+
+/// By the graph's weights.
+template <class M, auto Training, class Machine>
+inline constexpr auto weight_profiles =
+    list_weight_profiles<M, Training, Machine>(std::make_index_sequence<graph_of<M>.parameters.size()>{});
+
+template <class M, auto Training, class Machine, int Device>
+constexpr update_profile profile_update() {
+  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
+  update_profile result;
+  int number = 0;
+  std::int64_t live = 0;
+  for (weight_profile const& weight : weight_profiles<M, Training, Machine>) {
+    int const index = number++;
+    if (weight.device != Device || weight.live_bytes == 0) continue;
+    result.cost += weight.cost;
+    result.streaming_bytes += weight.streaming_bytes;
+    result.streaming_cycles += weight.streaming_cycles;
+    result.reduced_bytes += weight.reduced_bytes;
+    result.gathered_bytes += weight.gathered_bytes;
+    live = larger(live, weight.live_bytes);
+    if (weight.bytes() <= result.peak_bytes) continue;
+    result.peak_bytes = weight.bytes();
+    result.peak_weight = index;
+  }
+  if (result.reduced_bytes > 0) {
+    constexpr dtype type = variables::accumulator_type;
+    auto const chunk = ceil_div(result.reduced_bytes / size_of(type), variables::replicas);
+    auto const addition = cost_of_addition(chunk, type, Machine::target);
+    for (int i = 1; i < variables::replicas; ++i) result.reduction += addition;
+    // A chunk that comes in stands behind all else.
+    result.peak_bytes = larger(result.peak_bytes, live + bytes_on_tile(chunk, type, Machine::target));
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// One IPU's weight update.
+template <class M, auto Training, class Machine, int Device>
+inline constexpr update_profile update_profile_of = detail::profile_update<M, Training, Machine, Device>();
+
+namespace detail {
+
+template <class M, auto Training, class Machine, std::size_t... Device>
+constexpr auto list_update_profiles(std::index_sequence<Device...>) {
+  return std::array<update_profile, sizeof...(Device)>{
+      update_profile_of<M, Training, Machine, static_cast<int>(Device)>...};
+}
+/// By the devices of a replica.
+template <class M, auto Training, class Machine>
+inline constexpr auto update_profiles = list_update_profiles<M, Training, Machine>(
+    std::make_index_sequence<static_cast<std::size_t>(
+        planning_timetable<M, Training, execution_mode::training>.devices())>{});
+
+template <class M, auto Training, class Machine>
+constexpr std::int64_t count_collective_cycles() {
+  using variables = variables_on_tiles<M, Training, execution_mode::training, Machine>;
+  constexpr int replicas = variables::replicas;
+  if constexpr (replicas < 2) return 0;
+  constexpr auto const& devices = update_profiles<M, Training, Machine>;
+  constexpr auto const& options = variables::options;
+  bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
+  auto const phases = [&](auto bytes) {
+    return (replicas - 1) *
+           ring_phase_cycles(Machine::target, replicas, static_cast<int>(devices.size()), [&](int device) {
+             return ceil_div(bytes(devices[static_cast<std::size_t>(device)]), replicas);
+           });
+  };
+  auto const reduced = phases([](update_profile const& device) { return device.reduced_bytes; });
+  return shares ? reduced + phases([](update_profile const& device) { return device.gathered_bytes; }) : 2 * reduced;
+}
+
+}  // namespace detail
+
+/// Cycles of all that the replicas send to each other in a weight update: gradients are reduced in a ring, each replica
+/// a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights, the
+/// weights.
+template <class M, auto Training, class Machine>
+inline constexpr std::int64_t collective_cycles_of = detail::count_collective_cycles<M, Training, Machine>();
+
+}  // namespace stagecraft

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A layer's forward or backward step, or a weight's update, as operations on the tiles of an IPU.
+#pragma once
+
+#include <stagecraft/ipu/convolution/convolution_plan.hpp>
+#include <stagecraft/ipu/convolution/convolution_shape.hpp>
+#include <stagecraft/ipu/steps/tile_operation.hpp>
+#include <stagecraft/ipu/steps/tile_tensor.hpp>
+#include <cstdint>
+#include <initializer_list>
+
+namespace stagecraft {
+
+namespace detail {
+
+// No constant evaluation can call these: compilers then print their names.
+inline void step_has_more_tensors_than_there_is_room_for() {}
+inline void step_has_more_operations_than_there_is_room_for() {}
+
+}  // namespace detail
+
+/// Operations in their order, and the tensors that they work on. Written by `lowering` (program/lowering/), priced by
+/// `cost_of` (ipu/operations/), carried out by execution/tiles/.
+struct lowered_step {
+  /// The numbers of those temporary tensors that are gradients; others count from 0.
+  static constexpr int first_weight_gradient = 100, first_input_gradient = 200;
+  static constexpr int most_tensors = 56, most_operations = 72, most_plans = 4;
+  static constexpr int most_saved = 24;  ///< tensors with this role
+
+  tile_tensor tensors[most_tensors]{};
+  tile_operation operations[most_operations]{};
+  convolution_shape shapes[most_plans]{};
+  convolution_plan plans[most_plans]{};
+  int tensor_count = 0;
+  int operation_count = 0;
+  int plan_count = 0;
+
+  /// The number of a tensor, which is added if the step does not have it yet.
+  constexpr int tensor(tensor_role role, int index, dtype type, std::int64_t elements,
+                       weight_mapping const* planned = nullptr) {
+    for (int i = 0; i < tensor_count; ++i)
+      if (tensors[i].role == role && tensors[i].index == index) return i;
+    if (tensor_count == most_tensors) detail::step_has_more_tensors_than_there_is_room_for();
+    tensors[tensor_count] = {role, index, type, elements, planned};
+    return tensor_count++;
+  }
+  /// A tensor of this step alone. It takes memory from the first operation that names it to the last.
+  constexpr int temporary(std::int64_t elements, dtype type, weight_mapping const* planned = nullptr) {
+    int index = 0;
+    for (int i = 0; i < tensor_count; ++i)
+      if (tensors[i].role == tensor_role::temporary) ++index;
+    return tensor(tensor_role::temporary, index, type, elements, planned);
+  }
+
+  /// An operation at the end; its sizes and scalars are filled in by the caller.
+  constexpr tile_operation& add(operation_kind kind, int function, std::initializer_list<int> inputs,
+                                std::initializer_list<int> outputs) {
+    if (operation_count == most_operations) detail::step_has_more_operations_than_there_is_room_for();
+    tile_operation& operation = operations[operation_count++];
+    operation.kind = kind;
+    operation.function = function;
+    for (int const input : inputs) operation.inputs[operation.input_count++] = input;
+    for (int const output : outputs) operation.outputs[operation.output_count++] = output;
+    return operation;
+  }
+  /// Keeps a plan and says its number.
+  constexpr int add_plan(convolution_shape const& shape, convolution_plan const& plan) {
+    shapes[plan_count] = shape;
+    plans[plan_count] = plan;
+    return plan_count++;
+  }
+
+  [[nodiscard]] constexpr tile_tensor const& input_of(tile_operation const& operation, int index = 0) const {
+    return tensors[operation.inputs[index]];
+  }
+  [[nodiscard]] constexpr tile_tensor const& output_of(tile_operation const& operation, int index = 0) const {
+    return tensors[operation.outputs[index]];
+  }
+};
+
+}  // namespace stagecraft

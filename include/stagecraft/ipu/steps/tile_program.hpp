@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a traced layer's step consists of on the tiles of an IPU: operations, loops and tensors, in arrays of their
+// exact length.
+#pragma once
+
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace stagecraft {
+
+/// A loop: operations [begin, end) are carried out `trips` times.
+struct tile_loop {
+  int begin = 0;
+  int end = 0;
+  int trips = 1;
+
+  [[nodiscard]] constexpr bool contains(int operation) const noexcept { return operation >= begin && operation < end; }
+};
+
+/// A tensor of the program. A temporary one lies `offset` bytes behind the place where the operation's own memory
+/// begins; others are those of the step around it, in the order of the tensors that the operation reads.
+struct program_tensor {
+  tile_tensor tensor;
+  std::int64_t offset = -1;
+  int given = -1;        ///< which of the operation's tensors
+  bool written = false;  ///< whether an operation writes it
+};
+
+/// Tensors have the numbers that the operations name. `operation.plan` is a number of `plans`.
+struct tile_program_view {
+  std::span<program_tensor const> tensors;
+  std::span<tile_operation const> operations;
+  std::span<tile_loop const> loops;  ///< by their begin; an inner one stands behind the one around it
+  std::span<convolution_shape const> shapes;
+  std::span<convolution_plan const> plans;
+  std::span<std::int64_t const> copies;  ///< where the copies of each operation begin
+  operation_cost cost;
+  // Of these, what trips of loops do once more.
+  std::int64_t repeated_compute_sets = 0;
+  std::int64_t repeated_exchanges = 0;
+};
+
+/// A step that has one operation of a program alone, and its tensors.
+class step_of_operation {
+ public:
+  /// `outer`: the numbers that the tensors have in the program.
+  lowered_step step;
+  int outer[lowered_step::most_tensors]{};
+
+  constexpr step_of_operation() { step.operation_count = 1; }
+
+  constexpr tile_operation const& set(tile_program_view const& program, tile_operation const& operation) {
+    step.tensor_count = step.plan_count = 0;
+    auto& own = step.operations[0];
+    own = operation;
+    for (int i = 0; i < own.input_count; ++i) own.inputs[i] = number_of(program, own.inputs[i]);
+    for (int i = 0; i < own.output_count; ++i) own.outputs[i] = number_of(program, own.outputs[i]);
+    if (own.plan >= 0) {
+      auto const plan = static_cast<std::size_t>(own.plan);
+      own.plan = step.add_plan(program.shapes[plan], program.plans[plan]);
+    }
+    return own;
+  }
+
+ private:
+  constexpr int number_of(tile_program_view const& program, int tensor) {
+    for (int i = 0; i < step.tensor_count; ++i)
+      if (outer[i] == tensor) return i;
+    outer[step.tensor_count] = tensor;
+    step.tensors[step.tensor_count] = program.tensors[static_cast<std::size_t>(tensor)].tensor;
+    return step.tensor_count++;
+  }
+};
+
+}  // namespace stagecraft

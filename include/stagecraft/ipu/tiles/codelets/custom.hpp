@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A step of a user's own layer on tile 0 of an emulated IPU: ipu/operations/custom.hpp.
+#pragma once
+
+#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/host/steps/weight_layout.hpp>
+#include <stagecraft/ipu/operations/custom.hpp>
+#include <stagecraft/ipu/tiles/codelets/tile_call.hpp>
+#include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// A whole tensor on tile 0: as it is stored, and as the user's code takes it.
+struct custom_copy {
+  int tensor = 0;
+  tile_view stored;
+  tile_view floats;
+
+  [[nodiscard]] float* data() const { return reinterpret_cast<float*>(floats.data()); }
+  void convert() const {
+    if (stored.data() == floats.data()) return;
+    for (std::int64_t i = 0; i < stored.size(); ++i) floats.set(i, stored[i]);
+  }
+  void convert_back() const {
+    if (stored.data() == floats.data()) return;
+    for (std::int64_t i = 0; i < stored.size(); ++i) stored.set(i, floats[i]);
+  }
+};
+
+/// The call's view of the copies. Weights whose layout is `matrix` stand beside the tile's memory, in the panels that
+/// the host's kernels want: such panels are no matter of a tile. So do gradients that nobody wants.
+template <class Call>
+class custom_run {
+  using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
+  using call_type = tile_call<Call>;
+  using layout = weight_layout<typename Call::model, typename Call::architecture>;
+  static constexpr auto weights = static_cast<std::size_t>(Call::parameter_count);
+
+ public:
+  custom_run(lowered_step const& step, Call const& call) : step_(step), call_(call) {}
+
+  void add(custom_copy const& copy) {
+    auto const& tensor = step_.tensors[copy.tensor];
+    auto const index = static_cast<std::size_t>(tensor.index);
+    switch (tensor.role) {
+      case tensor_role::input: tensors_.input[index] = copy.data(); break;
+      case tensor_role::output: tensors_.output = copy.data(); break;
+      case tensor_role::weight: tensors_.weight[index] = copy.data(); break;
+      case tensor_role::saved: tensors_.saved = copy.data(); break;
+      case tensor_role::output_gradient: tensors_.output_gradient = copy.data(); break;
+      case tensor_role::input_gradient: tensors_.input_gradient[index] = copy.data(); break;
+      default:
+        if (index >= first_input_gradient)
+          tensors_.input_gradient[index - first_input_gradient] = copy.data();
+        else
+          tensors_.weight_gradient[index - first_weight_gradient] = copy.data();
+    }
+  }
+
+  void run(custom_function function) {
+    for_each_weight([this]<std::size_t Index>() { this->template pack<Index>(); });
+    aligned_block workspace(operation<layer_type>::template workspace<call_type>());
+    call_type const call(call_, tensors_, workspace.data());
+    if (function == custom_function::forward) {
+      operation<layer_type>::forward(call);
+    } else {
+      if constexpr (Call::trains) operation<layer_type>::backward(call);
+      for_each_weight([this]<std::size_t Index>() { this->template unpack<Index>(); });
+    }
+  }
+
+ private:
+  static constexpr std::size_t first_weight_gradient = lowered_step::first_weight_gradient,
+                               first_input_gradient = lowered_step::first_input_gradient;
+  template <std::size_t Index>
+  static constexpr std::size_t parameter = static_cast<std::size_t>(Call::first_parameter) + Index;
+  template <std::size_t Index>
+  static constexpr bool is_matrix = layout::template is_packed<parameter<Index>>;
+
+  template <class Each>
+  static void for_each_weight(Each const& each) {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (each.template operator()<Index>(), ...);
+    }(std::make_index_sequence<weights>{});
+  }
+  float* beside(std::size_t floats) {
+    beside_.emplace_back(static_cast<long long>(floats));
+    return beside_.back().data();
+  }
+  template <std::size_t Index>
+  void pack() {
+    constexpr auto floats = static_cast<std::size_t>(Call::stored_floats(static_cast<int>(Index)));
+    auto& weight = tensors_.weight[Index];
+    auto& gradient = tensors_.weight_gradient[Index];
+    row_major_gradient_[Index] = gradient;
+    if constexpr (is_matrix<Index>) {
+      float* const packed = beside(floats);
+      layout::template pack<parameter<Index>>(weight, packed);
+      weight = packed;
+    }
+    if (is_matrix<Index> || gradient == nullptr) gradient = beside(floats);
+  }
+  template <std::size_t Index>
+  void unpack() {
+    if constexpr (is_matrix<Index>)
+      if (row_major_gradient_[Index] != nullptr)
+        layout::template unpack<parameter<Index>>(tensors_.weight_gradient[Index], row_major_gradient_[Index]);
+  }
+
+  lowered_step const& step_;
+  Call const& call_;
+  typename call_type::tensors_type tensors_;
+  std::array<float*, weights> row_major_gradient_{};
+  std::vector<aligned_block> beside_;
+};
+
+}  // namespace detail
+
+/// `Call` is the layer's host_call, whose constants the layer sees; its tensors are those of the step.
+template <class Call>
+void run_custom(tile_machine& machine, tile_operation const& operation, Call const& call) {
+  auto const function = static_cast<custom_function>(operation.function);
+  if (function == custom_function::more_tensors) return;
+  auto const& step = machine.step();
+  detail::named_tensors const tensors(step, operation);
+  std::vector<detail::custom_copy> inputs, outputs;
+  detail::custom_run<Call> run(step, call);
+  auto const allocate = [&](int tensor) {
+    auto const& info = step.tensors[tensor];
+    auto const stored = machine.allocate(0, info.elements, info.type);
+    detail::custom_copy const copy{
+        tensor, stored, info.type == dtype::float16 ? machine.allocate(0, info.elements, dtype::float32) : stored};
+    run.add(copy);
+    return copy;
+  };
+  for (int i = 0; i < tensors.input_count; ++i) {
+    inputs.push_back(allocate(tensors.inputs[i]));
+    machine.receive(inputs.back().stored, 0, inputs.back().tensor, 0, inputs.back().stored.size());
+  }
+  for (int i = 0; i < tensors.output_count; ++i) {
+    auto const is_this = [&](auto const& input) { return input.tensor == tensors.outputs[i]; };
+    auto const read = std::find_if(inputs.begin(), inputs.end(), is_this);
+    outputs.push_back(read != inputs.end() ? *read : allocate(tensors.outputs[i]));
+  }
+  machine.end_exchange();
+
+  machine.count_flops(operation.sizes[1]);
+  machine.vertex("OwnLayer", 0, detail::custom_tile_cycles(step, operation, machine.target()), [&] {
+    for (auto const& input : inputs) input.convert();
+    run.run(function);
+    for (auto const& output : outputs) output.convert_back();
+  });
+  machine.end_compute_set();
+
+  for (auto const& output : outputs) machine.send(output.stored, 0, output.tensor, 0, output.stored.size());
+  machine.end_exchange();
+}
+
+}  // namespace stagecraft

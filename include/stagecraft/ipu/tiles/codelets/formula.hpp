@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A formula at the elements of a tile: the host's, batch by batch.
+#pragma once
+
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/tiles/tile_view.hpp>
+#include <stagecraft/kernels/elementwise/formula.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace stagecraft::detail {
+
+/// `everywhere`: what the formula is given for all elements.
+class formula_codelet {
+ public:
+  formula_codelet(operations::formula_view const& formula, std::span<double const> everywhere) : formula_(formula) {
+    kernels::formula_constants(formula, everywhere, constants_);
+  }
+
+  /// Results may be operands. `read(i, k)` gives operand i at element k; `change(numbers, count)` may change them.
+  template <class Read, class Change>
+  void run(std::size_t operands, Read const& read, std::span<tile_view const> results, Change const& change) const {
+    constexpr std::int64_t most_places = 256;
+    constexpr std::size_t most = 8;
+    std::array<std::array<float, most_places>, most> numbers, found;
+    std::array<float const*, most> given{};
+    std::array<float*, most> to{};
+    for (std::size_t i = 0; i < operands; ++i) given[i] = numbers[i].data();
+    for (std::size_t i = 0; i < results.size(); ++i) to[i] = found[i].data();
+    for (std::int64_t first = 0; first < results[0].size(); first += most_places) {
+      auto const count = smaller(most_places, results[0].size() - first);
+      for (std::size_t i = 0; i < operands; ++i)
+        for (std::int64_t k = 0; k < count; ++k) numbers[i][static_cast<std::size_t>(k)] = read(i, first + k);
+      change(numbers, static_cast<std::size_t>(count));
+      kernels::formula_places(formula_, constants_, given, std::span(to).first(results.size()), count);
+      for (std::size_t i = 0; i < results.size(); ++i)
+        for (std::int64_t k = 0; k < count; ++k) results[i].set(first + k, found[i][static_cast<std::size_t>(k)]);
+    }
+  }
+  template <class Read>
+  void run(std::size_t operands, Read const& read, std::span<tile_view const> results) const {
+    run(operands, read, results, [](auto&, std::size_t) {});
+  }
+
+ private:
+  operations::formula_view const& formula_;
+  std::array<float, operations::formula_view::most_steps> constants_{};
+};
+
+}  // namespace stagecraft::detail

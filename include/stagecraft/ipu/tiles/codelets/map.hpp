@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Elementwise operations, carried out tile by tile.
+#pragma once
+
+#include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/tiles/codelets/formula.hpp>
+#include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <stagecraft/kernels/elementwise/function.hpp>
+#include <stagecraft/kernels/random/random.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The function of an operation, element by element.
+class map_values {
+ public:
+  map_values(tile_operation const& operation, step_values const& values)
+      : operation_(operation),
+        function_(static_cast<map_function>(operation.function)),
+        key_(key_of(operation, values)),
+        first_micro_batch_(values.accumulated == 0),
+        kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
+
+  /// What a formula draws for an element.
+  [[nodiscard]] float drawn(std::int64_t element) const { return kernels::random_uniform(key_, counter(element)); }
+
+  /// `in` has an element of each operand; `element` is the number of the result's.
+  [[nodiscard]] float operator()(float const* in, std::int64_t element) const {
+    float const s = operation_.scalars[0];
+    if (is_operation(function_)) return value_of_operation(in);
+    switch (function_) {
+      case map_function::fill: return s;
+      case map_function::scaled_add: return in[0] + s * in[1];
+      case map_function::multiply_add: return in[0] * in[1] + in[2];
+      case map_function::rsqrt: return 1.0F / std::sqrt(in[0] + s);
+      case map_function::accumulate: return accumulated(in[0], in[1]);
+      case map_function::dropout:
+      case map_function::dropout_gradient: return drawn(element) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
+      case map_function::iota:
+        return static_cast<float>(element / operation_.sizes[map_iota_inner] % operation_.sizes[map_iota_count]);
+      case map_function::random_uniform: return kernels::random_uniform(key_, random_number(element));
+      case map_function::random_normal: return kernels::box_muller(key_, random_number(2 * element));
+      default: return in[0];
+    }
+  }
+
+ private:
+  // Each call of each step draws from a sequence of its own, as on the host.
+  static kernels::random_key key_of(tile_operation const& operation, step_values const& values) {
+    auto const own = static_cast<std::uint64_t>(operation.sizes[map_dropout_seed]);
+    return {own != 0 ? own : values.seed, ~((values.step << 16U) + static_cast<std::uint64_t>(values.call))};
+  }
+  [[nodiscard]] std::uint64_t counter(std::int64_t element) const {
+    std::int64_t const channels = operation_.sizes[map_dropout_channels];
+    if (channels == 0) return static_cast<std::uint64_t>(element);
+    std::int64_t const sample = element / (channels * operation_.sizes[map_dropout_positions]);
+    return static_cast<std::uint64_t>(sample * channels + element % channels);
+  }
+  [[nodiscard]] std::uint64_t random_number(std::int64_t element) const {
+    return static_cast<std::uint64_t>(operation_.sizes[map_random_first] + element);
+  }
+  /// Tensors and numbers in the order of the function's operands.
+  [[nodiscard]] float value_of_operation(float const* in) const {
+    double operands[3]{};
+    int next = 0;
+    auto const apply = function_in(function_);
+    for (int i = 0; i < operations::arity(apply); ++i)
+      operands[i] = (operation_.sizes[map_numbers] >> i & 1) != 0 ? operation_.scalars[i] : in[next++];
+    return static_cast<float>(kernels::function_value(apply, operands[0], operands[1], operands[2]));
+  }
+  /// The product is rounded before it is added to.
+  [[nodiscard]] float accumulated(float sum, float gradient) const {
+    if (first_micro_batch_) return 0.0F + gradient;
+    if (operation_.scalars[0] == 0) return sum + gradient;
+    // Rounded as the host rounds it, which scales and adds in two steps: no compiler makes one of them of this.
+    return std::fma(sum, kept_, 0.0F) + gradient;
+  }
+  tile_operation const& operation_;
+  map_function function_;
+  kernels::random_key key_;
+  bool first_micro_batch_;
+  float kept_;  ///< of an accumulator, in a running mean
+};
+
+}  // namespace detail
+
+namespace detail {
+
+/// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.
+inline operations::formula activation_formula_of(tile_operation const& operation) {
+  operations::operation_list list;
+  std::vector<parameter> no_weights;
+  operations::tracer ops(list, no_weights);
+  activation const function = activation_of(operation);
+  auto const first = ops.append(operations::input{0}, {});
+  if (operation.function == static_cast<int>(map_function::activation))
+    return {list, {activation_value(function, first).id}};
+  return {list, {activation_gradient(function, ops.append(operations::input{1}, {}), first).id}};
+}
+
+}  // namespace detail
+
+/// Operands that lie elsewhere are received, in the order in which the tile's elements read them; then each tile has a
+/// vertex.
+inline void run_map(tile_machine& machine, tile_operation const& operation) {
+  auto const& step = machine.step();
+  auto const mapping = machine.mapping(operation.outputs[0]);
+  constexpr auto most = static_cast<std::size_t>(tile_operation::most_inputs);
+  struct operand {
+    detail::map_read read;
+    tile_view view;
+    std::int64_t begin = 0;  ///< run of the tile's first element
+  };
+  auto const inputs = static_cast<std::size_t>(operation.input_count);
+  std::vector<operand> operands(inputs * static_cast<std::size_t>(mapping.tiles_used()));
+  for (int tile = 0; tile < mapping.tiles_used(); ++tile)
+    for (std::size_t i = 0; i < inputs; ++i) {
+      operand& here = operands[static_cast<std::size_t>(tile) * inputs + i];
+      int const tensor = operation.inputs[i];
+      here.read = detail::read_of(step, operation, static_cast<int>(i), machine.target());
+      if (here.read.is_local) {
+        here.view = machine.home(tensor, tile);
+        continue;
+      }
+      std::int64_t const elements = here.read.received(mapping.elements_of(tile));
+      here.view = machine.allocate(tile, elements, here.read.type);
+      if (here.read.count == 0) {
+        machine.receive(here.view, 0, tensor, mapping.first(tile), elements);
+        continue;
+      }
+      here.begin = mapping.first(tile) / here.read.inner;
+      std::int64_t const first = here.begin % here.read.count;
+      std::int64_t const before_end = detail::smaller(elements, here.read.count - first);
+      machine.receive(here.view, 0, tensor, first, before_end);
+      machine.receive(here.view, before_end, tensor, 0, elements - before_end);
+    }
+  machine.end_exchange();
+
+  detail::map_values const function(operation, machine.values());
+  auto const kind = static_cast<map_function>(operation.function);
+  auto const* formula = operation.formula;
+  std::optional<operations::formula> traced;
+  std::optional<operations::formula_view> of_activation;
+  if (formula == nullptr && (kind == map_function::activation || kind == map_function::activation_gradient)) {
+    traced = detail::activation_formula_of(operation);
+    formula = &of_activation.emplace(traced->steps, traced->results);
+  }
+  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
+    auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
+    machine.count_flops(work.flops);
+    machine.vertex("map", tile, work.cycles, [&] {
+      auto const result = machine.home(operation.outputs[0], tile);
+      operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
+      bool const draws = operation.sizes[detail::map_draws] != 0;
+      auto const read = [&](std::size_t i, std::int64_t e) {
+        if (i == inputs) return function.drawn(mapping.first(tile) + e);
+        auto const& from = own[i].read;
+        std::int64_t const element = mapping.first(tile) + e;
+        return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
+      };
+      if (formula != nullptr)
+        return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
+      for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
+        float in[most]{};
+        for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);
+        result.set(e, function(in, mapping.first(tile) + e));
+      }
+    });
+  }
+  machine.end_compute_set();
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out pooling, interpolation and their gradients on an emulated IPU.
+#pragma once
+
+#include <stagecraft/ipu/operations/pool.hpp>
+#include <stagecraft/ipu/tiles/codelets/pool_copy.hpp>
+#include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// The part of a pool operation's result that one tile makes. Sums are added up in the host's order.
+class pool_vertex {
+ public:
+  pool_vertex(tile_machine& machine, tile_operation const& operation, pool_work const& work, int tile)
+      : work_(work), result_(work.result_of(tile)), needed_(work.needed(result_)) {
+    for (int i = 0; i < operation.input_count; ++i)
+      inputs_.emplace_back(machine, operation.inputs[i], needed_, pool_input_room(machine.step(), operation, work, i),
+                           pool_elements_each(machine.step().input_of(operation, i), work), tile);
+    for (int i = 0; i < operation.output_count; ++i)
+      outputs_.emplace_back(machine, operation.outputs[i], result_,
+                            pool_output_room(machine.step(), operation, work, i),
+                            pool_elements_each(machine.step().output_of(operation, i), work), tile);
+    for (auto const& input : inputs_) input.receive(machine, field_of_inputs());
+  }
+
+  [[nodiscard]] pool_box const& result() const { return result_; }
+
+  void send(tile_machine& machine) const {
+    for (auto const& output : outputs_) output.send(machine, {work_.extent(1), work_.extent(2), work_.extent(3)});
+  }
+
+  void run() const {
+    for (std::int64_t sample = result_.axes[0].first; sample < result_.axes[0].last; ++sample)
+      for (std::int64_t row = result_.axes[1].first; row < result_.axes[1].last; ++row)
+        for (std::int64_t column = result_.axes[2].first; column < result_.axes[2].last; ++column)
+          for (std::int64_t channel = result_.axes[3].first; channel < result_.axes[3].last; ++channel)
+            element({sample, row, column, channel});
+  }
+
+ private:
+  [[nodiscard]] pool_field field_of_inputs() const {
+    auto const& rows = work_.shape.rows;
+    auto const& columns = work_.shape.columns;
+    return {work_.is_gradient() ? rows.output : rows.input, work_.is_gradient() ? columns.output : columns.input,
+            work_.shape.channels};
+  }
+
+  void element(pool_place const& at) const {
+    switch (work_.function) {
+      case pool_function::max: return largest(at);
+      case pool_function::average:
+      case pool_function::sum: return sum(at);
+      case pool_function::max_gradient: return outputs_[0].set(at, largest_gradient(at));
+      case pool_function::average_gradient: return outputs_[0].set(at, average_gradient(at));
+      case pool_function::bilinear: return outputs_[0].set(at, between(at));
+      default: return outputs_[0].set(at, between_gradient(at));
+    }
+  }
+
+  /// The inputs of a window.
+  [[nodiscard]] static pool_range cells(pool_axis const& axis, std::int64_t window) {
+    return axis.inputs_of({window, window + 1});
+  }
+  /// Calls visit(place in the input, number of the cell in its window) for a window's cells.
+  template <class Visit>
+  void for_each_cell(pool_place const& window, Visit const& visit) const {
+    auto const& rows = work_.shape.rows;
+    auto const& columns = work_.shape.columns;
+    auto const height = cells(rows, window.row), width = cells(columns, window.column);
+    for (std::int64_t row = height.first; row < height.last; ++row)
+      for (std::int64_t column = width.first; column < width.last; ++column)
+        visit(pool_place{window.sample, row, column, window.channel},
+              (row - window.row * rows.stride + rows.before) * columns.window + column -
+                  window.column * columns.stride + columns.before);
+  }
+
+  // NaN is no candidate for the largest, but is the winner if it comes first; of equal values the first wins.
+  void largest(pool_place const& at) const {
+    float most = -std::numeric_limits<float>::max(), winner = 0;
+    std::int64_t position = -1;
+    for_each_cell(at, [&](pool_place const& cell, std::int64_t number) {
+      float const value = inputs_[0][cell];
+      if (value > most) most = value;
+      if (position < 0 || winner < value) {
+        winner = value;
+        position = number;
+      }
+    });
+    outputs_[0].set(at, most);
+    if (outputs_.size() > 1) outputs_[1].set_number(at, position);
+  }
+  void sum(pool_place const& at) const {
+    float result = 0;
+    int count = 0;
+    for_each_cell(at, [&](pool_place const& cell, std::int64_t) {
+      result += inputs_[0][cell];
+      ++count;
+    });
+    outputs_[0].set(at, work_.function == pool_function::sum ? result : result * (1.0F / static_cast<float>(count)));
+  }
+
+  /// Calls visit(window, its place) for the windows that cover an input.
+  template <class Visit>
+  void for_each_window(pool_place const& input, Visit const& visit) const {
+    auto const height = work_.shape.rows.windows_of({input.row, input.row + 1});
+    auto const width = work_.shape.columns.windows_of({input.column, input.column + 1});
+    for (std::int64_t row = height.first; row < height.last; ++row)
+      for (std::int64_t column = width.first; column < width.last; ++column)
+        visit(pool_place{input.sample, row, column, input.channel});
+  }
+  [[nodiscard]] float largest_gradient(pool_place const& at) const {
+    auto const& rows = work_.shape.rows;
+    auto const& columns = work_.shape.columns;
+    float result = 0;
+    for_each_window(at, [&](pool_place const& window) {
+      std::int64_t const number = (at.row - window.row * rows.stride + rows.before) * columns.window + at.column -
+                                  window.column * columns.stride + columns.before;
+      if (inputs_[0].number(window) == number) result += inputs_[1][window];
+    });
+    return result;
+  }
+  [[nodiscard]] float average_gradient(pool_place const& at) const {
+    float result = 0;
+    for_each_window(at, [&](pool_place const& window) {
+      std::int64_t const count =
+          cells(work_.shape.rows, window.row).count() * cells(work_.shape.columns, window.column).count();
+      result = std::fma(1.0F / static_cast<float>(count), inputs_[0][window], result);
+    });
+    return result;
+  }
+
+  [[nodiscard]] float between(pool_place const& at) const {
+    auto const row = work_.shape.rows.place_of(at.row);
+    auto const column = work_.shape.columns.place_of(at.column);
+    auto const across = [&](std::int64_t y) {
+      float const left = inputs_[0][{at.sample, y, column.lower, at.channel}];
+      float const right = inputs_[0][{at.sample, y, column.upper, at.channel}];
+      return std::fma(right - left, column.weight, left);
+    };
+    float const above = across(row.lower), below = across(row.upper);
+    return std::fma(below - above, row.weight, above);
+  }
+  [[nodiscard]] float between_gradient(pool_place const& at) const {
+    auto const height = work_.shape.rows.outputs_beside({at.row, at.row + 1});
+    auto const width = work_.shape.columns.outputs_beside({at.column, at.column + 1});
+    float result = 0;
+    for (std::int64_t row = height.first; row < height.last; ++row) {
+      auto const y = work_.shape.rows.place_of(row);
+      if (y.lower != at.row && y.upper != at.row) continue;
+      for (std::int64_t column = width.first; column < width.last; ++column) {
+        auto const x = work_.shape.columns.place_of(column);
+        if (x.lower != at.column && x.upper != at.column) continue;
+        result = std::fma(y.share_of(at.row) * x.share_of(at.column), inputs_[0][{at.sample, row, column, at.channel}],
+                          result);
+      }
+    }
+    return result;
+  }
+
+  pool_work work_;
+  pool_box result_, needed_;
+  std::vector<pool_copy> inputs_, outputs_;
+};
+
+}  // namespace detail
+
+inline void run_pool(tile_machine& machine, tile_operation const& operation) {
+  auto const work = detail::work_of_pool(operation);
+  auto const type = machine.step().output_of(operation).type;
+  std::vector<detail::pool_vertex> vertices;
+  for (int tile = 0; tile < work.tiles(); ++tile) vertices.emplace_back(machine, operation, work, tile);
+  machine.end_exchange();
+  for (int tile = 0; tile < work.tiles(); ++tile) {
+    auto const& vertex = vertices[static_cast<std::size_t>(tile)];
+    machine.vertex("pool", tile, work.cycles(vertex.result(), type, machine.target()), [&] { vertex.run(); });
+    machine.count_flops(work.flops(vertex.result()));
+  }
+  machine.end_compute_set();
+  for (auto const& vertex : vertices) vertex.send(machine);
+  machine.end_exchange();
+}
+
+}  // namespace stagecraft

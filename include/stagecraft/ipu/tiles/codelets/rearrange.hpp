@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out copies of elements to other places of a tensor on an emulated IPU.
+#pragma once
+
+#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// Brings those elements of the input to a tile that its elements of the box are, in the result's order.
+inline tile_view receive_box(tile_machine& machine, tile_operation const& operation, rearranged_box const& box,
+                             int tile) {
+  auto const mapping = machine.mapping(operation.outputs[0]);
+  std::int64_t const first = mapping.first(tile), last = mapping.last(tile);
+  std::int64_t const count = box.elements_before(last) - box.elements_before(first);
+  if (count == 0) return {};
+  tile_view const copy = machine.allocate(tile, count, machine.step().output_of(operation).type);
+  std::int64_t at = 0, begin = 0, run = 0;  // of what lies behind each other in the input
+  for (std::int64_t element = first; element < last; ++element) {
+    std::int64_t const source = box.source_of(element);
+    if (source < 0) continue;
+    if (run > 0 && source != begin + run) {
+      machine.receive(copy, at, operation.inputs[0], begin, run);
+      at += run;
+      run = 0;
+    }
+    if (run == 0) begin = source;
+    ++run;
+  }
+  machine.receive(copy, at, operation.inputs[0], begin, run);
+  return copy;
+}
+
+/// Brings each element of the input once that a piece of the result needs, and notes where each lies in the copy.
+class repeated_copy {
+ public:
+  repeated_copy(tile_machine& machine, tile_operation const& operation, repeated_field const& field, int tile)
+      : field_(field), input_(operation.inputs[0]) {
+    auto const mapping = machine.mapping(operation.outputs[0]);
+    std::int64_t const first = mapping.first(tile), last = mapping.last(tile);
+    copy_ = machine.allocate(tile, field.received(first, last), machine.step().output_of(operation).type);
+    auto const [begin, end] = field.pieces_of(first, last);
+    receive(machine, first, begin);
+    receive(machine, begin, end);
+    receive(machine, end, last);
+  }
+
+  /// Of the elements that lie on the tile.
+  [[nodiscard]] float operator[](std::int64_t index) const { return copy_[places_[static_cast<std::size_t>(index)]]; }
+
+ private:
+  void receive(tile_machine& machine, std::int64_t first, std::int64_t last) {
+    std::unordered_map<std::int64_t, std::int64_t> known;
+    for (std::int64_t element = first; element < last; ++element) {
+      std::int64_t const source = field_.source_of(element);
+      auto const [place, is_new] = known.emplace(source, received_);
+      if (is_new) machine.receive(copy_, received_++, input_, source, 1);
+      places_.push_back(place->second);
+    }
+  }
+
+  repeated_field field_;
+  int input_;
+  tile_view copy_;
+  std::int64_t received_ = 0;
+  std::vector<std::int64_t> places_;
+};
+
+inline void run_repeat(tile_machine& machine, tile_operation const& operation) {
+  auto const field = field_of(operation);
+  int const output = operation.outputs[0], tiles = machine.mapping(output).tiles_used();
+  std::vector<repeated_copy> copies;
+  for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
+  machine.end_exchange();
+  for (int tile = 0; tile < tiles; ++tile) {
+    auto const& copy = copies[static_cast<std::size_t>(tile)];
+    tile_view const result = machine.home(output, tile);
+    machine.vertex("repeat", tile, rearrange_cycles(machine.target(), result.type(), result.size()), [&] {
+      for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, copy[i]);
+    });
+  }
+  machine.end_compute_set();
+}
+
+}  // namespace detail
+
+inline void run_rearrange(tile_machine& machine, tile_operation const& operation) {
+  if (operation.function == static_cast<int>(rearrange_function::repeat)) return detail::run_repeat(machine, operation);
+  auto const box = detail::box_of(operation);
+  bool const clears = operation.function == static_cast<int>(rearrange_function::copy_and_clear);
+  int const output = operation.outputs[0];
+  auto const mapping = machine.mapping(output);
+  std::vector<tile_view> copies;
+  for (int tile = 0; tile < mapping.tiles_used(); ++tile)
+    copies.push_back(detail::receive_box(machine, operation, box, tile));
+  machine.end_exchange();
+  for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
+    auto const& copy = copies[static_cast<std::size_t>(tile)];
+    std::int64_t const written = clears ? mapping.elements_of(tile) : copy.size();
+    if (written == 0) continue;
+    tile_view const result = machine.home(output, tile);
+    machine.vertex("rearrange", tile, detail::rearrange_cycles(machine.target(), result.type(), written), [&] {
+      std::int64_t at = 0;
+      for (std::int64_t i = 0; i < result.size(); ++i)
+        if (box.source_of(mapping.first(tile) + i) >= 0)
+          result.set(i, copy[at++]);
+        else if (clears)
+          result.set(i, 0);
+    });
+  }
+  machine.end_compute_set();
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions of whole rows on the tiles of an emulated IPU: ipu/operations/rows.hpp.
+#pragma once
+
+#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/tiles/codelets/row_losses.hpp>
+#include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// Whole rows of (outer, columns, inner), where row r is that of outer index r / inner and inner index r % inner, one
+/// after the other in the memory of a tile. `move(at, first, count)` is called for each run of elements of the tensor
+/// from `first` on.
+template <class Move>
+void for_runs_of_rows(std::int64_t first_row, std::int64_t rows, std::int64_t columns, std::int64_t inner,
+                      Move const& move) {
+  if (inner == 1) return move(0, first_row * columns, rows * columns);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    auto const begin = (first_row + row) / inner * columns * inner + (first_row + row) % inner;
+    for (std::int64_t c = 0; c < columns; ++c) move(row * columns + c, begin + c * inner, 1);
+  }
+}
+
+inline void softmax_of_row(tile_view const& x, std::int64_t first, std::int64_t columns) {
+  float largest = x[first];
+  for (std::int64_t c = 1; c < columns; ++c)
+    if (x[first + c] > largest) largest = x[first + c];
+  double sum = 0;
+  for (std::int64_t c = 0; c < columns; ++c) sum += std::exp(x[first + c] - largest);
+  auto const inverse = static_cast<float>(1 / sum);
+  for (std::int64_t c = 0; c < columns; ++c) x.set(first + c, std::exp(x[first + c] - largest) * inverse);
+}
+
+inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std::int64_t first, std::int64_t columns) {
+  double sum = 0;
+  for (std::int64_t c = 0; c < columns; ++c) sum += y[first + c] * dy[first + c];
+  auto const dot = static_cast<float>(sum);
+  for (std::int64_t c = 0; c < columns; ++c) dy.set(first + c, y[first + c] * (dy[first + c] - dot));
+}
+
+/// The losses of a tile's rows, scaled and summed up. The rows from `valid_rows` on only fill the batch.
+inline float losses_of_rows(tile_operation const& operation, std::vector<tile_view> const& operands, std::int64_t rows,
+                            std::int64_t valid_rows, int accumulated) {
+  auto const rule = loss_rule::of(operation);
+  auto const columns = operation.sizes[1];
+  bool const with_gradient = static_cast<rows_function>(operation.function) == rows_function::loss_gradient;
+  bool const is_sparse = rule.kind == loss_kind::sparse_categorical_crossentropy;
+  float factor = operation.scalars[1];
+  if (operation.sizes[6] != 0) factor *= 1.0F / static_cast<float>(accumulated + 1);
+  row_losses losses(rule, columns, with_gradient);
+  double sum = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    loss_row_view const view{operands[0], operands[1], row, columns, is_sparse ? 1 : columns};
+    float const scale = operands[2][row];
+    if (row < valid_rows)
+      sum += static_cast<double>(scale) * static_cast<double>(losses.evaluate(view, scale * factor));
+    else
+      for (std::int64_t c = 0; with_gradient && c < columns; ++c) view.set_gradient(c, 0);
+  }
+  return static_cast<float>(sum);
+}
+
+}  // namespace detail
+
+inline void run_rows(tile_machine& machine, tile_operation const& operation) {
+  auto const& step = machine.step();
+  auto const function = static_cast<rows_function>(operation.function);
+  bool const is_loss = function == rows_function::loss || function == rows_function::loss_gradient;
+  auto const columns = operation.sizes[1], inner = operation.sizes[2];
+  detail::equal_shares const shares(operation.sizes[0] * inner, machine.target());
+  int const tiles = shares.tiles_used();
+  std::vector<std::vector<tile_view>> copies(static_cast<std::size_t>(tiles));
+  std::vector<tile_view> sums;
+  for (int tile = 0; tile < tiles; ++tile) {
+    for (int i = 0; i < operation.input_count; ++i) {
+      auto const width = detail::row_elements(step, operation, i);
+      auto const copy = machine.allocate(tile, shares.of(tile) * width, step.input_of(operation, i).type);
+      detail::for_runs_of_rows(shares.first(tile), shares.of(tile), width, inner,
+                               [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+                                 machine.receive(copy, at, operation.inputs[i], first, count);
+                               });
+      copies[static_cast<std::size_t>(tile)].push_back(copy);
+    }
+    if (is_loss) sums.push_back(machine.allocate(tile, 1, dtype::float32));
+  }
+  machine.end_exchange();
+
+  for (int tile = 0; tile < tiles; ++tile) {
+    auto const& operands = copies[static_cast<std::size_t>(tile)];
+    auto const rows = shares.of(tile);
+    auto const work = detail::rows_work(step, operation, rows, machine.target());
+    machine.count_flops(work.flops);
+    machine.vertex(is_loss ? "Loss" : "Softmax", tile, work.cycles, [&] {
+      if (is_loss) {
+        // Of all rows, unless it is said how many a sample has.
+        auto const valid =
+            operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
+        return sums[static_cast<std::size_t>(tile)].set(
+            0, detail::losses_of_rows(operation, operands, rows, valid, machine.values().accumulated));
+      }
+      for (std::int64_t row = 0; row < rows; ++row)
+        if (function == rows_function::softmax_of_rows)
+          detail::softmax_of_row(operands[0], row * columns, columns);
+        else
+          detail::softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
+    });
+  }
+  machine.end_compute_set();
+
+  tile_view all_sums;
+  if (is_loss && tiles > 0) all_sums = machine.allocate(0, tiles, dtype::float32);
+  for (int tile = 0; tile < tiles; ++tile) {
+    if (function != rows_function::loss)
+      detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
+                               [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+                                 machine.send(copies[static_cast<std::size_t>(tile)][0], at,
+                                              operation.outputs[is_loss ? 1 : 0], first, count);
+                               });
+    if (is_loss) machine.receive(all_sums, tile, sums[static_cast<std::size_t>(tile)], 0, 1);
+  }
+  machine.end_exchange();
+  if (!is_loss || tiles == 0) return;
+
+  auto const work = detail::added_partials(tiles, machine.target());
+  machine.count_flops(work.flops);
+  auto const result = machine.home(operation.outputs[0], 0);
+  machine.vertex("ReduceAdd", 0, work.cycles, [&] {
+    double sum = 0;
+    for (int tile = 0; tile < tiles; ++tile) sum += all_sums[tile];
+    result.set(0, static_cast<float>(sum));
+  });
+  machine.end_compute_set();
+}
+
+}  // namespace stagecraft

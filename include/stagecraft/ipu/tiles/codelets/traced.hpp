@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out a traced layer's step on an emulated IPU: its operations by the codelets of their families, and loops of
+// them.
+#pragma once
+
+#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/operations/traced.hpp>
+#include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// `Run` carries out an operation of any other family: `run(machine, operation)`.
+template <class Run>
+class program_on_tiles {
+ public:
+  program_on_tiles(tile_machine& machine, tile_operation const& operation, Run const& run)
+      : machine_(machine), program_(*operation.program), run_(run), base_(machine.operation_offset()) {
+    named_tensors const given(machine.step(), operation);
+    auto const tiles = static_cast<std::size_t>(machine.tiles());
+    for (auto const& [tensor, offset, number, written] : program_.tensors) {
+      tile_mapping const mapping(tensor, machine.target());
+      for (std::size_t tile = 0; tile < tiles; ++tile)
+        homes_.push_back(number >= 0 ? machine.home(given.inputs[number], static_cast<int>(tile))
+                                     : machine.place(static_cast<int>(tile), base_ + offset,
+                                                     mapping.elements_of(static_cast<int>(tile)), tensor.type));
+    }
+  }
+
+  void run() { run(0, static_cast<int>(program_.operations.size()), 0, 0); }
+
+ private:
+  static constexpr int most_nested = 4;
+
+  /// Operations [begin, end) between loops number `next_loop` and those behind it, inside of `depth` loops.
+  void run(int begin, int end, std::size_t next_loop, int depth) {
+    for (int k = begin; k < end; ++k) {
+      while (next_loop < program_.loops.size() && program_.loops[next_loop].begin < k) ++next_loop;
+      if (next_loop == program_.loops.size() || program_.loops[next_loop].begin != k) {
+        run_one(k);
+        continue;
+      }
+      tile_loop const& loop = program_.loops[next_loop];
+      for (trips_[depth] = 0; trips_[depth] < loop.trips; ++trips_[depth])
+        run(loop.begin, loop.end, next_loop + 1, depth + 1);
+      k = loop.end - 1;
+    }
+  }
+  void run_one(int k) {
+    auto operation = program_.operations[static_cast<std::size_t>(k)];
+    if (auto const moving = moving_box::of(operation); moving.step != 0)
+      operation = moving.moved(operation, trips_[moving.loop]);
+    auto const& own = one_.set(program_, operation);
+    auto const tiles = static_cast<std::size_t>(machine_.tiles());
+    own_homes_.clear();
+    for (int i = 0; i < one_.step.tensor_count; ++i) {
+      auto const* const first = homes_.data() + static_cast<std::size_t>(one_.outer[i]) * tiles;
+      own_homes_.insert(own_homes_.end(), first, first + tiles);
+    }
+    machine_.begin_operation(base_ + program_.copies[static_cast<std::size_t>(k)]);
+    machine_.with_step(one_.step, own_homes_, [&] { run_(machine_, own); });
+  }
+
+  tile_machine& machine_;
+  tile_program_view const& program_;
+  Run const& run_;
+  std::int64_t base_;
+  std::vector<tile_view> homes_, own_homes_;  ///< of all tiles for each tensor
+  step_of_operation one_;
+  std::int64_t trips_[most_nested]{};
+};
+
+}  // namespace detail
+
+template <class Run>
+void run_traced(tile_machine& machine, tile_operation const& operation, Run const& run) {
+  if (operation.program != nullptr) detail::program_on_tiles(machine, operation, run).run();
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A piece of one tile's memory, as vertices and exchanges see it.
+#pragma once
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/graph/dtype.hpp>
+#include <stagecraft/ipu/tiles/half_number.hpp>
+#include <stagecraft/ipu/tiles/half_rounding.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace stagecraft {
+
+/// The vertex that runs on a thread.
+struct vertex_scope {
+  char const* vertex = nullptr;  ///< null: none
+  int tile = 0;
+};
+
+/// While it lives, vertices of this thread may touch the memory of one tile only.
+class tile_access {
+ public:
+  tile_access(char const* vertex, int tile) noexcept : before_(current_) { current_ = {vertex, tile}; }
+  tile_access(tile_access const&) = delete;
+  tile_access& operator=(tile_access const&) = delete;
+  ~tile_access() { current_ = before_; }
+
+  [[nodiscard]] static vertex_scope const& current() noexcept { return current_; }
+
+ private:
+  static inline thread_local vertex_scope current_;
+  vertex_scope before_;
+};
+
+/// Elements of one type that lie behind each other in the memory of a tile. Values are floats, whatever they are stored
+/// as; a float16 is rounded when it is written (half_rounding).
+class tile_view {
+ public:
+  tile_view() = default;
+  tile_view(std::byte* data, std::int64_t elements, dtype type, int tile)
+      : data_(data), elements_(elements), type_(type), tile_(tile) {}
+
+  [[nodiscard]] std::int64_t size() const noexcept { return elements_; }
+  [[nodiscard]] dtype type() const noexcept { return type_; }
+  [[nodiscard]] int tile() const noexcept { return tile_; }
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+
+  /// Errors: E4101 in a vertex of another tile, E4102 for an element that is not there.
+  [[nodiscard]] float operator[](std::int64_t index) const {
+    check(index);
+    switch (type_) {
+      case dtype::float16: return half_number::value(load<std::uint16_t>(index));
+      case dtype::uint8: return static_cast<float>(load<std::uint8_t>(index));
+      default: return load<float>(index);
+    }
+  }
+  void set(std::int64_t index, float value) const {
+    check(index);
+    switch (type_) {
+      case dtype::float16: store(index, half_rounding::half_of(value)); break;
+      case dtype::uint8: store(index, static_cast<std::uint8_t>(value)); break;
+      default: store(index, value);
+    }
+  }
+
+  /// An exchange's copy, from any tile; what the types have in common is kept, as a cast does.
+  void copy_element(std::int64_t index, tile_view const& from, std::int64_t at) const { set(index, from[at]); }
+
+ private:
+  void check(std::int64_t index) const {
+    auto const& now = tile_access::current();
+    if (now.vertex != nullptr && now.tile != tile_)
+      throw tile_access_error("E4101", "vertex '" + std::string(now.vertex) + "' on tile " + std::to_string(now.tile) +
+                                           " touches the memory of tile " + std::to_string(tile_) +
+                                           "; an exchange must bring it there first");
+    if (index < 0 || index >= elements_)
+      throw tile_access_error("E4102", "vertex '" + std::string(now.vertex == nullptr ? "exchange" : now.vertex) +
+                                           "' on tile " + std::to_string(tile_) + " touches element " +
+                                           std::to_string(index) + " of " + std::to_string(elements_));
+  }
+  template <class T>
+  [[nodiscard]] T load(std::int64_t index) const {
+    T value;
+    std::memcpy(&value, data_ + index * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+    return value;
+  }
+  template <class T>
+  void store(std::int64_t index, T value) const {
+    std::memcpy(data_ + index * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
+  }
+
+  std::byte* data_ = nullptr;
+  std::int64_t elements_ = 0;
+  dtype type_ = dtype::float32;
+  int tile_ = 0;
+};
+
+}  // namespace stagecraft

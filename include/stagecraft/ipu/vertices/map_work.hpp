@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the vertices of an elementwise operation cost on one tile.
+#pragma once
+
+#include <stagecraft/ipu/cycles/binary_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast_vector_inner.hpp>
+#include <stagecraft/ipu/cycles/cast.hpp>
+#include <stagecraft/ipu/cycles/fill.hpp>
+#include <stagecraft/ipu/cycles/non_linearity.hpp>
+#include <stagecraft/ipu/cycles/scaled_add.hpp>
+#include <stagecraft/ipu/cycles/unary_op.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
+#include <cstdint>
+
+namespace stagecraft::detail {
+
+/// How a tile reads an operand of an elementwise operation (map_operand).
+struct map_read {
+  dtype type = dtype::float32;
+  std::int64_t inner = 1;
+  std::int64_t count = 0;
+  std::int64_t piece = 0;  ///< elements of the result on tile 0
+  bool is_local = false;   ///< lies where the result lies
+
+  /// Elements that a tile with `elements` of the result receives: no fewer than it reads, wherever its range begins.
+  [[nodiscard]] constexpr std::int64_t received(std::int64_t elements) const noexcept {
+    if (is_local || elements == 0) return 0;
+    return count == 0 ? elements : smaller(count, runs(elements));
+  }
+  [[nodiscard]] constexpr std::int64_t received_bytes(std::int64_t elements) const noexcept {
+    return received(elements) * size_of(type);
+  }
+
+ private:
+  /// Runs of `inner` elements that read the same, or parts of such, in a range of `elements`.
+  [[nodiscard]] constexpr std::int64_t runs(std::int64_t elements) const noexcept {
+    if (piece % inner == 0) return ceil_div(elements, inner);
+    if (inner % piece == 0 || elements == 1) return 1;
+    return (elements - 2) / inner + 2;
+  }
+};
+
+[[nodiscard]] constexpr map_read read_of(lowered_step const& step, tile_operation const& operation, int input,
+                                         ipu_target const& target) {
+  auto const& result = step.output_of(operation);
+  auto const& operand = step.input_of(operation, input);
+  tile_mapping const mapping{result, target};
+  std::int64_t const count = operation.sizes[2 * input + 1];
+  bool const is_local = count == 0 && lie_alike(operand, result, target);
+  return {operand.type, operation.sizes[2 * input], count, mapping.elements_per_tile, is_local};
+}
+
+/// Sums up the cycles of the operations that an elementwise operation consists of, for `elements` elements on a tile.
+/// popops would make one vertex of them, too, but not a faster one per operation.
+struct map_work {
+  ipu_target const& target;
+  dtype type = dtype::float32;
+  std::int64_t elements = 0;
+  std::int64_t cycles = 0;
+  std::int64_t flops = 0;
+
+  // Before its uses: Clang would instantiate it too late for constants.
+  template <class Vertex>
+  constexpr void add(Vertex const& vertex) noexcept {
+    cycles += vertex.cycles(target);
+    flops += vertex.flops();
+  }
+  constexpr void unary(vertices::unary_operation operation, bool in_place = true) noexcept {
+    add(vertices::unary_op{operation, type, elements, in_place});
+  }
+  constexpr void binary(vertices::binary_operation operation, bool in_place = true) noexcept {
+    add(vertices::binary_op{operation, type, elements, in_place});
+  }
+  /// With one number.
+  constexpr void scalar(vertices::binary_operation operation, bool in_place = true) noexcept {
+    add(vertices::broadcast_op{operation, type, elements, in_place});
+  }
+  /// With an operand that is read in some way. One that fits no vertex for broadcasts, or does worse with it, is
+  /// written out first, element by element of the result.
+  constexpr void binary(vertices::binary_operation operation, map_read const& operand, bool in_place) noexcept {
+    convert(operand);
+    if (operand.count == 0) return binary(operation, in_place);
+    std::int64_t const values = operand.received(elements);
+    if (values == 1) return scalar(operation, in_place);
+    std::int64_t best = copy_cycles(type) + vertices::binary_op{operation, type, elements, in_place}.cycles(target);
+    bool const is_arithmetic = operation == vertices::binary_operation::add ||
+                               operation == vertices::binary_operation::subtract ||
+                               operation == vertices::binary_operation::multiply;
+    if (operand.inner > 1)
+      best = smaller(best,
+                     vertices::broadcast_op{operation, type, smaller(operand.inner, elements), in_place}.cycles_of_rows(
+                         target, values));
+    else if (is_arithmetic && values == operand.count && values <= 65535)
+      best = smaller(
+          best, vertices::broadcast_vector_inner{operation, type, values, ceil_div(elements, values), in_place}.cycles(
+                    target));
+    cycles += best;
+    flops += elements * flops_of(operation);
+  }
+
+  constexpr void non_linearity(vertices::non_linearity_type kind, bool in_place) noexcept {
+    add(vertices::non_linearity{kind, type, elements, in_place});
+  }
+  constexpr void non_linearity_gradient(vertices::non_linearity_type kind) noexcept {
+    vertices::non_linearity const vertex{kind, type, elements};
+    cycles += vertex.gradient_cycles(target);
+    flops += vertex.gradient_flops();
+  }
+  constexpr void scaled_add(vertices::scaled_operation operation, dtype other) noexcept {
+    add(vertices::scaled_add{operation, type, other, elements});
+  }
+  constexpr void fill() noexcept {
+    int const workers = target.num_worker_contexts;
+    cycles += workers * vertices::fill{type, ceil_div(elements, workers)}.worker_cycles(target);
+  }
+  /// Copies within the tile's memory, from another type as a cast.
+  constexpr void copy(dtype from) noexcept {
+    if (from == type)
+      cycles += copy_cycles(type);
+    else
+      add(vertices::cast{from, type, elements});
+  }
+  /// An operand of another type becomes one of the result's.
+  constexpr void convert(map_read const& operand) noexcept {
+    if (operand.type != type)
+      add(vertices::cast{operand.type, type, operand.count == 0 ? elements : operand.received(elements)});
+  }
+  /// An operand that is to be there element by element.
+  constexpr void expand(map_read const& operand) noexcept {
+    convert(operand);
+    if (operand.count != 0) cycles += copy_cycles(type);
+  }
+  /// 64 bits of random numbers, 32 or 16 for each of `count` elements, in a worker's cycle, and another one to apply
+  /// them. An assumption: no estimate for poprand's vertices is published.
+  constexpr void random(std::int64_t count) noexcept {
+    int const workers = target.num_worker_contexts;
+    cycles += 2 * workers * ceil_div(ceil_div(count, workers), target.vector_width(type));
+  }
+
+ private:
+  [[nodiscard]] constexpr std::int64_t copy_cycles(dtype of) const noexcept {
+    return ceil_div(elements * size_of(of), target.memcpy_bytes_per_cycle);
+  }
+};
+
+}  // namespace stagecraft::detail

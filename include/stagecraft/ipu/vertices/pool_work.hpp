@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which part of a pooled field each tile makes, what it needs for that, and how long it takes.
+#pragma once
+
+#include <stagecraft/ipu/cycles/binary_op.hpp>
+#include <stagecraft/ipu/cycles/pooling.hpp>
+#include <stagecraft/ipu/cycles/scaled_add.hpp>
+#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/vertices/pool_axis.hpp>
+#include <cstdint>
+
+namespace stagecraft {
+
+/// The functions of windows and places of a field.
+enum class pool_function : int {
+  max,               ///< of each window's inputs; perhaps also which of the window's cells has it
+  average,           ///< of each window's inputs
+  sum,               ///< of each window's inputs
+  max_gradient,      ///< of the input, from the numbers of cells and the outputs' gradients
+  average_gradient,  ///< of the input, from the outputs' gradients
+  bilinear,          ///< interpolation
+  bilinear_gradient  ///< of the input, from the outputs' gradients
+};
+
+/// Channels-last fields of a batch. A sequence is a field of height 1.
+struct pool_shape {
+  std::int64_t batch = 1;
+  pool_axis rows{};
+  pool_axis columns{};
+  std::int64_t channels = 1;
+
+  [[nodiscard]] constexpr std::int64_t input_elements() const noexcept {
+    return batch * rows.input * columns.input * channels;
+  }
+  [[nodiscard]] constexpr std::int64_t output_elements() const noexcept {
+    return batch * rows.output * columns.output * channels;
+  }
+  [[nodiscard]] constexpr std::int64_t window_cells() const noexcept { return rows.window * columns.window; }
+  /// Bytes that hold a cell's number within its window, counted row by row.
+  [[nodiscard]] constexpr int position_bytes() const noexcept {
+    return window_cells() <= 1 << 8 ? 1 : window_cells() <= 1 << 16 ? 2 : 4;
+  }
+};
+
+/// Samples, rows, columns and channels.
+struct pool_box {
+  pool_range axes[4]{};
+
+  [[nodiscard]] constexpr std::int64_t elements() const noexcept {
+    return axes[0].count() * axes[1].count() * axes[2].count() * axes[3].count();
+  }
+};
+
+/// A pool operation's result, cut into equal boxes for the tiles; the last ones along an axis may be smaller.
+struct pool_work {
+  pool_function function = pool_function::max;
+  pool_shape shape{};
+  std::int64_t part[4]{1, 1, 1, 1};  ///< extents of a box
+
+  [[nodiscard]] constexpr bool is_gradient() const noexcept {
+    return function == pool_function::max_gradient || function == pool_function::average_gradient ||
+           function == pool_function::bilinear_gradient;
+  }
+  /// Of the result.
+  [[nodiscard]] constexpr std::int64_t extent(int axis) const noexcept {
+    switch (axis) {
+      case 0: return shape.batch;
+      case 1: return is_gradient() ? shape.rows.input : shape.rows.output;
+      case 2: return is_gradient() ? shape.columns.input : shape.columns.output;
+      default: return shape.channels;
+    }
+  }
+  [[nodiscard]] constexpr std::int64_t parts(int axis) const noexcept {
+    return detail::ceil_div(extent(axis), part[axis]);
+  }
+  /// Tiles that have a part of the result.
+  [[nodiscard]] constexpr int tiles() const noexcept {
+    return static_cast<int>(parts(0) * parts(1) * parts(2) * parts(3));
+  }
+
+  [[nodiscard]] constexpr pool_range part_of(int axis, std::int64_t index) const noexcept {
+    return {index * part[axis], detail::smaller((index + 1) * part[axis], extent(axis))};
+  }
+  /// What a tile makes. Neighbouring tiles have neighbouring channels, then columns, rows and samples.
+  [[nodiscard]] constexpr pool_box result_of(int tile) const noexcept {
+    pool_box box;
+    std::int64_t rest = tile;
+    for (int axis = 3; axis >= 0; --axis) {
+      box.axes[axis] = part_of(axis, rest % parts(axis));
+      rest /= parts(axis);
+    }
+    return box;
+  }
+
+  /// What the tile needs along an axis of the field for some of the result.
+  [[nodiscard]] constexpr pool_range needed(int axis, pool_range const& result) const noexcept {
+    if (axis == 0 || axis == 3) return result;
+    auto const& along = axis == 1 ? shape.rows : shape.columns;
+    switch (function) {
+      case pool_function::max_gradient:
+      case pool_function::average_gradient: return along.windows_of(result);
+      case pool_function::bilinear: return along.inputs_beside(result);
+      case pool_function::bilinear_gradient: return along.outputs_beside(result);
+      default: return along.inputs_of(result);
+    }
+  }
+  [[nodiscard]] constexpr pool_box needed(pool_box const& result) const noexcept {
+    pool_box box;
+    for (int axis = 0; axis < 4; ++axis) box.axes[axis] = needed(axis, result.axes[axis]);
+    return box;
+  }
+  /// Elements that the tile needs that needs most: the one which needs most along each axis.
+  [[nodiscard]] constexpr std::int64_t most_needed() const noexcept {
+    std::int64_t result = part_of(0, 0).count() * part_of(3, 0).count();
+    for (int axis = 1; axis < 3; ++axis) {
+      std::int64_t most = 0;
+      for (std::int64_t i = 0; i < parts(axis); ++i)
+        most = detail::larger(most, needed(axis, part_of(axis, i)).count());
+      result *= most;
+    }
+    return result;
+  }
+
+  /// Cells or windows that are looked at for an element of the result, at most.
+  [[nodiscard]] constexpr std::int64_t visits() const noexcept {
+    switch (function) {
+      case pool_function::max_gradient:
+      case pool_function::average_gradient: return shape.rows.windows_of_input() * shape.columns.windows_of_input();
+      case pool_function::bilinear_gradient:
+        return shape.rows.outputs_beside_input() * shape.columns.outputs_beside_input();
+      case pool_function::bilinear: return 4;
+      default: return shape.window_cells();
+    }
+  }
+
+  /// Floating point operations for some of the result.
+  [[nodiscard]] constexpr std::int64_t flops(pool_box const& result) const noexcept {
+    std::int64_t const elements = result.elements();
+    switch (function) {
+      case pool_function::average:
+      case pool_function::average_gradient: return elements * (visits() + 1);
+      case pool_function::bilinear: return elements * 9;  // three interpolations of a difference and a scaled addition
+      case pool_function::bilinear_gradient: return elements * 2 * visits();
+      default: return elements * visits();
+    }
+  }
+
+  /// Tile cycles for some of the result.
+  /// - Windows, and gradients of windows: popnn's pooling vertices, all channels as one group. For a gradient, the
+  /// field
+  ///   is that of the result, and the elements of the window are those windows which may cover an element.
+  /// - Interpolation: between columns above and below, then between rows, each time popops' a X + b Y.
+  /// - Its gradient: as a sum over the outputs beside an element, each of which is multiplied with its share before.
+  [[nodiscard]] constexpr std::int64_t cycles(pool_box const& result, dtype type, ipu_target const& target) const {
+    std::int64_t const samples = result.axes[0].count(), channels = result.axes[3].count();
+    std::int64_t const width = target.vector_width(type);
+    vertices::pooling pooling{.data = type,
+                              .field_rows = samples * result.axes[1].count(),
+                              .row_elements = result.axes[2].count(),
+                              .window_elements = visits(),
+                              .chans_per_group = detail::ceil_div(channels, width) * width};
+    switch (function) {
+      case pool_function::max: break;
+      case pool_function::max_gradient: pooling.type = vertices::pooling_type::max_gradient; break;
+      case pool_function::bilinear:
+        return 3 * vertices::scaled_add{.operation = vertices::scaled_operation::ax_plus_by,
+                                        .type = type,
+                                        .other_type = type,
+                                        .elements = result.elements()}
+                       .cycles(target);
+      default: pooling.type = vertices::pooling_type::sum;
+    }
+    std::int64_t cycles = pooling.cycles(target);
+    if (function == pool_function::bilinear_gradient)
+      cycles +=
+          vertices::binary_op{vertices::binary_operation::multiply, type, result.elements() * visits()}.cycles(target);
+    return cycles;
+  }
+  /// Of the tile that takes longest: one whose part is whole along each axis, or the last, which need not be faster if
+  /// workers have whole rows of a larger one.
+  [[nodiscard]] constexpr std::int64_t most_cycles(dtype type, ipu_target const& target) const {
+    std::int64_t most = 0;
+    for (int choice = 0; choice < 16; ++choice) {
+      pool_box box;
+      bool is_new = true;
+      for (int axis = 0; axis < 4; ++axis) {
+        bool const last = (choice >> axis & 1) != 0;
+        box.axes[axis] = part_of(axis, last ? parts(axis) - 1 : 0);
+        if (last && box.axes[axis].count() == part_of(axis, 0).count()) is_new = false;
+      }
+      if (is_new) most = detail::larger(most, cycles(box, type, target));
+    }
+    return most;
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a tile does in the update of a weight.
+#pragma once
+
+#include <stagecraft/ipu/cycles/broadcast_op.hpp>
+#include <stagecraft/ipu/cycles/fill.hpp>
+#include <stagecraft/ipu/cycles/scaled_add.hpp>
+#include <stagecraft/ipu/cycles/unary_op.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/vertices/formula_work.hpp>
+#include <stagecraft/ipu/vertices/vertex_work.hpp>
+#include <cstdint>
+
+namespace stagecraft {
+
+enum class update_function : int {
+  optimizer,  ///< weight, gradient, slots -> weight, slots: the operation's formula
+  penalty,    ///< weight -> one number
+  // What batch_normalization needs of the samples that are valid.
+  move_statistic,  ///< moving, statistic of the batch -> moving
+  valid_mean,      ///< sums over the batch -> means
+  clear_filling    ///< (batch, ...) -> the same, with zeros behind the valid samples
+};
+
+namespace detail {
+
+/// Where an operation keeps the factors of a weight's penalty.
+inline constexpr int update_l1 = 6, update_l2 = 7;
+
+/// The vertices for `elements` elements of a tile, one after the other: popops' operations.
+/// - the gradient of l2: scaled_add; of l1: sign, scaled_add. Penalties: absolute values, sums; sums of squares.
+/// - moving statistics: scaled_add (a m + b s); means: multiply; zeros: fill, as if all were to be filled.
+class update_vertices {
+ public:
+  constexpr update_vertices(ipu_target const& target, dtype weight, dtype gradient, std::int64_t elements) noexcept
+      : target_(target), weight_(weight), gradient_(gradient), elements_(elements) {}
+
+  constexpr void penalty_gradient(bool l1, bool l2) noexcept {
+    if (l2) scaled(vertices::scaled_operation::add, gradient_, weight_);
+    if (!l1) return;
+    unary(vertices::unary_operation::signum, weight_);
+    scaled(vertices::scaled_operation::add, gradient_, weight_);
+  }
+  constexpr void penalty(bool l1, bool l2) noexcept {
+    using enum vertices::reduce_operation;
+    if (l1) {
+      unary(vertices::unary_operation::absolute, weight_);
+      work += reduced_elements(add, weight_, elements_, target_);
+    }
+    if (l2) work += reduced_elements(square_add, weight_, elements_, target_);
+  }
+  constexpr void move_statistic() noexcept { scaled(vertices::scaled_operation::ax_plus_by, weight_, gradient_); }
+  constexpr void valid_mean() noexcept { scalar(vertices::binary_operation::multiply); }
+  constexpr void clear_filling() noexcept {
+    int const workers = target_.num_worker_contexts;
+    work.cycles += workers * vertices::fill{weight_, ceil_div(elements_, workers)}.worker_cycles(target_);
+  }
+
+  vertex_work work;
+
+ private:
+  constexpr void scaled(vertices::scaled_operation operation, dtype type, dtype other) noexcept {
+    work.add(vertices::scaled_add{operation, type, other, elements_}, target_);
+  }
+  constexpr void scalar(vertices::binary_operation operation) noexcept {
+    work.add(vertices::broadcast_op{operation, weight_, elements_, true}, target_);
+  }
+  constexpr void unary(vertices::unary_operation operation, dtype type) noexcept {
+    work.add(vertices::unary_op{operation, type, elements_, false}, target_);
+  }
+
+  ipu_target const& target_;
+  dtype weight_, gradient_;
+  std::int64_t elements_;
+};
+
+constexpr vertex_work update_work(lowered_step const& step, tile_operation const& operation, std::int64_t elements,
+                                  ipu_target const& target) {
+  dtype types[tile_operation::most_inputs]{};
+  for (int i = 0; i < operation.input_count; ++i) types[i] = step.input_of(operation, i).type;
+  update_vertices vertices(target, types[0], operation.input_count > 1 ? types[1] : types[0], elements);
+  bool const l1 = operation.scalars[update_l1] != 0, l2 = operation.scalars[update_l2] != 0;
+  switch (static_cast<update_function>(operation.function)) {
+    case update_function::penalty: vertices.penalty(l1, l2); break;
+    case update_function::move_statistic: vertices.move_statistic(); break;
+    case update_function::valid_mean: vertices.valid_mean(); break;
+    case update_function::clear_filling: vertices.clear_filling(); break;
+    default:
+      vertices.penalty_gradient(l1, l2);
+      vertices.work += formula_vertices(*operation.formula, types, elements, target).work;
+  }
+  return vertices.work;
+}
+
+}  // namespace detail
+
+}  // namespace stagecraft

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sliding products behind convolutions and their input's gradients: every pixel of a result is the sum, over the
+// taps that meet the source, of a row of channels times a packed matrix. Private to the kernels.
+#pragma once
+
+#include <stagecraft/kernels/convolution/gathered_tile.hpp>
+#include <stagecraft/kernels/convolution/tap_classes.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft::kernels::detail {
+
+/// Where the floats of a tensor of pixels lie.
+struct pixel_grid {
+  std::int64_t sample = 0;
+  std::int64_t row = 0;
+  std::int64_t pixel = 0;
+};
+
+/// One correlation of `samples` samples: the axes and their classes, and the distances in the source and the result.
+/// The filter's rows count (tap row, tap column, channel).
+struct correlation {
+  int samples = 1;
+  convolution_axis rows = {};
+  convolution_axis columns = {};
+  tap_class const* row_classes = nullptr;
+  int row_class_count = 0;
+  tap_class const* column_classes = nullptr;
+  int column_class_count = 0;
+  int channels = 1;
+  pixel_grid source = {};
+  pixel_grid result = {};
+  /// The result's element of the first pixel.
+  std::int64_t result_first = 0;
+
+  /// Calls visit(row class, column class, pixels).
+  template <class Visit>
+  constexpr void for_each_class(Visit const& visit) const {
+    for (int r = 0; r < row_class_count; ++r)
+      for (int c = 0; c < column_class_count; ++c)
+        visit(row_classes[r], column_classes[c],
+              static_cast<std::int64_t>(samples) * row_classes[r].count * column_classes[c].count);
+  }
+
+  /// Tiles of `height` pixels; a class's last one may have fewer.
+  [[nodiscard]] constexpr std::int64_t tiles(int height) const {
+    std::int64_t sum = 0;
+    for_each_class(
+        [&](tap_class const&, tap_class const&, std::int64_t pixels) { sum += (pixels + height - 1) / height; });
+    return sum;
+  }
+
+  /// About how many half cycles all tiles of a panel take.
+  [[nodiscard]] constexpr double cost(int height, int vectors) const {
+    double const products = height * vectors;
+    double const loads = height + vectors;
+    double const step = products > loads ? products : loads;
+    double sum = 0;
+    for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
+      double const steps = static_cast<double>(row.taps) * column.taps * channels;
+      sum += static_cast<double>((pixels + height - 1) / height) * ((step > 8 ? step : 8) * steps + 2 * products + 40);
+    });
+    return sum;
+  }
+};
+
+/// The height of the tiles: the least work, lost rows and what each tile costs beside its products included.
+template <class Arch, int Count>
+[[nodiscard]] consteval int tile_height(correlation const (&parts)[Count], int vectors) {
+  if (vectors == 0) return 1;
+  int best = 1;
+  double least = 0;
+  for (int height = 1; height <= most_gathered_rows<Arch>(vectors); ++height) {
+    double cost = 0;
+    for (correlation const& part : parts) cost += part.cost(height, vectors);
+    if (height > 1 && cost > least) continue;
+    best = height;
+    least = cost;
+  }
+  return best;
+}
+
+/// Tiles of all parts.
+template <int Count>
+[[nodiscard]] constexpr std::int64_t all_tiles(correlation const (&parts)[Count], int height) {
+  std::int64_t sum = 0;
+  for (correlation const& part : parts) sum += part.tiles(height);
+  return sum;
+}
+
+/// The most steps whose products are summed before the sums go to memory: what a panel of the filter may take of the
+/// second-level cache.
+inline constexpr int most_correlation_steps = 2048;
+
+/// The pixels of one class, one after the other: where the first tap, which may lie outside, would meet the source, and
+/// the result's element.
+class pixel_cursor {
+ public:
+  pixel_cursor(correlation const& shape, tap_class const& row, tap_class const& column, std::int64_t pixel)
+      : rows_(row.count),
+        columns_(column.count),
+        r_(static_cast<int>(pixel / column.count % row.count)),
+        c_(static_cast<int>(pixel % column.count)),
+        source_column_(shape.columns.stride * shape.source.pixel),
+        source_row_(shape.rows.stride * shape.source.row - columns_ * source_column_),
+        source_sample_(shape.source.sample - rows_ * shape.rows.stride * shape.source.row),
+        result_column_(shape.result.pixel),
+        result_row_(shape.result.row - columns_ * result_column_),
+        result_sample_(shape.result.sample - rows_ * shape.result.row) {
+    std::int64_t const sample = pixel / column.count / row.count;
+    int const r = row.first + r_;
+    int const c = column.first + c_;
+    source = sample * shape.source.sample + (r * shape.rows.stride + shape.rows.origin) * shape.source.row +
+             (c * shape.columns.stride + shape.columns.origin) * shape.source.pixel;
+    result = shape.result_first + sample * shape.result.sample + r * shape.result.row + c * shape.result.pixel;
+  }
+
+  std::int64_t source;
+  std::int64_t result;
+
+  void advance() {
+    source += source_column_;
+    result += result_column_;
+    if (++c_ < columns_) return;
+    c_ = 0;
+    source += source_row_;
+    result += result_row_;
+    if (++r_ < rows_) return;
+    r_ = 0;
+    source += source_sample_;
+    result += result_sample_;
+  }
+
+ private:
+  int rows_;
+  int columns_;
+  int r_;
+  int c_;
+  /// From a pixel to the next, and what is added to that at the end of a row and of a sample.
+  std::int64_t source_column_;
+  std::int64_t source_row_;
+  std::int64_t source_sample_;
+  std::int64_t result_column_;
+  std::int64_t result_row_;
+  std::int64_t result_sample_;
+};
+
+/// How a panel is computed.
+struct tile_plan {
+  int height = 1;
+  int vectors = 1;
+  /// Floats between rows of the panel, and how many of its columns count.
+  int panel = 1;
+  int columns = 1;
+  /// Whether sums go from the registers through the epilogue to the result, where a tile is whole and they are
+  /// complete. Else they go by way of the first-level cache, which costs some cycles per tile, but little code.
+  bool direct = false;
+  /// Runs of all taps, if they are short enough to be done without loops; else no rows.
+  step_runs short_runs = {};
+};
+
+/// The most steps of a tile that is worth the code of `direct`, and of `short_runs`.
+inline constexpr int most_direct_steps = 1024;
+inline constexpr int most_short_steps = 27;
+
+/// Where the sums of a tile go.
+template <class Epilogue>
+struct correlation_output {
+  float* result;
+  int first_column;
+  /// Whether the sums are added to what the result holds.
+  bool add;
+  /// Whether they are complete, and the epilogue due.
+  bool last;
+  Epilogue const& epilogue;
+
+  /// Stores `rows` rows of a tile that are kept in memory; row i begins at element[i].
+  template <tile_plan Plan, class Arch>
+  void store(float const* sums, std::int64_t const* element, int rows) const {
+    constexpr int width = lanes<Arch>;
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < Plan.vectors; ++j, sums += width) {
+        int const count = Plan.columns - j * width;
+        std::int64_t const at = element[i] + j * width;
+        batch<Arch> sum = batch<Arch>::load_aligned(sums);
+        if (count >= width) {
+          if (add) sum = sum + batch<Arch>::load_unaligned(result + at);
+          if (last) sum = epilogue(sum, first_column + j * width, at);
+          sum.store_unaligned(result + at);
+        } else {
+          if (add) sum = sum + load_first<Arch>(result + at, count);
+          if (last) sum = epilogue(sum, first_column + j * width, at);
+          store_first(sum, result + at, count);
+        }
+      }
+  }
+};
+
+/// Keeps the sums of a tile in memory.
+template <int Vectors, class Arch>
+struct keep_sums {
+  float* sums;
+
+  [[gnu::always_inline]] void operator()(int i, int j, batch<Arch> const& sum) const {
+    sum.store_aligned(sums + (i * Vectors + j) * lanes<Arch>);
+  }
+};
+
+/// Stores complete sums, of which the first Columns columns count.
+template <int Columns, class Arch, class Epilogue>
+struct store_sums {
+  correlation_output<Epilogue> const& output;
+  std::int64_t const* element;
+
+  template <class Row, class Vector>
+  [[gnu::always_inline]] void operator()(Row i, Vector j, batch<Arch> const& sum) const {
+    constexpr int count = Columns - Vector::value * lanes<Arch>;
+    std::int64_t const at = element[i] + j * lanes<Arch>;
+    store_lanes<(count < lanes<Arch> ? count : lanes<Arch>)>(
+        output.epilogue(sum, output.first_column + j * lanes<Arch>, at), output.result + at);
+  }
+};
+
+/// Tiles [first, last) of a class; only tap rows [from_row, to_row) are summed.
+template <tile_plan Plan, class Arch, class Epilogue>
+void correlate_class(correlation const& shape, tap_class const& row, tap_class const& column, int from_row, int to_row,
+                     float const* source, float const* filter, std::int64_t first, std::int64_t last,
+                     correlation_output<Epilogue> const& output) {
+  int const tap_row = row.tap > from_row ? row.tap : from_row;
+  int const tap_end = row.tap + row.taps < to_row ? row.tap + row.taps : to_row;
+  bool const merged = shape.columns.dilation == 1 && shape.source.pixel == shape.channels;
+  bool const direct = Plan.direct && output.last && !output.add;
+  bool const short_runs =
+      direct && Plan.short_runs.rows > 0 && row.taps == shape.rows.taps && column.taps == shape.columns.taps;
+  step_runs runs;
+  runs.rows = tap_row < tap_end ? tap_end - tap_row : 0;
+  runs.columns = merged ? 1 : column.taps;
+  runs.steps = merged ? column.taps * shape.channels : shape.channels;
+  runs.left_row = shape.rows.dilation * shape.source.row;
+  runs.left_column = shape.columns.dilation * shape.source.pixel;
+  runs.right_column = static_cast<std::ptrdiff_t>(shape.channels) * Plan.panel;
+  runs.right_row = shape.columns.taps * runs.right_column;
+  source += tap_row * runs.left_row + column.tap * runs.left_column;
+  filter += tap_row * runs.right_row + column.tap * runs.right_column;
+
+  std::int64_t const pixels = static_cast<std::int64_t>(shape.samples) * row.count * column.count;
+  pixel_cursor cursor(shape, row, column, first * Plan.height);
+  for (std::int64_t tile = first; tile < last; ++tile) {
+    std::int64_t const pixels_left = pixels - tile * Plan.height;
+    int const height = pixels_left < Plan.height ? static_cast<int>(pixels_left) : Plan.height;
+    float const* left[Plan.height];
+    std::int64_t element[Plan.height];
+    for (int i = 0; i < Plan.height; ++i) {
+      left[i] = source + cursor.source;
+      element[i] = cursor.result + output.first_column;
+      if (i + 1 < height) cursor.advance();
+    }
+    cursor.advance();
+    if constexpr (Plan.direct) {
+      if (direct && height == Plan.height) {
+        store_sums<Plan.columns, Arch, Epilogue> const store{output, element};
+        if constexpr (Plan.short_runs.rows > 0) {
+          if (short_runs) {
+            short_gathered_tile<Plan.height, Plan.vectors, Plan.short_runs, Arch>(left, filter, store);
+            continue;
+          }
+        }
+        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch>(left, filter, runs, store);
+        continue;
+      }
+    }
+    alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
+    gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch>(left, filter, runs,
+                                                                  keep_sums<Plan.vectors, Arch>{sums});
+    output.template store<Plan, Arch>(sums, element, height);
+  }
+}
+
+/// Tiles [first, last) of a panel; `filter` is the panel.
+template <tile_plan Plan, class Arch, class Epilogue>
+void correlate(correlation const& shape, float const* source, float const* filter, std::int64_t first,
+               std::int64_t last, correlation_output<Epilogue> output) {
+  int const row_steps = shape.columns.taps * shape.channels;
+  int const rows_at_once = row_steps * shape.rows.taps <= most_correlation_steps ? shape.rows.taps
+                           : row_steps >= most_correlation_steps                 ? 1
+                                                                                 : most_correlation_steps / row_steps;
+  bool const add = output.add;
+  int from_row = 0;
+  do {
+    int const to_row = from_row + rows_at_once;
+    output.add = add || from_row > 0;
+    output.last = to_row >= shape.rows.taps;
+    std::int64_t begin = 0;
+    shape.for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
+      std::int64_t const tiles = (pixels + Plan.height - 1) / Plan.height;
+      std::int64_t const from = first > begin ? first - begin : 0;
+      std::int64_t const to = last - begin < tiles ? last - begin : tiles;
+      if (from < to)
+        correlate_class<Plan, Arch>(shape, row, column, from_row, to_row, source, filter, from, to, output);
+      begin += tiles;
+    });
+    from_row = to_row;
+  } while (from_row < shape.rows.taps);
+}
+
+}  // namespace stagecraft::kernels::detail

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
+// registers: what a layer of one's own gets. The layers of the library have faster ones.
+#pragma once
+
+#include <stagecraft/kernels/elementwise/elementwise.hpp>
+#include <stagecraft/operations/kinds/windows.hpp>
+#include <limits>
+
+namespace stagecraft::kernels {
+
+/// Images (batch, places..., channels) and their windows (batch, windows..., channels).
+template <class Arch = default_architecture>
+struct window_walk {
+  operations::windows windows;
+  operations::extents image, output;
+
+  /// Calls `f(image offset, output offset, place of the window)` in pixels, for each place of each window that is not
+  /// padding. The offsets count pixels.
+  template <class F>
+  void for_each(F const& f) const {
+    // As three axes, of which the first may be 1 long.
+    int length[3]{1, 1, 1}, count[3]{1, 1, 1};
+    operations::window along[3]{};
+    for (int i = 0; i < windows.count; ++i) {
+      int const axis = 3 - windows.count + i;
+      along[axis] = windows[i];
+      length[axis] = image[i + 1];
+      count[axis] = output[i + 1];
+    }
+    std::int64_t out = 0;
+    for (int b = 0; b < image[0]; ++b)
+      for (int p = 0; p < count[0]; ++p)
+        for (int q = 0; q < count[1]; ++q)
+          for (int r = 0; r < count[2]; ++r, ++out) {
+            std::int64_t tap = 0;
+            for (int i = 0; i < along[0].size; ++i)
+              for (int j = 0; j < along[1].size; ++j)
+                for (int k = 0; k < along[2].size; ++k, ++tap) {
+                  int const at[3]{p * along[0].stride + i * along[0].dilation - along[0].before,
+                                  q * along[1].stride + j * along[1].dilation - along[1].before,
+                                  r * along[2].stride + k * along[2].dilation - along[2].before};
+                  if (at[0] < 0 || at[0] >= length[0] || at[1] < 0 || at[1] >= length[1] || at[2] < 0 ||
+                      at[2] >= length[2])
+                    continue;
+                  f(((static_cast<std::int64_t>(b) * length[0] + at[0]) * length[1] + at[1]) * length[2] + at[2], out,
+                    tap);
+                }
+          }
+  }
+};
+
+/// Which of a convolution's three tensors is computed from the two others.
+enum class convolution_part : unsigned char { output, input, filter };
+
+/// Adds to the tensor that is computed: x (batch, places..., channels), w (window..., channels / groups, filters),
+/// y (batch, windows..., filters).
+template <class Arch = default_architecture>
+inline void convolve_windows(convolution_part part, window_walk<Arch> const& walk, int groups, float* x, float* w,
+                             float* y) {
+  using value = batch<Arch>;
+  int const channels = walk.image[-1] / groups, all_filters = walk.output[-1], filters = all_filters / groups;
+  auto const add = [](float factor, float const* from, float* to, int n) {
+    transform<Arch>(
+        n, [factor](value const& a, value const& sum) { return fused_multiply_add(value(factor), a, sum); }, to, from,
+        static_cast<float const*>(to));
+  };
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t tap) {
+    for (int g = 0; g < groups; ++g) {
+      float* const row = y + output * all_filters + g * filters;
+      for (int c = 0; c < channels; ++c) {
+        float* const pixel = x + image * walk.image[-1] + g * channels + c;
+        float* const weights = w + (tap * channels + c) * all_filters + g * filters;
+        if (part == convolution_part::output) {
+          add(*pixel, weights, row, filters);
+        } else if (part == convolution_part::filter) {
+          add(*pixel, row, weights, filters);
+        } else {
+          float sum = 0;
+          for (int n = 0; n < filters; ++n) sum += weights[n] * row[n];
+          *pixel += sum;
+        }
+      }
+    }
+  });
+}
+
+/// y = the largest or the mean of each window, for each channel. Padding counts in neither.
+template <class Arch = default_architecture>
+inline void pool_windows(bool is_max, window_walk<Arch> const& walk, float const* x, float* y) {
+  int const channels = walk.output[-1];
+  std::int64_t const size = walk.output.size();
+  for (std::int64_t i = 0; i < size; ++i) y[i] = is_max ? -std::numeric_limits<float>::infinity() : 0.0F;
+  std::int64_t filled = -1;
+  int count = 0;
+  auto const finish = [&] {
+    if (filled >= 0 && !is_max)
+      for (int c = 0; c < channels; ++c) y[filled * channels + c] /= static_cast<float>(count);
+    count = 0;
+  };
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
+    if (output != filled) finish();
+    filled = output;
+    ++count;
+    for (int c = 0; c < channels; ++c) {
+      float const value = x[image * channels + c];
+      float& result = y[output * channels + c];
+      result = is_max ? (value > result || value != value ? value : result) : result + value;
+    }
+  });
+  finish();
+}
+
+/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
+/// many floats as y has.
+template <class Arch = default_architecture>
+inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, float const* x, float const* y,
+                                  float const* dy, float* dx, float* given) {
+  int const channels = walk.output[-1];
+  std::int64_t const size = walk.image.size(), outputs = walk.output.size();
+  for (std::int64_t i = 0; i < size; ++i) dx[i] = 0;
+  for (std::int64_t i = 0; i < outputs; ++i) given[i] = 0;
+  if (!is_max) walk.for_each([&](std::int64_t, std::int64_t output, std::int64_t) { given[output * channels] += 1; });
+  walk.for_each([&](std::int64_t image, std::int64_t output, std::int64_t) {
+    for (int c = 0; c < channels; ++c) {
+      auto const from = output * channels + c, to = image * channels + c;
+      if (!is_max) {
+        dx[to] += dy[from] / given[output * channels];
+      } else if (given[from] == 0 && x[to] == y[from]) {
+        dx[to] += dy[from];
+        given[from] = 1;
+      }
+    }
+  });
+}
+
+}  // namespace stagecraft::kernels

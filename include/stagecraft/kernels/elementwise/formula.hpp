@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array.
+#pragma once
+
+#include <stagecraft/kernels/elementwise/broadcast.hpp>
+#include <stagecraft/kernels/elementwise/function.hpp>
+#include <stagecraft/operations/formula.hpp>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+[[nodiscard, gnu::always_inline]] inline double uniform_value(operations::formula_step const& step,
+                                                              std::span<double const> given, double const* values) {
+  switch (step.from) {
+    case operations::formula_source::constant: return static_cast<double>(step.value);
+    case operations::formula_source::everywhere: return given[static_cast<std::size_t>(step.index)];
+    default:
+      return function_value(step.apply, values[step.operands[0]], values[step.operands[1]], values[step.operands[2]]);
+  }
+}
+
+}  // namespace detail
+
+/// The numbers of a formula that are the same at all places, where they stand among its steps. `given` are those that
+/// it is given. They are computed in double.
+inline void formula_constants(operations::formula_view const& of, std::span<double const> given, std::span<float> to) {
+  std::array<double, operations::formula_view::most_steps> values{};
+  for (std::size_t i = 0; i < of.steps.size(); ++i) {
+    auto const& step = of.steps[i];
+    if (!step.is_uniform) continue;
+    values[i] = detail::uniform_value(step, given, values.data());
+    to[i] = static_cast<float>(values[i]);
+  }
+}
+
+/// A formula with what is given everywhere, as a function of batches: f(given, results) at one place of each array.
+template <auto const& Formula, class Arch>
+class formula_function {
+ public:
+  using value = batch<Arch>;
+  static constexpr std::size_t result_count = Formula.results.size();
+
+  explicit formula_function(std::span<double const> given) {
+    double numbers[steps]{};
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (set_constant<I>(given, numbers), ...);
+    }(std::make_index_sequence<steps>{});
+  }
+
+  /// `results` may be `given`.
+  [[gnu::always_inline]] inline void operator()(value const* given, value* results) const {
+    value values[steps];
+    [&]<std::size_t... I>(std::index_sequence<I...>)
+        __attribute__((always_inline)) { (compute<I>(given, values), ...); }(std::make_index_sequence<steps>{});
+    for (std::size_t i = 0; i < result_count; ++i) results[i] = values[Formula.results[i]];
+  }
+
+ private:
+  static constexpr std::size_t steps = Formula.steps.size();
+
+  /// A literal is no NaN, which a maximum would have to look for.
+  static constexpr bool is_literal(int number) {
+    return Formula.steps[static_cast<std::size_t>(number)].from == operations::formula_source::constant;
+  }
+  /// How many constants that are no literals stand before a step.
+  static constexpr std::size_t place_of(std::size_t end) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < end; ++i)
+      count += Formula.steps[i].is_uniform && Formula.steps[i].from != operations::formula_source::constant;
+    return count;
+  }
+
+  template <std::size_t I>
+  void set_constant(std::span<double const> given, double* numbers) {
+    constexpr auto const& step = Formula.steps[I];
+    if constexpr (step.is_uniform) {
+      numbers[I] = detail::uniform_value(step, given, numbers);
+      if constexpr (step.from != operations::formula_source::constant)
+        constants_[place_of(I)] = value(static_cast<float>(numbers[I]));
+    }
+  }
+  template <std::size_t I>
+  [[gnu::always_inline]] inline void compute(value const* given, value* values) const {
+    constexpr auto const& step = Formula.steps[I];
+    if constexpr (step.from == operations::formula_source::constant)
+      values[I] = value(step.value);
+    else if constexpr (step.is_uniform)
+      values[I] = constants_[place_of(I)];
+    else if constexpr (step.from == operations::formula_source::place)
+      values[I] = given[step.index];
+    else if constexpr (step.apply == operations::function::maximum && is_literal(step.operands[1]))
+      values[I] = at_least(values[step.operands[0]], values[step.operands[1]]);
+    else if constexpr (step.apply == operations::function::minimum && is_literal(step.operands[1]))
+      values[I] = at_most(values[step.operands[0]], values[step.operands[1]]);
+    else if constexpr (step.apply == operations::function::select && is_comparison(step.operands[0]))
+      values[I] = xsimd::select(compare<step.operands[0]>(values), values[step.operands[1]], values[step.operands[2]]);
+    else
+      values[I] = function_value<step.apply, Arch>(values[step.operands[0]], values[step.operands[1]],
+                                                   values[step.operands[2]]);
+  }
+  /// A comparison that something chooses by needs no numbers.
+  static constexpr bool is_comparison(int number) {
+    auto const& step = Formula.steps[static_cast<std::size_t>(number)];
+    return step.from == operations::formula_source::function && !step.is_uniform &&
+           (step.apply == operations::function::less || step.apply == operations::function::less_equal ||
+            step.apply == operations::function::equal);
+  }
+  template <int Number>
+  [[nodiscard, gnu::always_inline]] static inline auto compare(value const* values) {
+    constexpr auto const& step = Formula.steps[static_cast<std::size_t>(Number)];
+    value const &a = values[step.operands[0]], &b = values[step.operands[1]];
+    if constexpr (step.apply == operations::function::less)
+      return a < b;
+    else if constexpr (step.apply == operations::function::less_equal)
+      return a <= b;
+    else
+      return a == b;
+  }
+
+  value constants_[place_of(steps) + 1]{};
+};
+
+/// The same for a formula that is known at run time only: n places, some at a time. `given[i]` and `results[i]` are
+/// arrays of n numbers, and may be the same ones.
+template <class Arch = default_architecture>
+inline void formula_places(operations::formula_view const& of, std::span<float const> constants,
+                           std::span<float const* const> given, std::span<float* const> results, std::int64_t n) {
+  constexpr int width = lanes<Arch>;
+  std::array<batch<Arch>, operations::formula_view::most_steps> values;
+  for (std::int64_t first = 0; first < n; first += width) {
+    int const count = n - first < width ? static_cast<int>(n - first) : width;
+    for (std::size_t i = 0; i < of.steps.size(); ++i) {
+      auto const& step = of.steps[i];
+      auto const operand = [&](int k) -> batch<Arch> const& {
+        return values[static_cast<std::size_t>(step.operands[k])];
+      };
+      if (step.is_uniform)
+        values[i] = batch<Arch>(constants[i]);
+      else if (step.from == operations::formula_source::place)
+        values[i] = detail::load_repeating<Arch>(given[static_cast<std::size_t>(step.index)] + first, count);
+      else
+        with_function(step.apply, [&]<operations::function F>(std::integral_constant<operations::function, F>) {
+          values[i] = function_value<F, Arch>(operand(0), operand(1), operand(2));
+        });
+    }
+    for (std::size_t i = 0; i < results.size(); ++i)
+      store_first<Arch>(values[static_cast<std::size_t>(of.results[i])], results[i] + first, count);
+  }
+}
+
+}  // namespace stagecraft::kernels

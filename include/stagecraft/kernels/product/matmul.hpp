@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The product of a batch with a packed matrix: the forward pass of a dense layer, bias and activation included. All
+// shapes are known at compile time; nothing is allocated.
+#pragma once
+
+#include <stagecraft/kernels/elementwise/epilogue.hpp>
+#include <stagecraft/kernels/product/packed_matrix.hpp>
+#include <stagecraft/kernels/product/register_tile.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
+#include <stagecraft/threads/share.hpp>
+
+#include <cstdint>
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The most steps of a product that are summed at once, so that the panel they read stays in the second-level cache.
+inline constexpr int most_steps = 1024;
+
+/// Floats that a product with a single row reads ahead of its sums, where a panel does not fit into the first-level
+/// cache.
+inline constexpr int read_ahead = 512;
+
+/// Stores what the epilogue gives.
+template <class Epilogue>
+struct store_output {
+  Epilogue epilogue;
+
+  template <int Lanes, class Batch>
+  void store(Batch const& sum, float* y, int column, std::int64_t element) const {
+    store_lanes<Lanes>(epilogue(sum, column, element), y + element);
+  }
+};
+
+/// Stores what the epilogue gives in a second place, and a function of it in the first.
+template <class Epilogue, class Function>
+struct store_two_outputs {
+  Epilogue epilogue;
+  Function function;
+  float* before;
+
+  template <int Lanes, class Batch>
+  void store(Batch const& sum, float* y, int column, std::int64_t element) const {
+    Batch const value = epilogue(sum, column, element);
+    store_lanes<Lanes>(value, before + element);
+    store_lanes<Lanes>(function(value), y + element);
+  }
+};
+
+/// What becomes of the sums of a tile whose first element is y[first]: added to the result if `add`, given to `output`
+/// if `last`, else stored.
+template <int Stride, int Vectors, int LastLanes, class Arch, class Output>
+struct tile_store {
+  float* y;
+  std::int64_t first;
+  int column;
+  bool add;
+  bool last;
+  Output output;
+
+  template <int Lanes>
+  void store(batch<Arch> sum, std::int64_t element, int at) const {
+    if (add) sum = sum + load_lanes<Lanes, Arch>(y + element);
+    if (last)
+      output.template store<Lanes>(sum, y, at, element);
+    else
+      store_lanes<Lanes>(sum, y + element);
+  }
+
+  void operator()(int i, int j, batch<Arch> const& sum) const {
+    std::int64_t const element = first + i * Stride + j * lanes<Arch>;
+    int const at = column + j * lanes<Arch>;
+    if (LastLanes == lanes<Arch> || j + 1 < Vectors)
+      store<lanes<Arch>>(sum, element, at);
+    else
+      store<LastLanes>(sum, element, at);
+  }
+};
+
+/// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
+/// of which Columns columns count, the first of them y's `column`. `steps` products are summed.
+template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Output>
+inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
+                           int column, bool add, bool last, Output const& output) {
+  constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
+  constexpr int last_lanes = Columns - (vectors - 1) * lanes<Arch>;
+  constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
+  for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
+    multiply_tile<Height, vectors, LeftStride, 1, PanelColumns, ahead, Arch>(
+        left + std::int64_t{row} * LeftStride, right, steps,
+        tile_store<Stride, vectors, last_lanes, Arch, Output>{y, std::int64_t{row} * Stride + column, column, add, last,
+                                                              output});
+  });
+}
+
+/// y = output(x * w).
+template <int M, int K, int N, class Arch, class Output>
+inline void multiply(float const* x, float const* w, float* y, Output const& output, share part) {
+  using layout = packed_matrix<K, N, Arch>;
+  constexpr int panel = layout::panel_columns;
+  constexpr int blocks = M == 1 ? 1 : (K + most_steps - 1) / most_steps;
+  constexpr int steps = (K + blocks - 1) / blocks;
+  for (int from = 0; from < K; from += steps) {
+    int const count = blocks == 1 ? K : from + steps < K ? steps : K - from;
+    bool const add = blocks > 1 && from > 0;
+    bool const last = blocks == 1 || from + steps >= K;
+    for_each_panel<M, N, panel, Arch>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
+      multiply_panel<M, K, panel, Columns, N, Arch>(first_tile, last_tile, x + from,
+                                                    w + p * layout::panel_stride + from * panel, count, y, p * panel,
+                                                    add, last, output);
+    });
+  }
+}
+
+}  // namespace detail
+
+/// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>. See epilogue.hpp for what an
+/// epilogue is. A thread's share is a range of columns, as far as the panels of w allow.
+template <int M, int K, int N, class Arch = default_architecture, class Epilogue = no_epilogue>
+inline void matmul(float const* x, float const* w, float* y, Epilogue const& epilogue = {}, share part = {}) {
+  detail::multiply<M, K, N, Arch>(x, w, y, detail::store_output<Epilogue>{epilogue}, part);
+}
+
+/// before = epilogue(x * w) and y = function(before), for activations whose gradient needs their input. `before` is
+/// M x N, row by row, and not y.
+template <int M, int K, int N, class Arch = default_architecture, class Epilogue, class Function>
+inline void matmul(float const* x, float const* w, float* before, float* y, Epilogue const& epilogue,
+                   Function const& function, share part = {}) {
+  detail::multiply<M, K, N, Arch>(x, w, y, detail::store_two_outputs<Epilogue, Function>{epilogue, function, before},
+                                  part);
+}
+
+}  // namespace stagecraft::kernels

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the kernel of a dense layer lies in memory: in panels of a few registers' width, one panel after the other, so
+// that a matrix product reads it front to back and needs no packing step.
+#pragma once
+
+#include <stagecraft/kernels/product/register_tile.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// Copies to and from a layout that says `rows`, `columns`, `size` and `index(row, column)`.
+template <class Layout>
+struct row_major_copies {
+  /// From rows x columns floats, row by row, to `size` packed floats; the padding becomes 0.
+  static constexpr void pack(float const* row_major, float* packed) noexcept {
+    for (int i = 0; i < Layout::size; ++i) packed[i] = 0.0F;
+    for (int row = 0; row < Layout::rows; ++row)
+      for (int column = 0; column < Layout::columns; ++column)
+        packed[Layout::index(row, column)] = row_major[row * Layout::columns + column];
+  }
+
+  /// From `size` packed floats to rows x columns floats, row by row.
+  static constexpr void unpack(float const* packed, float* row_major) noexcept {
+    for (int row = 0; row < Layout::rows; ++row)
+      for (int column = 0; column < Layout::columns; ++column)
+        row_major[row * Layout::columns + column] = packed[Layout::index(row, column)];
+  }
+};
+
+}  // namespace detail
+
+/// The layout of a Rows x Columns matrix (a dense kernel: inputs x units) in column panels.
+///
+/// Element (row, column) is the float at
+/// `(column / panel_columns) * panel_stride + row * panel_columns + column % panel_columns`. The panel's width depends
+/// on Columns and Arch only, never on the batch size: training and inference share one layout. Lanes behind the last
+/// column and floats behind the last panel are padding. They are 0, and every kernel leaves them 0.
+template <int Rows, int Columns, class Arch = default_architecture>
+struct packed_matrix : detail::row_major_copies<packed_matrix<Rows, Columns, Arch>> {
+  static_assert(Rows > 0 && Columns > 0);
+
+  static constexpr int rows = Rows;
+  static constexpr int columns = Columns;
+  /// Columns of a panel: whole registers, as many as leave the least padding.
+  static constexpr int panel_columns = detail::panel_vectors<Arch>(Columns) * lanes<Arch>;
+  static constexpr int panels = (Columns + panel_columns - 1) / panel_columns;
+  /// Floats from a panel to the next. A row of a panel follows the last one after `panel_columns` floats, a lane
+  /// after 1.
+  static constexpr int panel_stride = Rows * panel_columns;
+  /// Floats in all, padding included: a multiple of 64.
+  static constexpr int size = (panels * panel_stride + 63) / 64 * 64;
+
+  /// Where element (row, column) lies.
+  [[nodiscard]] static constexpr int index(int row, int column) noexcept {
+    return column / panel_columns * panel_stride + row * panel_columns + column % panel_columns;
+  }
+};
+
+}  // namespace stagecraft::kernels

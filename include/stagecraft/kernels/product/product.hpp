@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Products of row-major matrices whose sizes are known at run time only.
+#pragma once
+
+#include <stagecraft/kernels/simd/simd.hpp>
+#include <stagecraft/kernels/simd/transpose.hpp>
+#include <stagecraft/threads/share.hpp>
+#include <cstdint>
+#include <cstring>
+
+namespace stagecraft::kernels {
+
+/// Sizes of a product, and how its operands lie: y (rows x columns) = a (rows x inner) b (inner x columns).
+struct product_shape {
+  int rows = 0, inner = 0, columns = 0;
+  bool transpose_a = false;  ///< a lies as inner x rows
+  bool transpose_b = false;  ///< b lies as columns x inner
+};
+
+/// Rows of floats: where the first begins, if there are any, and how far behind it the next.
+struct product_rows_at {
+  float* begin = nullptr;
+  std::int64_t stride = 0;
+};
+/// What becomes of a product before it leaves the registers: the same rows of another tensor are added, and the result
+/// is stored a second time.
+struct product_finish {
+  product_rows_at added, copied;
+
+  [[nodiscard]] product_finish from(int row, int column) const {
+    product_finish result = *this;
+    for (auto* one : {&result.added, &result.copied})
+      if (one->begin != nullptr) one->begin += row * one->stride + column;
+    return result;
+  }
+};
+
+namespace detail {
+
+/// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
+inline constexpr int product_depth = 256;
+/// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
+inline constexpr int product_rows_at_once = 96;
+/// With fewer rows b is read where it lies.
+inline constexpr int product_rows_worth_packing = 16;
+
+/// A panel of b: `depth` rows of so many registers, the last of which may have fewer valid columns.
+struct product_panel {
+  float const* begin = nullptr;
+  std::int64_t stride = 0;  ///< from one row to the next
+  int depth = 0;
+  int columns = 0;
+  bool whole = false;           ///< whether all lanes of the last register can be read
+  float const* next = nullptr;  ///< the panel that is read after this one; null if it is not known or does not lie yet
+};
+
+/// Rows x Vectors registers of y. `adds`: to what is there. `Whole`: as the panel says. `ahead` is what is read next: a
+/// line of it for each row of the panel is called near meanwhile.
+template <int Rows, int Vectors, bool Whole, class Arch>
+inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
+                         float* y, std::int64_t y_stride, bool adds, product_finish const& finish, float const* ahead) {
+  using value = batch<Arch>;
+  constexpr int width = lanes<Arch>, line = 16;
+  constexpr int before = (Vectors - 1) * width;  // columns of whole registers
+  int const rest = b.columns - before < width ? b.columns - before : width;
+  value sums[Rows][Vectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) sums[r][v] = value(0.0F);
+  if (adds) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = value::load_unaligned(y + r * y_stride + v * width);
+      sums[r][Vectors - 1] = load_first<Arch>(y + r * y_stride + before, rest);
+    }
+  }
+  // Rows lie far apart. Those of the next tile are called near, and what is added and stored at the end, some at a
+  // time.
+  auto const call_near = [](float const* row) __attribute__((always_inline)) {
+    __builtin_prefetch(row, 1);
+    if constexpr (Vectors * width > line) __builtin_prefetch(row + line, 1);
+  };
+  constexpr int steps = 16;
+  float const* from = b.begin;
+  for (int k = 0, row = 0; k < b.depth; ++row) {
+    if (row < Rows) {
+      if (adds) call_near(y + (Rows + row) * y_stride);
+      if (finish.added.stride != 0) call_near(finish.added.begin + row * finish.added.stride);
+      if (finish.copied.stride != 0) call_near(finish.copied.begin + row * finish.copied.stride);
+    }
+    int const end = b.depth - k < steps ? b.depth : k + steps;
+    for (; k < end; ++k, from += b.stride, a += inner_step, ahead += line) {
+      value right[Vectors];
+      if constexpr (width == line) __builtin_prefetch(ahead);  // narrower panels are read slowly enough
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
+      right[Vectors - 1] = Whole ? value::load_unaligned(from + before) : load_first<Arch>(from + before, rest);
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) {
+        value const left(a[r * row_step]);
+#pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) sums[r][v] = fused_multiply_add(left, right[v], sums[r][v]);
+      }
+    }
+  }
+  auto const store = [&](product_rows_at const& to) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      float* const row = to.begin + r * to.stride;
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v].store_unaligned(row + v * width);
+      store_first<Arch>(sums[r][Vectors - 1], row + before, rest);
+    }
+  };
+  if (finish.added.begin != nullptr) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      float const* const row = finish.added.begin + r * finish.added.stride;
+#pragma GCC unroll 4
+      for (int v = 0; v + 1 < Vectors; ++v) sums[r][v] = sums[r][v] + value::load_unaligned(row + v * width);
+      sums[r][Vectors - 1] = sums[r][Vectors - 1] + load_first<Arch>(row + before, rest);
+    }
+  }
+  store({y, y_stride});
+  if (finish.copied.begin != nullptr) store(finish.copied);
+}
+
+/// Rows of a that a tile takes at most: with two panels' registers, as many as leave some for what is read.
+template <class Arch>
+inline constexpr int product_tile_rows = has_avx512<Arch> ? 8 : 6;
+
+/// Some rows of a, from one of them on. Those of a transposed a are packed, tile by tile: a row's next term is then
+/// `product_tile_rows` floats further.
+template <class Arch>
+struct product_left {
+  static constexpr int tile_rows = product_tile_rows<Arch>;
+
+  float const* begin = nullptr;
+  std::int64_t row_step = 0, inner_step = 1;
+  int depth = 0;  ///< of packed rows, else 0
+
+  [[nodiscard]] float const* row(int index) const {
+    if (depth == 0) return begin + index * row_step;
+    return begin + std::int64_t{index / tile_rows} * tile_rows * depth + index % tile_rows;
+  }
+};
+
+/// The first `rows` rows of y, along the columns of a panel. Compiled once, as what packs panels is: inlined into each
+/// caller, GCC 12 keeps less of it in registers.
+template <int Vectors, bool Whole, class Arch>
+[[gnu::noinline]] void product_rows(product_panel const& b, product_left<Arch> const& a, float* y,
+                                    std::int64_t y_stride, int rows, bool adds, product_finish const& finish) {
+  int row = 0;
+  constexpr int line = 16;
+  std::int64_t near = 0;
+  auto const floats = b.next == nullptr ? 0 : b.depth * b.stride;
+  auto const some = [&]<int Rows>(int end) {
+    for (; row + Rows <= end; row += Rows, near += std::int64_t{line} * b.depth)
+      product_tile<Rows, Vectors, Whole, Arch>(b, a.row(row), a.row_step, a.inner_step, y + row * y_stride, y_stride,
+                                               adds, finish.from(row, 0), near < floats ? b.next + near : b.begin);
+  };
+  // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
+  constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
+  bool const ends_low = a.depth == 0 && rows % most == rest && rows > most;
+  some.template operator()<most>(ends_low ? rows - 2 * low : rows);
+  if constexpr (low == 6) some.template operator()<low>(ends_low ? rows : 0);
+  some.template operator()<4>(rows);
+  some.template operator()<2>(rows);
+  some.template operator()<1>(rows);
+}
+
+/// Rows [first, first + to.depth) of b, along the columns from `column` on, behind one another.
+template <class Arch>
+[[gnu::noinline]] void pack_product_panel(product_shape const& shape, float const* b, int first, int column,
+                                          product_panel const& to, float* packed) {
+  constexpr int width = lanes<Arch>;
+  if (!shape.transpose_b) {
+    for (int k = 0; k < to.depth; ++k) {
+      float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column;
+      float* const row = packed + k * to.stride;
+      for (int c = 0; c < to.columns; c += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.columns} + c);
+      if (to.columns == 2 * width) {
+        batch<Arch>::load_unaligned(from).store_unaligned(row);
+        batch<Arch>::load_unaligned(from + width).store_unaligned(row + width);
+        continue;
+      }
+      for (int c = 0; c < to.columns; c += width)
+        load_first<Arch>(from + c, to.columns - c < width ? to.columns - c : width).store_unaligned(row + c);
+    }
+    return;
+  }
+  for (int c = 0; c < to.columns; c += width) {
+    int const count = to.columns - c < width ? to.columns - c : width;
+    float const* const from = b + static_cast<std::int64_t>(column + c) * shape.inner + first;
+    int k = 0;
+    for (; k + width <= to.depth; k += width)
+      transpose_block<Arch>(from + k, shape.inner, count, packed + k * to.stride + c, static_cast<int>(to.stride));
+    for (; k < to.depth; ++k)
+      for (int i = 0; i < width; ++i)
+        packed[k * to.stride + c + i] = i < count ? from[static_cast<std::int64_t>(i) * shape.inner + k] : 0.0F;
+  }
+}
+
+/// Packs rows of a transposed a: `from` is the first term of the first of them, behind which a's rows have
+/// `rows_behind` floats.
+template <class Arch>
+[[nodiscard]] inline product_left<Arch> pack_product_left(product_shape const& shape, float const* from, int rows,
+                                                          int depth, int rows_behind, float* packed) {
+  // That many floats are as quick to copy as those of a tile; the next term overwrites what is too much.
+  constexpr int copied = 8, tile_rows = product_tile_rows<Arch>;
+  int const last = rows_behind < copied ? 0 : rows_behind - copied + 1;
+  int const quick = ((rows < last ? rows : last) + tile_rows - 1) / tile_rows * tile_rows;
+  std::int64_t const tile = std::int64_t{tile_rows} * depth;
+  for (int k = 0; k < depth; ++k, from += shape.rows) {
+    float* to = packed + k * tile_rows;
+    int row = 0;
+    if (k + 1 < depth)
+      for (; row < quick; row += tile_rows, to += tile) std::memcpy(to, from + row, copied * sizeof(float));
+    for (; row < rows; row += tile_rows, to += tile)
+      for (int r = 0; r < tile_rows && row + r < rows; ++r) to[r] = from[row + r];
+  }
+  return {packed, 1, tile_rows, depth};
+}
+
+/// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`.
+template <class Arch>
+[[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
+  constexpr int width = 2 * lanes<Arch>;
+  int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
+  return {nullptr, width, depth, end - column < width ? end - column : width, true};
+}
+/// Where a panel begins in a packed b.
+template <class Arch>
+[[nodiscard]] inline std::int64_t place_of_panel(product_shape const& shape, int first, int column, int depth) {
+  constexpr int width = 2 * lanes<Arch>;
+  std::int64_t const columns = (shape.columns + width - 1) / width * width;
+  return first * columns + std::int64_t{column} * depth;
+}
+
+/// Floats for the rows of a transposed a that are worked on.
+[[nodiscard]] constexpr std::int64_t packed_left_floats(product_shape const& shape) {
+  if (!shape.transpose_a) return 0;
+  return std::int64_t{product_rows_at_once} * (shape.inner < product_depth ? shape.inner : product_depth);
+}
+
+/// y = a b, in blocks of terms: `fill(panel, first, column, row)` says where the elements of a panel are, for the rows
+/// of y from `row` on. `left_rows`: `packed_left_floats` floats.
+template <class Arch, class Fill>
+inline void product_of_panels(product_shape const& shape, float const* a, float* y, float* left_rows,
+                              share const& columns, product_finish const& finish, Fill const& fill) {
+  constexpr int width = 2 * lanes<Arch>;
+  auto const part = columns.of(shape.columns, width);
+  for (int first = 0; first < shape.inner; first += product_depth) {
+    int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
+    for (int row = 0; row < shape.rows; row += product_rows_at_once) {
+      int const rows = shape.rows - row < product_rows_at_once ? shape.rows - row : product_rows_at_once;
+      product_left<Arch> left{a + static_cast<std::int64_t>(row) * shape.inner + first, shape.inner, 1, 0};
+      if (shape.transpose_a)
+        left = pack_product_left<Arch>(shape, a + static_cast<std::int64_t>(first) * shape.rows + row, rows, depth,
+                                       shape.rows - row, left_rows);
+      float* const to = y + static_cast<std::int64_t>(row) * shape.columns;
+      for (auto column = static_cast<int>(part.first); column < part.last; column += width) {
+        auto panel = panel_of<Arch>(shape, first, column, static_cast<int>(part.last));
+        fill(panel, first, column, row);
+        auto const end = first + depth < shape.inner ? product_finish{} : finish.from(row, column);
+        auto const multiply = [&]<int Vectors>() {
+          if (panel.whole || panel.columns == Vectors * lanes<Arch>)
+            product_rows<Vectors, true, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
+          else
+            product_rows<Vectors, false, Arch>(panel, left, to + column, shape.columns, rows, first > 0, end);
+        };
+        if (panel.columns > lanes<Arch>)
+          multiply.template operator()<2>();
+        else
+          multiply.template operator()<1>();
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Floats of a packed b.
+template <class Arch = default_architecture>
+[[nodiscard]] constexpr std::int64_t packed_product_floats(product_shape const& shape) {
+  constexpr int width = 2 * lanes<Arch>;
+  return std::int64_t{shape.inner} * ((shape.columns + width - 1) / width * width);
+}
+
+/// Floats of workspace for a product.
+template <class Arch = default_architecture>
+[[nodiscard]] constexpr std::int64_t product_workspace(product_shape shape) {
+  if (shape.inner > detail::product_depth) shape.inner = detail::product_depth;
+  return packed_product_floats<Arch>(shape) + detail::packed_left_floats(shape);
+}
+
+/// y = a b. `workspace` holds `product_workspace` floats. The terms of an element are added one after the other,
+/// whatever share of the columns is computed.
+template <class Arch = default_architecture>
+inline void product(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
+                    share const& columns = {}, product_finish const& finish = {}) {
+  bool const packs = shape.transpose_b || shape.rows >= detail::product_rows_worth_packing;
+  // A panel is packed just before its first rows, and forgotten where they are all.
+  bool const keeps = shape.rows > detail::product_rows_at_once;
+  float* const left_rows = workspace + (product_workspace<Arch>(shape) - detail::packed_left_floats(shape));
+  detail::product_of_panels<Arch>(
+      shape, a, y, left_rows, columns, finish, [&](detail::product_panel& panel, int first, int column, int row) {
+        if (packs) {
+          float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
+          if (row == 0) detail::pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+          panel.begin = packed;
+          if (row > 0) panel.next = packed + panel.depth * panel.stride;
+        } else {
+          panel.begin = b + static_cast<std::int64_t>(first) * shape.columns + column;
+          panel.stride = shape.columns;
+          panel.whole = false;
+        }
+      });
+}
+
+/// Packs b for several products with it.
+template <class Arch = default_architecture>
+inline void pack_product(product_shape const& shape, float const* b, float* packed) {
+  for (int first = 0; first < shape.inner; first += detail::product_depth)
+    for (int column = 0; column < shape.columns; column += 2 * lanes<Arch>) {
+      auto const panel = detail::panel_of<Arch>(shape, first, column, shape.columns);
+      detail::pack_product_panel<Arch>(shape, b, first, column, panel,
+                                       packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth));
+    }
+}
+/// y = a b for a packed b; the same bits. `workspace` holds `product_workspace` floats.
+template <class Arch = default_architecture>
+inline void packed_product(product_shape const& shape, float const* a, float const* packed, float* y, float* workspace,
+                           product_finish const& finish = {}) {
+  detail::product_of_panels<Arch>(
+      shape, a, y, workspace, {}, finish, [&](detail::product_panel& panel, int first, int column, int /*row*/) {
+        panel.begin = packed + detail::place_of_panel<Arch>(shape, first, column, panel.depth);
+        panel.next = panel.begin + panel.depth * panel.stride;
+      });
+}
+
+}  // namespace stagecraft::kernels

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The micro-kernel of every matrix product: a tile of the result that stays in registers while the products are summed,
+// and the choice of its height and width. Private to the kernels.
+#pragma once
+
+#include <stagecraft/kernels/simd/simd.hpp>
+#include <stagecraft/threads/share.hpp>
+
+#include <utility>
+
+namespace stagecraft::kernels::detail {
+
+/// Vector registers of the instruction set.
+template <class Arch>
+[[nodiscard]] consteval int vector_registers() {
+#if XSIMD_WITH_NEON64
+  return 32;
+#else
+  return has_avx512<Arch> ? 32 : 16;
+#endif
+}
+
+/// Registers that a step of the micro-kernel needs beside sums and the row of the right factor: the broadcast element,
+/// and the product where multiplication and addition are not one instruction.
+template <class Arch>
+[[nodiscard]] consteval int scratch_registers() {
+#if defined(__FMA__) || defined(__AVX512F__) || XSIMD_WITH_NEON64
+  return 1;
+#else
+  return 2;
+#endif
+}
+
+/// Registers side by side in a panel of a matrix with so many columns: the width with the least padding; among those
+/// the one whose tiles load least per multiplication.
+template <class Arch>
+[[nodiscard]] consteval int panel_vectors(int columns) {
+  int const vectors = (columns + lanes<Arch> - 1) / lanes<Arch>;
+  if (vectors == 1) return 1;
+  constexpr bool wide = vector_registers<Arch>() == 32;
+  constexpr int candidates[] = {wide ? 4 : 2, 3, 2};
+  int best = candidates[0];
+  for (int candidate : candidates)
+    if ((vectors + candidate - 1) / candidate * candidate < (vectors + best - 1) / best * best) best = candidate;
+  return best;
+}
+
+/// The most rows of a tile that is so many registers wide.
+template <class Arch>
+[[nodiscard]] consteval int most_tile_rows(int vectors) {
+  int const rows = (vector_registers<Arch>() - vectors - scratch_registers<Arch>()) / vectors;
+  return rows < 12 ? rows : 12;
+}
+
+/// How `rows` rows are cut into tiles: `tall` tiles of `height` rows, then `low` tiles of `height - 1`. Heights that
+/// differ by one at most leave no thin remainder, on which loads would cost more than products.
+struct row_blocks {
+  int height = 0;
+  int tall = 0;
+  int low = 0;
+
+  [[nodiscard]] constexpr int tiles() const { return tall + low; }
+  /// The first row of a tile.
+  [[nodiscard]] constexpr int row(int tile) const {
+    return tile <= tall ? tile * height : tall * height + (tile - tall) * (height - 1);
+  }
+};
+
+template <class Arch>
+[[nodiscard]] consteval row_blocks cut_rows(int rows, int vectors) {
+  int const most = most_tile_rows<Arch>(vectors);
+  for (int height = most; height * vectors >= 16 && height * 3 >= most * 2; --height)
+    if (rows % height == 0) return {height, rows / height, 0};
+  int const blocks = (rows + most - 1) / most;
+  int const low_height = rows / blocks;
+  int const tall = rows % blocks;
+  if (tall == 0) return {low_height, blocks, 0};
+  return {low_height + 1, tall, blocks - tall};
+}
+
+/// Calls tile.operator()<height>(row) for the tiles `first` to `last`, at least one.
+template <row_blocks Cut, class Tile>
+inline void for_each_tile(int first, int last, Tile const& tile) {
+  if constexpr (Cut.tiles() == 1) return tile.template operator()<Cut.height>(0);
+  int number = first;
+  for (int const end = last < Cut.tall ? last : Cut.tall; number < end; ++number)
+    tile.template operator()<Cut.height>(number * Cut.height);
+  if constexpr (Cut.low > 0)
+    for (; number < last; ++number) tile.template operator()<Cut.height - 1>(Cut.row(number));
+}
+
+/// Tiles of a panel that is so many columns wide.
+template <class Arch>
+[[nodiscard]] consteval int panel_tiles(int rows, int columns) {
+  return cut_rows<Arch>(rows, (columns + lanes<Arch> - 1) / lanes<Arch>).tiles();
+}
+
+/// Calls panel.operator()<columns of the panel>(number of the panel, first tile, last tile) for a thread's share of a
+/// result of Rows x Columns in panels of PanelColumns: the tiles are numbered panel by panel, so that a thread needs as
+/// few panels of the right factor as possible.
+template <int Rows, int Columns, int PanelColumns, class Arch, class Panel>
+inline void for_each_panel(share part, Panel const& panel) {
+  constexpr int whole = Columns / PanelColumns;
+  constexpr int rest = Columns % PanelColumns;
+  constexpr int each = panel_tiles<Arch>(Rows, PanelColumns);
+  constexpr int whole_tiles = whole * each;
+  constexpr int tiles_of_rest = rest > 0 ? panel_tiles<Arch>(Rows, rest > 0 ? rest : 1) : 0;
+  auto const range = part.of(whole_tiles + tiles_of_rest);
+  auto const first = static_cast<int>(range.first);
+  auto const last = static_cast<int>(range.last);
+  for (int p = first / each; p < whole && p * each < last; ++p)
+    panel.template operator()<PanelColumns>(p, first > p * each ? first - p * each : 0,
+                                            last < (p + 1) * each ? last - p * each : each);
+  if constexpr (rest > 0)
+    if (last > whole_tiles)
+      panel.template operator()<rest>(whole, first > whole_tiles ? first - whole_tiles : 0, last - whole_tiles);
+}
+
+/// Independent sums per element of the tile, each over every so manieth step: as many as hide the latency of the
+/// multiply-add, 4 or 5 cycles on two units, and of reading the right factor, in a small tile.
+template <class Arch>
+[[nodiscard]] consteval int interleaved_sums(int rows, int vectors) {
+  int const enough = rows == 1 ? 16 : 10;
+  int const most = vector_registers<Arch>() == 32 ? 24 : 12;
+  int sums = 1;
+  while (sums < 8 && sums * rows * vectors < enough && 2 * sums * rows * vectors <= most) sums *= 2;
+  return sums;
+}
+
+/// The registers' worth of floats at p, as a value that the compiler cannot read again. Without the barrier GCC 12
+/// (-mtune=znver3) turns each use of a loaded row into a load of its own, which costs more than a fifth of the speed.
+template <class Arch>
+[[nodiscard]] inline batch<Arch> load_once(float const* p) {
+  batch<Arch> const loaded = batch<Arch>::load_unaligned(p);
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+  auto value = loaded.data;
+#if defined(__AVX512F__)
+  asm("" : "+v"(value));
+#else
+  asm("" : "+x"(value));
+#endif
+  return batch<Arch>(value);
+#else
+  return loaded;
+#endif
+}
+
+/// Nothing to do beside the products.
+struct no_other_work {
+  static constexpr int every = 0;
+
+  void finish() {}
+};
+
+/// sum[i][j] = over all steps s: left[i * LeftRow + s * LeftStep] * right[s * RightStep + j * lanes ...]. With Ahead >
+/// 0 the right factor is prefetched so many floats ahead: where a tile has one row, reading it is all the work. Calls
+/// finish(i, j, sum[i][j]) for every i in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0, other() is called
+/// each time so many steps have been summed, and other.finish() behind the last: work that the processor can do beside
+/// the products.
+template <int Rows, int Vectors, int LeftRow, int LeftStep, int RightStep, int Ahead, class Arch, class Finish,
+          class OtherWork = no_other_work>
+inline void multiply_tile(float const* left, float const* right, int steps, Finish finish, OtherWork other = {}) {
+  constexpr int width = lanes<Arch>;
+  constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
+  constexpr int of_line = width < 16 ? 16 / width : 1;  // registers that a cache line fills
+  batch<Arch> sum[sums][Rows][Vectors];
+#pragma GCC unroll 8
+  for (int part = 0; part < sums; ++part)
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < Vectors; ++j) sum[part][i][j] = batch<Arch>(0.0F);
+
+  int s = 0;
+  auto const next_steps = [&]() __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int part = 0; part < sums; ++part) {
+      batch<Arch> row[Vectors];
+      if constexpr (Ahead > 0)
+#pragma GCC unroll 4
+        for (int j = 0; j < Vectors; j += of_line) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
+#pragma GCC unroll 4
+      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch>(right + part * RightStep + j * width);
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i) {
+        batch<Arch> const element(left[i * LeftRow + part * LeftStep]);
+#pragma GCC unroll 4
+        for (int j = 0; j < Vectors; ++j) sum[part][i][j] = fused_multiply_add(element, row[j], sum[part][i][j]);
+      }
+    }
+    s += sums;
+    left += sums * LeftStep;
+    right += sums * RightStep;
+  };
+  constexpr int every = OtherWork::every;
+  if constexpr (every > 0)
+    while (s + every * sums <= steps) {
+#pragma GCC unroll 2
+      for (int n = 0; n < every; ++n) next_steps();
+      other();
+    }
+  while (s + sums <= steps) next_steps();
+  other.finish();
+  if constexpr (sums > 1) {
+    for (; s < steps; ++s, left += LeftStep, right += RightStep)
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+        for (int j = 0; j < Vectors; ++j)
+          sum[0][i][j] = fused_multiply_add(batch<Arch>(left[i * LeftRow]),
+                                            batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
+#pragma GCC unroll 8
+    for (int distance = sums / 2; distance > 0; distance /= 2)
+#pragma GCC unroll 8
+      for (int part = 0; part < distance; ++part)
+#pragma GCC unroll 16
+        for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+          for (int j = 0; j < Vectors; ++j) sum[part][i][j] = sum[part][i][j] + sum[part + distance][i][j];
+  }
+
+  // A fold of copies, inlined always: the sums stay in registers only if nothing takes their address, and have constant
+  // indices even where the body is too large for GCC to unroll early.
+  [&]<int... Index>(std::integer_sequence<int, Index...>) __attribute__((always_inline)) {
+    (finish(Index / Vectors, Index % Vectors, batch<Arch>(sum[0][Index / Vectors][Index % Vectors])), ...);
+  }(std::make_integer_sequence<int, Rows * Vectors>());
+}
+
+}  // namespace stagecraft::kernels::detail

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Multiplies by a number and adds one: tf.keras.layers.Rescaling.
+#pragma once
+
+#include <stagecraft/layers/option_layer.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Rescaling behind the scale.
+struct rescaling_options {
+  float offset = 0;  ///< what is added to the product
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// output = input * scale + offset: `rescaling{1.0 / 255}` for the bytes of an image.
+///
+/// Shape unchanged, no weights. Errors: E1001. Definition: Keras API, layers/preprocessing_layers/image_preprocessing.
+struct rescaling : option_layer<rescaling, rescaling_options> {
+  static constexpr bool supports_masking = true;
+  static constexpr std::string_view class_name = "Rescaling";
+  static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}";
+
+  float scale = 1;
+
+  constexpr explicit rescaling(double scale_, rescaling_options const& options_ = {})
+      : option_layer(options_), scale(static_cast<float>(scale_)) {}
+  using option_layer::option_layer;
+
+  constexpr auto call(auto&, auto x) const { return x * scale + options.offset; }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Elementwise operations with broadcasting.
+#pragma once
+
+#include <stagecraft/operations/kinds/extents.hpp>
+#include <string_view>
+
+namespace stagecraft::operations {
+
+/// A function of one, two or three numbers. Comparisons give 1 or 0.
+enum class function : unsigned char {
+  identity,
+  negative,
+  absolute,
+  sign,  ///< -1, 0 or 1; NaN of NaN
+  floor,
+  exp,
+  log,
+  softplus,  ///< log(1 + exp)
+  sqrt,
+  rsqrt,  ///< 1 / sqrt
+  sin,
+  cos,
+  tanh,
+  sigmoid,
+  erf,
+  // of two
+  add,
+  subtract,
+  multiply,
+  divide,
+  power,
+  maximum,  ///< NaN if one is NaN; so is the minimum
+  minimum,
+  less,
+  less_equal,
+  equal,
+  // of three
+  select,                 ///< the second where the first is not 0, else the third
+  multiply_add,           ///< a b + c, rounded once; so are the two below
+  multiply_subtract,      ///< a b - c
+  negative_multiply_add,  ///< c - a b
+};
+
+/// How many there are.
+inline constexpr int function_count = static_cast<int>(function::negative_multiply_add) + 1;
+
+[[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
+
+/// Whether it has a gradient that is not 0 nearly everywhere.
+[[nodiscard]] constexpr bool is_differentiable(function f) noexcept {
+  switch (f) {
+    case function::sign:
+    case function::floor:
+    case function::less:
+    case function::less_equal:
+    case function::equal: return false;
+    default: return true;
+  }
+}
+
+/// As the profile and errors name it, in Keras's words.
+[[nodiscard]] constexpr std::string_view name(function f) noexcept {
+  constexpr std::string_view names[]{"identity",
+                                     "negative",
+                                     "abs",
+                                     "sign",
+                                     "floor",
+                                     "exp",
+                                     "log",
+                                     "softplus",
+                                     "sqrt",
+                                     "rsqrt",
+                                     "sin",
+                                     "cos",
+                                     "tanh",
+                                     "sigmoid",
+                                     "erf",
+                                     "add",
+                                     "subtract",
+                                     "multiply",
+                                     "divide",
+                                     "power",
+                                     "maximum",
+                                     "minimum",
+                                     "less",
+                                     "less_equal",
+                                     "equal",
+                                     "where",
+                                     "multiply_add",
+                                     "multiply_subtract",
+                                     "negative_multiply_add"};
+  return names[static_cast<int>(f)];
+}
+
+/// The function at each place; operands that are shorter along an axis (1 there, or without it) are repeated.
+struct map {
+  function apply = function::identity;
+
+  /// One operation for each place, whatever the function.
+  [[nodiscard]] static constexpr long long flops(extents const& out) noexcept { return out.size(); }
+};
+
+}  // namespace stagecraft::operations

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One step of a traced computation: any of the operations, and what it reads and writes.
+#pragma once
+
+#include <stagecraft/operations/kinds/composite.hpp>
+#include <stagecraft/operations/kinds/convolution.hpp>
+#include <stagecraft/operations/kinds/leaves.hpp>
+#include <stagecraft/operations/kinds/map.hpp>
+#include <stagecraft/operations/kinds/movement.hpp>
+#include <stagecraft/operations/kinds/pooling.hpp>
+#include <stagecraft/operations/kinds/product.hpp>
+#include <stagecraft/operations/kinds/reduce.hpp>
+#include <stagecraft/operations/kinds/scan.hpp>
+#include <stagecraft/operations/kinds/update.hpp>
+#include <cstddef>
+
+// All kinds of operation, for the lists below: their names are those of the structs.
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                \
+  EACH(input)                                                                                                      \
+  EACH(weight)                                                                                                     \
+  EACH(constant)                                                                                                   \
+  EACH(iota)                                                                                                       \
+  EACH(random)                                                                                                     \
+  EACH(map)                                                                                                        \
+  EACH(reduce)                                                                                                     \
+  EACH(product) EACH(convolution) EACH(convolution_input_gradient) EACH(convolution_filter_gradient) EACH(pooling) \
+      EACH(pooling_gradient) EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) \
+          EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack)       \
+              EACH(last) EACH(loop_end) EACH(composite)
+
+namespace stagecraft::operations {
+
+/// Any of the operations. It does what std::variant does, and costs a program that includes it half the time.
+class operation {
+  enum class kind : unsigned char {
+#define STAGECRAFT_EACH(name) name,
+    STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+  };
+#define STAGECRAFT_EACH(name) \
+  static constexpr kind kind_of(operations::name const*) { return kind::name; }
+  STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+
+  kind kind_;
+  union {
+#define STAGECRAFT_EACH(name) operations::name name##_;
+    STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+  };
+
+#define STAGECRAFT_EACH(name)                                                             \
+  constexpr operations::name const& of(operations::name const*) const { return name##_; } \
+  constexpr operations::name& of(operations::name const*) { return name##_; }
+  STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+  template <class What>
+  static constexpr What const* tag = nullptr;
+
+ public:
+  constexpr operation() : kind_(kind::constant), constant_{} {}
+#define STAGECRAFT_EACH(name) \
+  constexpr operation(operations::name const& what) : kind_(kind::name), name##_(what) {}
+  STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+
+  /// Whether it is of this type.
+  template <class What>
+  [[nodiscard]] constexpr bool is() const {
+    return kind_ == kind_of(tag<What>);
+  }
+  /// It as this type, which it must be.
+  template <class What>
+  [[nodiscard]] constexpr What const& as() const {
+    return of(tag<What>);
+  }
+  /// It as this type, or null.
+  template <class What>
+  [[nodiscard]] constexpr What const* if_is() const {
+    return is<What>() ? &of(tag<What>) : nullptr;
+  }
+  template <class What>
+  [[nodiscard]] constexpr What* if_is() {
+    return is<What>() ? &of(tag<What>) : nullptr;
+  }
+  /// Which of the types it is, counted from 0.
+  [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
+
+  /// f of it as its type.
+  template <class F>
+  constexpr decltype(auto) visit(F&& f) const {
+    switch (kind_) {
+#define STAGECRAFT_EACH(name) \
+  case kind::name: return f(name##_);
+      STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
+#undef STAGECRAFT_EACH
+    }
+    return f(constant_);  // not reached
+  }
+};
+
+#undef STAGECRAFT_OPERATIONS
+
+/// Whether the result is the first operand's memory: the same elements in the same order.
+[[nodiscard]] constexpr bool is_alias(operation const& what) {
+  auto const* elementwise = what.if_is<map>();
+  return what.is<reshape>() || what.is<composite>() ||
+         (elementwise != nullptr && elementwise->apply == function::identity);
+}
+
+/// An operation at its place in a list. It reads only what stands before it.
+struct node {
+  operation what;
+  extents shape;          ///< of its result
+  int first_operand = 0;  ///< in the list of operands
+  int operand_count = 0;
+  bool has_gradient = true;  ///< whether gradients flow through it
+};
+
+/// Operand `index` of operation `id`, of a list that grows or a frozen one.
+template <class List>
+[[nodiscard]] constexpr int operand_of(List const& list, int id, int index) {
+  return list.operands[static_cast<std::size_t>(list.nodes[static_cast<std::size_t>(id)].first_operand + index)];
+}
+
+}  // namespace stagecraft::operations

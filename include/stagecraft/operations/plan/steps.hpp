@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which operations a forward and a backward step carry out, and what is kept between them.
+#pragma once
+
+#include <stagecraft/operations/differentiation.hpp>
+
+namespace stagecraft::operations {
+
+/// Both steps of a differentiated trace. What is cheap (maps, movement, random numbers) is computed again in the
+/// backward step; sums, products, rows of tables and the states of loops are kept.
+class steps {
+ public:
+  std::vector<int> forward, backward;  ///< operations in their order
+  std::vector<int> kept;               ///< operations of the forward step whose results the backward step reads
+  /// A weight that the forward step changes, and the copy of it that the backward step reads.
+  struct old_weight {
+    int weight, copy;
+  };
+  std::vector<old_weight> old_weights;
+  bool backward_reads_output = false;  ///< the value of the call's output, which is not kept once more
+
+  /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
+  constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
+    auto const count = traced.list.nodes.size();
+    std::vector<char> live(count, 0);
+    find_output();
+    if (trains) {
+      for (int const id : traced.gradients)
+        if (id >= 0) need(id, live, true);
+      close_loops(live, true);
+      for (int id = 0; id < traced.list.size(); ++id)
+        if (live[at(id)] == computed) backward.push_back(id);
+    }
+    live.assign(count, 0);
+    for (int const id : traced.outputs) need(id, live, false);
+    for (int const id : kept) need(id, live, false);
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (traced.list.node_of(id).what.is<update>()) need(id, live, false);
+    close_loops(live, false);
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (live[at(id)] == computed) forward.push_back(id);
+  }
+
+  /// Whether the value of an operation of the forward step is the call's output.
+  [[nodiscard]] constexpr bool is_output(int id) const {
+    return id < traced_->forward_count && is_output_[at(id)] != 0;
+  }
+  /// Whether the backward step reads an input of the call.
+  [[nodiscard]] constexpr bool backward_reads(int input_id) const {
+    for (int const id : backward)
+      if (id == input_id) return true;
+    return false;
+  }
+
+ private:
+  /// What a step does with an operation, if anything.
+  static constexpr char computed = 1, read = 2;
+
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  /// What has the output's elements in the same order, if something computes them.
+  constexpr void find_output() {
+    is_output_.assign(at(traced_->forward_count), 0);
+    int source = traced_->outputs[0];
+    while (is_alias(traced_->list.node_of(source).what)) source = traced_->list.operand(source, 0);
+    auto const& what = traced_->list.node_of(source).what;
+    if (what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<last>()) return;
+    is_output_[at(source)] = 1;
+    for (int id = source + 1; id < traced_->forward_count; ++id)
+      if (is_alias(traced_->list.node_of(id).what)) is_output_[at(id)] = is_output_[at(traced_->list.operand(id, 0))];
+  }
+  /// Whether a result of the forward step is worth its memory.
+  [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
+    auto const& what = traced_->list.node_of(id).what;
+    return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
+           what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
+           what.is<last>();
+  }
+  /// The copy of a weight that the forward step changes, or -1.
+  [[nodiscard]] constexpr int copy_of(int id) const {
+    if (!traced_->list.node_of(id).what.is<weight>()) return -1;
+    for (int other = id; other < traced_->forward_count; ++other)
+      if (traced_->list.node_of(other).what.is<update>() && traced_->list.operand(other, 0) == id)
+        return traced_->list.operand(other, 2);
+    return -1;
+  }
+  /// Marks what `id` needs, whose operands stand before it.
+  constexpr void need(int id, std::vector<char>& live, bool is_backward) {
+    std::vector<int> open{id};
+    while (!open.empty()) {
+      int const next = open.back();
+      open.pop_back();
+      if (live[at(next)]) continue;
+      live[at(next)] = computed;
+      if (is_backward && is_output(next)) {
+        live[at(next)] = read;
+        backward_reads_output = true;
+        continue;
+      }
+      if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
+        live[at(next)] = read;
+        kept.push_back(next);
+        continue;
+      }
+      if (int const copy = is_backward ? copy_of(next) : -1; copy >= 0) {
+        old_weights.push_back({next, copy});
+        kept.push_back(copy);
+        continue;
+      }
+      auto const& node = traced_->list.node_of(next);
+      // A group is its result; the tensors that it is a function of are those of what is inside. An update reads the
+      // copy for the backward step alone.
+      int const reads = node.what.is<composite>() ? 1 : node.what.is<update>() ? 2 : node.operand_count;
+      for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
+    }
+  }
+  /// A loop that gives something runs with all of its states.
+  constexpr void close_loops(std::vector<char>& live, bool is_backward) {
+    int const first = is_backward ? traced_->forward_count : 0;
+    std::vector<int> ends;  // and what states become
+    for (int id = first; id < traced_->list.size(); ++id) {
+      auto const& what = traced_->list.node_of(id).what;
+      if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int const id : ends)
+        if (live[at(id)] == 0 && live[at(traced_->list.operand(id, 0))] != 0) {
+          need(id, live, is_backward);
+          changed = true;
+        }
+    }
+  }
+
+  trace const* traced_;
+  std::vector<char> is_output_;
+};
+
+}  // namespace stagecraft::operations

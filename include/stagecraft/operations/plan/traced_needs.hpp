@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the steps of a traced layer read and keep, without the places of their values.
+#pragma once
+
+#include <stagecraft/operations/plan/value_places.hpp>
+#include <cstdint>
+
+namespace stagecraft::operations {
+
+/// Differentiates the trace, if the layer trains.
+struct traced_needs {
+  bool backward_reads_input = false, backward_reads_output = false;
+  bool is_view = false;          ///< the output is the only input, in the same order, and so are their gradients
+  bool adds_exactly = false;     ///< each element of an input's gradient is one of the output's, or its negative, or 0
+  std::int64_t kept_floats = 0;  ///< from the forward step to the backward step
+  unsigned updated_weights = 0;  ///< a bit for each that the forward step writes
+  /// A bit for each weight whose gradient is a sum of rows of the output's gradient, where an input names them.
+  unsigned row_gradients = 0;
+
+  constexpr traced_needs(trace& traced, bool trains) {
+    if (traced.list.problem.failed() || traced.outputs.empty()) return;
+    is_view = traced.inputs.size() == 1 && traced.weights.empty() &&
+              source_of(traced, traced.outputs[0], false) == traced.inputs[0];
+    if (!trains) return;
+    differentiate(traced);
+    adds_exactly = true;
+    for (std::size_t i = 0; i < traced.inputs.size(); ++i) {
+      int const id = traced.gradients[i];
+      is_view = is_view && id >= 0 && source_of(traced, id, false) == traced.seeds[0];
+      adds_exactly = adds_exactly && (id < 0 || source_of(traced, id, true) == traced.seeds[0]);
+    }
+    if (is_view) return;
+    steps const both(traced, true);
+    kept_floats = value_places::kept_floats(traced.list, both.kept);
+    backward_reads_output = both.backward_reads_output;
+    for (int const id : traced.inputs) backward_reads_input = backward_reads_input || both.backward_reads(id);
+    for (int const id : both.forward)
+      if (traced.list.node_of(id).what.is<update>())
+        updated_weights |= 1U << traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index;
+    for (std::size_t i = 0; i < traced.weights.size() && i < 32; ++i) {
+      int const id = traced.gradients[traced.inputs.size() + i];
+      if (id >= 0 && has_rows_of_output(traced, id)) row_gradients |= 1U << i;
+    }
+  }
+
+ private:
+  [[nodiscard]] static constexpr bool has_rows_of_output(trace const& traced, int id) {
+    if (!traced.list.node_of(id).what.is<scatter_add>()) return false;
+    int const indices = source_of(traced, traced.list.operand(id, 1), false);
+    bool is_input = false;
+    for (int const input : traced.inputs) is_input = is_input || input == indices;
+    return is_input && source_of(traced, traced.list.operand(id, 0), false) == traced.seeds[0];
+  }
+  /// What an operation takes its elements from: in their order, or moved, or their negatives.
+  [[nodiscard]] static constexpr int source_of(trace const& traced, int id, bool moves) {
+    while (true) {
+      auto const& what = traced.list.node_of(id).what;
+      auto const* elementwise = what.if_is<map>();
+      bool const is_moved =
+          what.is<slice>() || what.is<pad>() || (elementwise != nullptr && elementwise->apply == function::negative);
+      if (!is_alias(what) && !(moves && is_moved)) return id;
+      id = traced.list.operand(id, 0);
+    }
+  }
+};
+
+}  // namespace stagecraft::operations

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a machine with one memory carries out a traced layer: its steps, and where their values lie.
+#pragma once
+
+#include <stagecraft/operations/plan/value_places.hpp>
+#include <span>
+#include <utility>
+
+namespace stagecraft::operations {
+
+/// A weight's new value, which a forward step writes when it has ended.
+struct weight_update {
+  int weight = 0;
+  int value = 0;  ///< the operation
+};
+
+/// Exists in constant evaluation; `frozen_plan` is what is kept of it.
+struct traced_plan {
+  trace traced;
+  std::vector<int> forward, backward;                  ///< operations in their order
+  std::vector<place> forward_places, backward_places;  ///< of the values of all operations
+  std::vector<segment> forward_segments, backward_segments;
+  std::vector<product_join> forward_joins, backward_joins;
+  std::vector<weight_update> updates;
+  std::int64_t kept_floats = 0;                                        ///< from the forward step to the backward step
+  std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
+  std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
+  /// `wanted`: whether the gradient of an input (then of a weight) is wanted; all are, if it is empty. What is kept
+  /// does not depend on it. `written`: whether it may be written where it belongs, in place of being added to what is
+  /// there; none are, if it is empty. `batch`: how many samples may be worked on one after the other; 1: not at all.
+  constexpr traced_plan(trace&& of, bool trains, std::span<bool const> wanted = {}, int batch = 1,
+                        std::span<bool const> written = {})
+      : traced(std::move(of)) {
+    if (traced.list.problem.failed() || traced.outputs.empty()) return;
+    if (trains) differentiate(traced);
+    steps const whole(traced, trains);
+    bool are_all_wanted = true;
+    for (std::size_t i = 0; i < wanted.size() && i < traced.gradients.size(); ++i)
+      if (!wanted[i] && traced.gradients[i] >= 0) {
+        traced.gradients[i] = -1;
+        are_all_wanted = false;
+      }
+    if (are_all_wanted) {
+      backward = whole.backward;
+    } else {
+      steps const smaller(traced, trains);
+      backward = smaller.backward;
+    }
+    forward = whole.forward;
+    kept_floats = value_places::kept_floats(traced.list, whole.kept);
+
+    std::vector<int> results = traced.outputs;
+    for (int const id : forward)
+      if (traced.list.node_of(id).what.is<update>()) {
+        int const value = traced.list.operand(id, 1);
+        updates.push_back({traced.list.node_of(traced.list.operand(id, 0)).what.as<weight>().index, value});
+        results.push_back(value);
+      }
+    step_segments const forward_parts(traced.list, forward, batch);
+    forward = forward_parts.order;
+    forward_segments = forward_parts.segments;
+    value_places const in_forward(traced, forward, results, whole, true, forward_segments, batch);
+    forward_places = in_forward.places;
+    forward_joins = in_forward.joins;
+    forward_workspace = in_forward.workspace;
+    forward_sample_floats = in_forward.sample_floats;
+    if (!trains) return;
+    results.clear();
+    for (int const id : traced.gradients)
+      if (id >= 0) results.push_back(id);
+    step_segments const backward_parts(traced.list, backward, batch);
+    backward = backward_parts.order;
+    backward_segments = backward_parts.segments;
+    value_places const in_backward(traced, backward, results, whole, false, backward_segments, batch, written);
+    backward_places = in_backward.places;
+    backward_joins = in_backward.joins;
+    backward_workspace = in_backward.workspace;
+    backward_sample_floats = in_backward.sample_floats;
+  }
+};
+
+/// How long the arrays of a frozen plan are.
+struct plan_sizes {
+  std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, forward_segments = 0, backward_segments = 0,
+              forward_joins = 0, backward_joins = 0, updates = 0, gradients = 0;
+};
+
+namespace detail {
+
+/// All at once: an assignment for each element would take Clang many of the steps that it allows.
+template <std::size_t Size, class T>
+constexpr std::array<T, Size> array_of(std::vector<T> const& source) {
+  return [from = source.data()]<std::size_t... Index>(std::index_sequence<Index...>) {
+    static_cast<void>(from);
+    return std::array<T, Size>{from[Index]...};
+  }(std::make_index_sequence<Size>{});
+}
+
+}  // namespace detail
+
+/// What `traced_plan` is, without memory of its own to manage: usable as a constexpr variable.
+template <plan_sizes Sizes>
+struct frozen_plan {
+  static constexpr std::size_t backward_values = Sizes.backward == 0 ? 0 : Sizes.nodes;
+
+  std::array<node, Sizes.nodes> nodes;
+  std::array<int, Sizes.operands> operands;
+  std::array<int, Sizes.forward> forward;
+  std::array<int, Sizes.backward> backward;
+  std::array<place, Sizes.nodes> forward_places;
+  std::array<place, backward_values> backward_places;
+  std::array<segment, Sizes.forward_segments> forward_segments;
+  std::array<segment, Sizes.backward_segments> backward_segments;
+  std::array<product_join, Sizes.forward_joins> forward_joins;
+  std::array<product_join, Sizes.backward_joins> backward_joins;
+  std::array<weight_update, Sizes.updates> updates;
+  std::array<int, Sizes.gradients> gradients;
+  int output;
+  std::int64_t kept_floats, forward_workspace, backward_workspace, forward_sample_floats, backward_sample_floats;
+
+  constexpr explicit frozen_plan(traced_plan const& from)
+      : nodes(detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
+        operands(detail::array_of<Sizes.operands>(from.traced.list.operands)),
+        forward(detail::array_of<Sizes.forward>(from.forward)),
+        backward(detail::array_of<Sizes.backward>(from.backward)),
+        forward_places(detail::array_of<Sizes.nodes>(from.forward_places)),
+        backward_places(detail::array_of<backward_values>(from.backward_places)),
+        forward_segments(detail::array_of<Sizes.forward_segments>(from.forward_segments)),
+        backward_segments(detail::array_of<Sizes.backward_segments>(from.backward_segments)),
+        forward_joins(detail::array_of<Sizes.forward_joins>(from.forward_joins)),
+        backward_joins(detail::array_of<Sizes.backward_joins>(from.backward_joins)),
+        updates(detail::array_of<Sizes.updates>(from.updates)),
+        gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
+        output(from.traced.outputs[0]),
+        kept_floats(from.kept_floats),
+        forward_workspace(from.forward_workspace),
+        backward_workspace(from.backward_workspace),
+        forward_sample_floats(from.forward_sample_floats),
+        backward_sample_floats(from.backward_sample_floats) {}
+};
+
+/// The same without its lengths in its type.
+struct plan_view {
+  std::span<node const> nodes;
+  std::span<int const> operands;
+  std::span<int const> forward, backward;
+  std::span<place const> forward_places, backward_places;
+  std::span<int const> gradients;
+  int output = 0;
+  std::int64_t kept_floats = 0, forward_workspace = 0, backward_workspace = 0;
+
+  template <plan_sizes Sizes>
+  constexpr explicit(false) plan_view(frozen_plan<Sizes> const& of)
+      : nodes(of.nodes),
+        operands(of.operands),
+        forward(of.forward),
+        backward(of.backward),
+        forward_places(of.forward_places),
+        backward_places(of.backward_places),
+        gradients(of.gradients),
+        output(of.output),
+        kept_floats(of.kept_floats),
+        forward_workspace(of.forward_workspace),
+        backward_workspace(of.backward_workspace) {}
+  /// A template, since making spans of vectors takes programs that do not need it long to compile.
+  template <std::same_as<traced_plan> Plan>
+  constexpr explicit plan_view(Plan const& of)
+      : nodes(of.traced.list.nodes),
+        operands(of.traced.list.operands),
+        forward(of.forward),
+        backward(of.backward),
+        forward_places(of.forward_places),
+        backward_places(of.backward_places),
+        gradients(of.traced.gradients),
+        output(of.traced.outputs[0]),
+        kept_floats(of.kept_floats),
+        forward_workspace(of.forward_workspace),
+        backward_workspace(of.backward_workspace) {}
+};
+
+namespace detail {
+
+// A variable of its own: one inside of freeze_plan would be evaluated again with each call of it.
+template <class Make>
+inline constexpr plan_sizes sizes_of_plan = [] {
+  traced_plan const made = Make{}();
+  return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(), made.forward.size(),
+                    made.backward.size(),          made.forward_segments.size(),     made.backward_segments.size(),
+                    made.forward_joins.size(),     made.backward_joins.size(),       made.updates.size(),
+                    made.traced.gradients.size()};
+}();
+
+}  // namespace detail
+
+/// Plans and freezes: `make()` gives a traced_plan in constant evaluation, and is called twice.
+template <class Make>
+constexpr auto freeze_plan(Make make) {
+  return frozen_plan<detail::sizes_of_plan<Make>>(make());
+}
+
+}  // namespace stagecraft::operations

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A computation that only moves, repeats, scales and sums elements of its inputs, such as padding, slices or the mean
+// of all places: as a few walks through memory.
+#pragma once
+
+#include <stagecraft/operations/trace.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::operations {
+
+/// So many elements, and floats from one to the next where they go to and where they come from: 0 where they are summed
+/// or repeated.
+struct transfer_axis {
+  std::int64_t length = 1, to = 0, from = 0;
+
+  [[nodiscard]] constexpr bool sums() const { return to == 0; }
+  [[nodiscard]] constexpr bool repeats() const { return to != 0 && from == 0; }
+};
+
+/// A walk through an input and the result.
+struct transfer {
+  static constexpr int most_axes = 12;
+
+  int input = 0;
+  float factor = 1;
+  std::int64_t to = 0, from = 0;  ///< where it begins in both
+  int count = 0;
+  transfer_axis axes[most_axes]{};  ///< the outermost first
+
+  constexpr bool add(transfer_axis const& axis) {
+    if (axis.length == 1) return true;
+    if (count == most_axes) return false;
+    axes[count++] = axis;
+    return true;
+  }
+  /// Elements that it writes.
+  [[nodiscard]] constexpr std::int64_t written() const {
+    std::int64_t product = 1;
+    for (int i = 0; i < count; ++i) product *= axes[i].sums() ? 1 : axes[i].length;
+    return product;
+  }
+  /// Splits axes where each `length` elements of the result, from `begin` on, are taken as one; false if one goes
+  /// across.
+  constexpr bool split_at(std::int64_t length) {
+    std::int64_t last = to % length;
+    for (int i = 0; i < count; ++i) {
+      auto const [steps, stride, source] = axes[i];
+      if (stride == 0 || stride >= length) continue;
+      if (stride * steps > length) {
+        std::int64_t const inner = length / stride;
+        if (length % stride != 0 || steps % inner != 0 || count == most_axes) return false;
+        axes[i].length = inner;
+        axes[count++] = {steps / inner, length, source * inner};
+      }
+      last += (axes[i].length - 1) * stride;
+    }
+    return last < length;
+  }
+  /// The other way round: a gradient.
+  [[nodiscard]] constexpr transfer reversed() const {
+    transfer result = *this;
+    std::swap(result.to, result.from);
+    for (auto& axis : result.axes) std::swap(axis.to, axis.from);
+    return result;
+  }
+  /// Axes in the order of where they go to, those that are summed last; neighbours are one where they can be, but for
+  /// axes inside and outside of `unit`.
+  constexpr void arrange(std::int64_t unit) {
+    auto const is_before = [](transfer_axis const& a, transfer_axis const& b) {
+      return a.to != b.to ? a.to > b.to : a.from > b.from;
+    };
+    for (int i = 1; i < count; ++i)
+      for (int k = i; k > 0 && is_before(axes[k], axes[k - 1]); --k) std::swap(axes[k], axes[k - 1]);
+    int kept = 0;
+    for (int i = 0; i < count; ++i) {
+      auto const axis = axes[i];
+      auto* const before = kept > 0 ? &axes[kept - 1] : nullptr;
+      if (axis.length == 1) continue;
+      if (before != nullptr && before->to == axis.to * axis.length && before->from == axis.from * axis.length &&
+          before->sums() == axis.sums() && (axis.to < unit) == (before->to < unit))
+        *before = {before->length * axis.length, axis.to, axis.from};
+      else
+        axes[kept++] = axis;
+    }
+    count = kept;
+  }
+};
+
+/// All walks that write one tensor.
+struct transfer_list {
+  std::vector<transfer> parts;  ///< of a sample
+  std::int64_t sample = 0;      ///< its elements
+  std::int64_t unit = 0;        ///< so many elements are written together: a part of the sample's
+  bool overlaps = false;        ///< whether an element may be written by several walks, which are added
+
+  /// `parts`: of a batch.
+  constexpr transfer_list(std::vector<transfer>&& of_batch, bool overlaps_, std::int64_t sample_, std::int64_t row)
+      : parts(std::move(of_batch)), sample(sample_), unit(sample_), overlaps(overlaps_) {
+    bool splits = row >= cache_line && !(sample <= small_sample && is_simple(row));
+    for (transfer const& part : parts) {
+      auto tried = part;
+      splits = splits && tried.split_at(row);
+      for (int i = 0; i < tried.count; ++i) splits = splits && (tried.axes[i].to < row || tried.axes[i].to % row == 0);
+    }
+    if (splits) unit = row;
+    for (transfer& part : parts) {
+      part.split_at(unit);
+      part.arrange(unit);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t cache_line = 16, tiny_sample = 1 << 10, small_sample = 1 << 14;
+
+  /// Whether nothing is left out inside of what is written, and no row of several runs is repeated.
+  [[nodiscard]] constexpr bool is_simple(std::int64_t row) const {
+    std::int64_t written = 0;
+    for (transfer const& part : parts) {
+      written += part.written();
+      bool repeats_rows = false;
+      int runs = 0;
+      for (transfer_axis const& axis : part.axes) {
+        repeats_rows = repeats_rows || (axis.repeats() && axis.to == row);
+        runs += axis.from > 0 && axis.to > 0 && axis.to < row ? 1 : 0;
+      }
+      if (sample > tiny_sample && repeats_rows && runs > 1) return false;
+    }
+    if (parts.size() != 1) return !overlaps && written == sample;
+    auto one = parts[0];
+    one.arrange(sample);
+    return one.axes[0].to * one.axes[0].length == written || one.axes[0].sums();
+  }
+};
+
+/// Looks whether a trace is such a computation.
+class transfers {
+ public:
+  bool holds = false;
+  std::vector<transfer> parts;  ///< of a sample
+
+  constexpr explicit transfers(trace const& of) : traced_(&of) {
+    if (of.list.problem.failed() || of.outputs.size() != 1) return;
+    holds = true;
+    parts = find(of.outputs[0]);
+    for (transfer& part : parts) leave_batch(part);
+  }
+
+  /// The walks that write the result, whose sample has rows of so many elements.
+  [[nodiscard]] constexpr transfer_list forward(std::int64_t row) const {
+    return {std::vector<transfer>(parts), false, sample_of(traced_->outputs[0]), row};
+  }
+  /// The walks that write the gradient of an input from that of the result.
+  [[nodiscard]] constexpr transfer_list backward(int input, std::int64_t row) const {
+    std::vector<transfer> own;
+    for (transfer const& part : parts)
+      if (part.input == input) own.push_back(part.reversed());
+    bool const overlaps = own.size() > 1;
+    return {std::move(own), overlaps, sample_of(traced_->inputs[static_cast<std::size_t>(input)]), row};
+  }
+
+ private:
+  static constexpr std::size_t most_parts = 16;
+
+  [[nodiscard]] constexpr extents const& shape_of(int id) const { return traced_->list.node_of(id).shape; }
+  [[nodiscard]] constexpr std::int64_t sample_of(int id) const { return shape_of(id).size() / shape_of(id)[0]; }
+  static constexpr std::int64_t stride(extents const& shape, int axis) {
+    std::int64_t product = 1;
+    for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
+    return product;
+  }
+  constexpr std::vector<transfer> fail() {
+    holds = false;
+    return {};
+  }
+
+  constexpr std::vector<transfer> find(int id) {
+    if (!holds) return {};
+    node const& here = traced_->list.node_of(id);
+    auto const& what = here.what;
+    if (auto const* given = what.if_is<input>()) {
+      transfer all;
+      all.input = given->index;
+      all.add({here.shape.size(), 1, 1});
+      return {all};
+    }
+    if (here.operand_count == 0) return fail();
+    int const source = traced_->list.operand(id, 0);
+    extents const& from = shape_of(source);
+    if (what.is<reshape>() || what.is<composite>()) return find(source);
+    if (auto const* part = what.if_is<slice>(); part != nullptr && part->step == 1)
+      return sliced(find(source), from, here.shape, part->axis, part->begin);
+    if (auto const* wider = what.if_is<pad>())
+      return moved(find(source), from, here.shape, wider->axis, wider->begin, wider->step);
+    if (auto const* joint = what.if_is<concatenate>()) {
+      std::vector<transfer> all;
+      for (int i = 0, begin = 0; i < here.operand_count; ++i) {
+        int const operand = traced_->list.operand(id, i);
+        for (auto const& each : moved(find(operand), shape_of(operand), here.shape, joint->axis, begin, 1))
+          all.push_back(each);
+        begin += shape_of(operand)[joint->axis];
+      }
+      if (all.size() > most_parts) return fail();
+      return all;
+    }
+    if (auto const* turn = what.if_is<transpose>()) {
+      std::int64_t strides[extents::max_rank]{};
+      for (int axis = 0; axis < here.shape.rank; ++axis) strides[turn->order[axis]] = stride(here.shape, axis);
+      return restrided(find(source), from, strides, 0);
+    }
+    if (what.is<broadcast>()) return repeated(find(source), from, here.shape);
+    if (auto const* sum = what.if_is<reduce>(); sum != nullptr && sum->by == reduction::sum) {
+      std::int64_t strides[extents::max_rank]{};
+      for (int axis = 0; axis < from.rank; ++axis) strides[axis] = sum->has(axis) ? 0 : stride(here.shape, axis);
+      auto all = restrided(find(source), from, strides, 0);
+      if (all.size() == 1) return all;
+    }
+    if (auto const* by = what.if_is<map>(); by != nullptr && by->apply == function::multiply) {
+      auto const* factor = traced_->list.node_of(traced_->list.operand(id, 1)).what.if_is<constant>();
+      auto all = find(source);
+      for (transfer& each : all) each.factor *= factor != nullptr ? factor->value : 0;
+      if (factor != nullptr) return all;
+    }
+    return fail();
+  }
+
+  /// Walks to a tensor of a shape, in which they now have other strides along each axis.
+  constexpr std::vector<transfer> restrided(std::vector<transfer>&& all, extents const& shape,
+                                            std::int64_t const* strides, std::int64_t offset) {
+    for (transfer& each : all) {
+      std::int64_t to = offset;
+      for (int axis = 0; axis < shape.rank; ++axis) {
+        if (!each.split_at(stride(shape, axis) * shape[axis])) return fail();
+        to += each.to / stride(shape, axis) % shape[axis] * strides[axis];
+      }
+      for (int i = 0; i < each.count; ++i) {
+        if (each.axes[i].to == 0) continue;
+        int const axis = axis_of(each.axes[i].to, shape);
+        if (each.axes[i].to % stride(shape, axis) != 0) return fail();
+        each.axes[i].to = each.axes[i].to / stride(shape, axis) * strides[axis];
+      }
+      each.to = to;
+    }
+    return std::move(all);
+  }
+  static constexpr int axis_of(std::int64_t to, extents const& shape) {
+    int axis = 0;
+    while (shape[axis] == 1 || stride(shape, axis) > to) ++axis;
+    return axis;
+  }
+  /// To places of an axis of a longer tensor.
+  constexpr std::vector<transfer> moved(std::vector<transfer>&& all, extents const& shape, extents const& wide,
+                                        int axis, int begin, int step) {
+    std::int64_t strides[extents::max_rank]{};
+    for (int i = 0; i < shape.rank; ++i) strides[i] = stride(wide, i) * (i == axis ? step : 1);
+    return restrided(std::move(all), shape, strides, begin * stride(wide, axis));
+  }
+  constexpr std::vector<transfer> sliced(std::vector<transfer>&& all, extents const& shape, extents const& narrow,
+                                         int axis, int begin) {
+    std::vector<transfer> kept;
+    std::int64_t const own = stride(shape, axis);
+    for (transfer& each : all) {
+      for (int i = 0; i < shape.rank; ++i)
+        if (!each.split_at(stride(shape, i) * shape[i])) return fail();
+      // From its first place on, as far as it goes along the axis.
+      transfer_axis* along = nullptr;
+      std::int64_t first = each.to / own % shape[axis], last = first;
+      for (int i = 0; i < each.count; ++i) {
+        auto& one = each.axes[i];
+        if (one.to < own || one.to >= own * shape[axis]) continue;
+        if (along != nullptr || one.to % own != 0) return fail();
+        along = &one;
+        last += (one.length - 1) * (one.to / own);
+      }
+      std::int64_t const step = along != nullptr ? along->to / own : 1, end = begin + narrow[axis];
+      std::int64_t const left_out = first < begin ? (begin - first + step - 1) / step : 0;
+      first += left_out * step;
+      if (first >= end || first > last) continue;
+      if (along != nullptr) {
+        each.to += left_out * along->to;
+        each.from += left_out * along->from;
+        along->length = ((last < end ? last : end - 1) - first) / step + 1;
+      }
+      kept.push_back(each);
+    }
+    std::int64_t strides[extents::max_rank]{};
+    for (int i = 0; i < shape.rank; ++i) strides[i] = stride(narrow, i);
+    return restrided(std::move(kept), shape, strides, -begin * stride(narrow, axis));
+  }
+  constexpr std::vector<transfer> repeated(std::vector<transfer>&& all, extents const& shape, extents const& wide) {
+    std::int64_t strides[extents::max_rank]{};
+    for (int i = 0; i < shape.rank; ++i) strides[i] = stride(wide, i + wide.rank - shape.rank);
+    auto result = restrided(std::move(all), shape, strides, 0);
+    for (transfer& each : result)
+      for (int i = 0; i < wide.rank; ++i)
+        if (shape.aligned(i, wide.rank) == 1 && !each.add({wide[i], stride(wide, i), 0})) return fail();
+    return result;
+  }
+
+  /// Of all samples it keeps one; the batch must be the outermost axis of both tensors.
+  constexpr void leave_batch(transfer& part) {
+    int const batch = shape_of(traced_->outputs[0])[0];
+    std::int64_t const sample = sample_of(traced_->outputs[0]),
+                       source = sample_of(traced_->inputs[static_cast<std::size_t>(part.input)]);
+    holds = holds && part.split_at(sample) && part.to < sample && part.from < source;
+    bool found = batch == 1;
+    int kept = 0;
+    std::int64_t last = part.from;
+    for (int i = 0; i < part.count; ++i) {
+      auto const axis = part.axes[i];
+      if (axis.length == 1) continue;
+      if (axis.to >= sample) {
+        holds = holds && !found && axis.length == batch && axis.to == sample && axis.from == source;
+        found = true;
+      } else {
+        last += (axis.length - 1) * axis.from;
+        part.axes[kept++] = axis;
+      }
+    }
+    part.count = kept;
+    holds = holds && found && last < source;
+  }
+
+  trace const* traced_;
+};
+
+/// A transfer_list as a constant.
+template <std::size_t Parts>
+struct frozen_transfers {
+  std::array<transfer, Parts> parts{};
+  std::int64_t sample, unit;
+  bool overlaps;
+
+  constexpr explicit frozen_transfers(transfer_list const& of)
+      : sample(of.sample), unit(of.unit), overlaps(of.overlaps) {
+    for (std::size_t i = 0; i < Parts; ++i) parts[i] = of.parts[i];
+  }
+};
+
+}  // namespace stagecraft::operations

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the values of a step lie: in the tensors that the layer is given, in what is kept, or in a workspace whose
+// parts are used again as soon as nobody reads them.
+#pragma once
+
+#include <stagecraft/operations/plan/product_joins.hpp>
+#include <stagecraft/operations/plan/segments.hpp>
+#include <stagecraft/operations/plan/steps.hpp>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace stagecraft::operations {
+
+/// Whose memory a value lies in.
+enum class storage : unsigned char {
+  nowhere,
+  constant,  ///< in the list of operations, at `index`
+  input,
+  weight,
+  output,
+  output_gradient,
+  gradient,  ///< that of input, then weight, `index`: the step's result
+  kept,
+  workspace,
+  samples  ///< of the samples that are worked on: `offset` floats for each of them behind the begin
+};
+
+/// A value's memory: of which tensor, and how many floats behind its begin.
+struct place {
+  storage in = storage::nowhere;
+  int index = 0;
+  std::int64_t offset = 0;
+};
+
+/// The places of all values of one step.
+class value_places {
+ public:
+  std::vector<place> places;       ///< of each operation; `nowhere` if the step does not compute it
+  std::int64_t workspace = 0;      ///< floats
+  std::int64_t sample_floats = 0;  ///< floats for each sample that is worked on
+  std::vector<product_join> joins;
+
+  /// `written`: whether the gradient of an input (then of a weight) is to be written to its memory, where others are
+  /// added to what is there, or unwanted. `order`: the operations of the step; `results`: what is read when it has
+  /// ended; `carried_out`: both steps.
+  constexpr value_places(trace const& traced, std::vector<int> const& order, std::vector<int> const& results,
+                         steps const& carried_out, bool is_forward, std::vector<segment> const& segments, int batch,
+                         std::span<bool const> written = {})
+      : places(traced.list.nodes.size()), list_(&traced.list), order_(&order), segments_(&segments), batch_(batch) {
+    positions_.assign(places.size(), -1);
+    for (std::size_t i = 0; i < order.size(); ++i) positions_[at(order[i])] = static_cast<int>(i);
+    std::int64_t offset = 0;
+    for (int const id : carried_out.kept) {
+      places[at(id)] = {storage::kept, 0, offset};
+      offset += floats_of(id);
+    }
+    place_leaves(traced);
+    if (!is_forward)
+      for (auto const& [weight, copy] : carried_out.old_weights) places[at(weight)] = places[at(copy)];
+    if (!is_forward && carried_out.backward_reads_output)
+      for (int id = 0; id < traced.forward_count; ++id)
+        if (carried_out.is_output(id)) places[at(id)] = {storage::output, 0, 0};
+    if (is_forward) {
+      auto& output = places[at(root(traced.outputs[0]))];
+      if (output.in == storage::nowhere) output = {storage::output, 0, 0};
+    }
+    if (!is_forward) place_gradients(traced, written);
+    joins = product_joins(traced.list, order, segments, [&](int id) {
+              bool is_free = places[at(id)].in == storage::nowhere;
+              for (int const result : results) is_free = is_free && root(result) != id;
+              return is_free;
+            }).joins;
+    place_others(results);
+    for (int const id : order) places[at(id)] = places[at(root(id))];
+  }
+
+  /// Floats of all kept values.
+  static constexpr std::int64_t kept_floats(operation_list const& list, std::vector<int> const& kept) {
+    std::int64_t sum = 0;
+    for (int const id : kept) sum += rounded(list.node_of(id).shape.size());
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
+  /// In whole cache lines.
+  static constexpr std::int64_t rounded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+  [[nodiscard]] constexpr std::int64_t floats_of(int id) const { return rounded(list_->node_of(id).shape.size()); }
+  [[nodiscard]] constexpr bool runs(int id) const { return positions_[at(id)] >= 0; }
+
+  /// The operation whose memory this one's value is.
+  [[nodiscard]] constexpr int root(int id) const {
+    while (true) {
+      auto const& what = list_->node_of(id).what;
+      if (places[at(id)].in == storage::kept || places[at(id)].in == storage::output) return id;
+      if (what.is<last>())
+        id = next_of(list_->operand(id, 1));
+      else if (is_alias(what))
+        id = list_->operand(id, 0);
+      else
+        return id;
+    }
+  }
+  /// What a state is handed to.
+  [[nodiscard]] constexpr int next_of(int state) const {
+    for (int const id : *order_)
+      if (list_->node_of(id).what.is<next>() && list_->operand(id, 1) == state) return id;
+    return state;
+  }
+  constexpr void place_leaves(trace const& traced) {
+    for (int id = 0; id < list_->size(); ++id) {
+      auto const& what = list_->node_of(id).what;
+      if (what.is<constant>()) places[at(id)] = {storage::constant, id, 0};
+      if (auto const* read = what.if_is<weight>()) places[at(id)] = {storage::weight, read->index, 0};
+      if (auto const* read = what.if_is<input>())
+        places[at(id)] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
+                                                                              : place{storage::output_gradient, 0, 0};
+    }
+  }
+
+  constexpr void place_gradients(trace const& traced, std::span<bool const> written) {
+    for (std::size_t i = 0; i < written.size() && i < traced.gradients.size(); ++i) {
+      if (!written[i] || traced.gradients[i] < 0) continue;
+      int const id = root(traced.gradients[i]);
+      if (runs(id) && places[at(id)].in == storage::nowhere)
+        places[at(id)] = {storage::gradient, static_cast<int>(i), 0};
+    }
+  }
+
+  struct lifetime {
+    int id, first, last;
+    std::int64_t floats;
+    bool is_of_samples;
+  };
+  /// Memory that values use one after the other, and when the last of them ends.
+  struct block {
+    std::int64_t offset, floats;
+    int last;
+  };
+  struct region {
+    int first, last;
+  };
+
+  constexpr void place_others(std::vector<int> const& results) {
+    std::vector<region> loops;
+    for (int const id : *order_)
+      if (list_->node_of(id).what.is<loop_end>())
+        loops.push_back({positions_[at(list_->operand(id, 0))], positions_[at(id)]});
+
+    std::vector<lifetime> lives;
+    std::vector<int> live_of(places.size(), -1);
+    for (int const id : *order_) {
+      auto const& what = list_->node_of(id).what;
+      if (places[at(id)].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
+          what.is<update>())
+        continue;
+      live_of[at(id)] = static_cast<int>(lives.size());
+      lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id), false});
+    }
+    auto const read_at = [&](int id, int position) {
+      int const index = live_of[at(root(id))];
+      if (index >= 0 && lives[at(index)].last < position) lives[at(index)].last = position;
+    };
+    for (int const id : *order_)
+      for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[at(id)]);
+    for (int const id : results) read_at(id, static_cast<int>(order_->size()));
+    // What a product computes lies there from then on.
+    for (auto const& join : joins)
+      for (auto& life : lives)
+        if (join.sum >= 0 && life.id == root(join.sum)) life.first = positions_[at(join.product)];
+    for (auto& life : lives) fit_to_segments(life);
+    for (auto& life : lives)
+      for (auto const& loop : loops) {
+        bool const begins_inside = life.first > loop.first && life.first < loop.last;
+        bool const is_read_inside = life.last > loop.first && life.last < loop.last;
+        // What a trip computes and reads is no matter of other trips; what stays from trip to trip lives in all of
+        // them.
+        if (begins_inside && !stays(life.id)) continue;
+        if (begins_inside) life.first = loop.first;
+        if ((begins_inside || is_read_inside) && life.last < loop.last) life.last = loop.last;
+      }
+    for (std::size_t i = 1; i < lives.size(); ++i)  // nearly sorted
+      for (std::size_t k = i; k > 0 && lives[k].first < lives[k - 1].first; --k) std::swap(lives[k], lives[k - 1]);
+    assign(lives, false, workspace);
+    assign(lives, true, sample_floats);
+  }
+  /// A value of one segment that works sample by sample exists for the samples that are worked on. Others of such
+  /// segments live as long as these, in which parts of the batch come in any order.
+  constexpr void fit_to_segments(lifetime& life) const {
+    auto const divided_at = [&](int position) -> segment const* {
+      for (segment const& each : *segments_)
+        if (position >= each.begin && position < each.end)
+          return each.kind == segment_kind::by_sample ? &each : nullptr;
+      return nullptr;
+    };
+    segment const *first = divided_at(life.first), *last = divided_at(life.last);
+    life.is_of_samples = first != nullptr && first == last;
+    if (life.is_of_samples) {
+      life.floats = rounded(list_->node_of(life.id).shape.size() / batch_);
+      return;
+    }
+    if (first != nullptr) life.first = first->begin;
+    if (last != nullptr) life.last = last->end - 1;
+  }
+  /// Gives memory to the values whose lives are of one kind.
+  constexpr void assign(std::vector<lifetime> const& lives, bool of_samples, std::int64_t& floats) {
+    std::vector<block> blocks;
+    for (auto const& life : lives) {
+      if (life.is_of_samples != of_samples) continue;
+      // The first block that is free by then; few steps count more here than few floats, since compilers limit them.
+      std::size_t chosen = 0;
+      while (chosen < blocks.size() && (blocks[chosen].last >= life.first || blocks[chosen].floats < life.floats))
+        ++chosen;
+      if (chosen == blocks.size()) {
+        blocks.push_back({floats, life.floats, 0});
+        floats += life.floats;
+      }
+      blocks[chosen].last = life.last;
+      places[at(life.id)] = {of_samples ? storage::samples : storage::workspace, 0, blocks[chosen].offset};
+    }
+  }
+  [[nodiscard]] constexpr bool stays(int id) const {
+    auto const& what = list_->node_of(id).what;
+    return what.is<carry>() || what.is<next>() || what.is<stack>();
+  }
+  operation_list const* list_;
+  std::vector<int> const* order_;
+  std::vector<segment> const* segments_;
+  int batch_;
+  std::vector<int> positions_;
+};
+
+}  // namespace stagecraft::operations

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which device of a pipeline works on which micro-batch when: Graphcore's PipelineSchedule.Grouped, Interleaved and
+// Sequential, known to the compiler.
+#pragma once
+
+#include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
+#include <stagecraft/pipeline/schedule/rotations.hpp>
+#include <stagecraft/pipeline/schedule/schedule.hpp>
+#include <stagecraft/pipeline/schedule/timetable_steps.hpp>
+#include <cstddef>
+#include <span>
+
+namespace stagecraft {
+
+/// The slots of one weight update (training) or one execution (inference) of a pipeline.
+///
+/// A pass is one stage's forward or backward work on one micro-batch. Pass 0 to S - 1 are forward of stage 0 to S - 1;
+/// if the pipeline trains, pass S + i is backward of stage S - 1 - i. Micro-batch m of N goes through them in this
+/// order, in slot(pass, m):
+///
+///     grouped      m + pass
+///     interleaved  start(m) + pass, and a device does one thing at a time; 2 m + pass in training and m + pass in
+///                  inference, if each stage has a device of its own
+///     sequential   one micro-batch after the other: passes() * m + pass. With batch serialization each stage works on
+///                  B of them before the next begins: passes() * B * (m / B) + m % B + B * pass
+///
+/// Within one slot a device carries out backward passes first, then forward passes, each in ascending order of stages,
+/// then what it recomputes for the next slot. Nothing that a device does in a slot needs what another does in it.
+///
+/// Recomputation, recompute_slot(stage, m), comes one slot before the backward pass, as in Graphcore's programs: an
+/// interleaved device then has a forward pass to do, so that such a slot takes as long as the two of them or as another
+/// device's backward pass, whichever is longer. Two kinds of it belong to the backward pass itself, and to its slot:
+/// recompute_and_backpropagate_interleaved, and that of a device on which several stages are recomputed, each right
+/// before its backward pass, so that the activations of one are there at a time (Graphcore's programs hold all of
+/// them).
+///
+/// Overlapped input and output, of devices whose I/O tiles talk to the host while the others compute: a micro-batch
+/// comes in one slot, infeed_slot(m), the first pass works on it in the next, and its results leave in the slot after
+/// the last forward pass, outfeed_slot(m). All passes are then one slot later than above, and the ramps are longer.
+///
+/// All questions can be asked at compile time and at run time, and take time in proportion to the number of stages at
+/// most, bubble() to its square.
+///
+/// N is a positive multiple of overlap_length() (times B), otherwise the last block of an interleaved pipeline has
+/// gaps. Definition: Graphcore's pipelining_ops.pipeline, and the pipeline visitors of its compiler.
+class timetable {
+ public:
+  static constexpr int capacity = 64;  ///< of stages
+
+  /// @param device_of_stage        one entry per stage, at most `capacity`; none: one stage on device 0
+  /// @param micro_batches          N, with batch serialization counted in
+  /// @param trains                 whether there are backward passes and a weight update
+  /// @param batch_serialization    B of the sequential schedule; the others do not have it
+  /// @param recomputation          whether all stages but the last carry out forward steps again, and how
+  /// @param overlaps_io            whether what comes from the host comes a slot before it is needed, and goes a slot
+  ///                               after
+  constexpr timetable(stagecraft::schedule schedule, std::span<int const> device_of_stage, int micro_batches,
+                      bool trains, int batch_serialization = 1,
+                      recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
+      : schedule_(schedule),
+        trains_(trains),
+        overlaps_io_(overlaps_io),
+        recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
+    if (!device_of_stage.empty())
+      stages_ = device_of_stage.size() < capacity ? static_cast<int>(device_of_stage.size()) : capacity;
+    micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
+    if (schedule == stagecraft::schedule::sequential && batch_serialization > 1) serialized_ = batch_serialization;
+    for (int stage = 0; stage < stages_; ++stage) {
+      device_of_stage_[stage] = device_of_stage.empty() ? 0 : device_of_stage[static_cast<std::size_t>(stage)];
+      if (device_of_stage_[stage] >= devices_) devices_ = device_of_stage_[stage] + 1;
+    }
+    chain_stages_of_devices();
+    if (schedule == stagecraft::schedule::interleaved) {
+      int device_of_pass[2 * capacity]{};
+      for (int pass = 0; pass < passes(); ++pass) device_of_pass[pass] = this->device_of_pass(pass);
+      rotations_ = {std::span<int const>(device_of_pass, static_cast<std::size_t>(passes())), micro_batches_};
+    }
+  }
+
+  [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
+  [[nodiscard]] constexpr int stages() const { return stages_; }
+  /// Devices that the pipeline takes: the highest of a stage, plus one.
+  [[nodiscard]] constexpr int devices() const { return devices_; }
+  [[nodiscard]] constexpr int micro_batches() const { return micro_batches_; }
+  [[nodiscard]] constexpr bool trains() const { return trains_; }
+  [[nodiscard]] constexpr int batch_serialization() const { return serialized_; }
+  /// `none`, or how: automatic has become what it stands for.
+  [[nodiscard]] constexpr recomputation_mode recomputation() const { return recomputation_; }
+  /// Whether micro-batches come and results leave in slots of their own, beside the passes of others.
+  [[nodiscard]] constexpr bool overlaps_io() const { return overlaps_io_; }
+
+  // Passes.
+  /// S in inference, 2 S in training.
+  [[nodiscard]] constexpr int passes() const { return trains_ ? 2 * stages_ : stages_; }
+  [[nodiscard]] constexpr int forward_pass(int stage) const { return stage; }
+  [[nodiscard]] constexpr int backward_pass(int stage) const { return 2 * stages_ - 1 - stage; }
+  [[nodiscard]] constexpr bool is_backward(int pass) const { return pass >= stages_; }
+  [[nodiscard]] constexpr int stage_of_pass(int pass) const { return is_backward(pass) ? backward_pass(pass) : pass; }
+  [[nodiscard]] constexpr int device_of_stage(int stage) const { return device_of_stage_[stage]; }
+  [[nodiscard]] constexpr int device_of_pass(int pass) const { return device_of_stage_[stage_of_pass(pass)]; }
+  /// The first stage of a device, and the one after another; stages() if there is none.
+  [[nodiscard]] constexpr int first_stage_on(int device) const {
+    if (device >= 0 && device < capacity) return first_stage_[device];
+    int stage = 0;
+    while (stage < stages_ && device_of_stage_[stage] != device) ++stage;
+    return stage;
+  }
+  [[nodiscard]] constexpr int next_stage_on_device(int stage) const { return next_stage_[stage]; }
+  /// Whether the next pass is another device's, and needs a copy.
+  [[nodiscard]] constexpr bool sends(int pass) const {
+    return pass + 1 < passes() && device_of_pass(pass + 1) != device_of_pass(pass);
+  }
+  /// Whether a stage's forward steps are carried out again before its backward steps. The last stage's are not, except
+  /// what lies before its last recomputation checkpoint, which is no step of its own here.
+  [[nodiscard]] constexpr bool recomputes(int stage) const {
+    return recomputation_ != recomputation_mode::none && stage + 1 < stages_;
+  }
+  /// Whether it does so in the slot before that of the backward pass.
+  [[nodiscard]] constexpr bool recomputes_ahead(int stage) const {
+    if (recomputation_ != recomputation_mode::recompute_then_backpropagate || schedule_ == schedule::sequential ||
+        !recomputes(stage))
+      return false;
+    int const other = next_stage_[stage];
+    return first_stage_on(device_of_stage_[stage]) == stage && !recomputes(other);
+  }
+
+  // Slots.
+  /// Slots in which there are passes, or micro-batches that come or leave. A pipeline that trains updates its weights
+  /// in the slot behind them.
+  [[nodiscard]] constexpr int slots() const {
+    int const last = slot(passes() - 1, micro_batches_ - 1), left = outfeed_slot(micro_batches_ - 1);
+    return (last > left ? last : left) + 1;
+  }
+  /// When a pass works on a micro-batch.
+  [[nodiscard]] constexpr int slot(int pass, int micro_batch) const {
+    return start(micro_batch) + serialized_ * pass + (overlaps_io_ ? 1 : 0);
+  }
+  /// When a micro-batch comes from the host: in the slot of its first pass, or, with overlapped input and output, in
+  /// the one before.
+  [[nodiscard]] constexpr int infeed_slot(int micro_batch) const {
+    return slot(0, micro_batch) - (overlaps_io_ ? 1 : 0);
+  }
+  /// When its results go to the host: in the slot of its last forward pass, or in the one after.
+  [[nodiscard]] constexpr int outfeed_slot(int micro_batch) const {
+    return slot(forward_pass(stages_ - 1), micro_batch) + (overlaps_io_ ? 1 : 0);
+  }
+  /// On which micro-batch a pass works in a slot; -1: on none.
+  [[nodiscard]] constexpr int micro_batch_at(int pass, int slot) const {
+    int const from_start = slot - serialized_ * pass - (overlaps_io_ ? 1 : 0);
+    if (from_start < 0) return -1;
+    int micro_batch = from_start;
+    if (schedule_ == stagecraft::schedule::interleaved) {
+      micro_batch = rotations_.started_in(from_start);
+    } else if (schedule_ == stagecraft::schedule::sequential) {
+      int const block = passes() * serialized_, in_block = from_start % block;
+      micro_batch = in_block < serialized_ ? from_start / block * serialized_ + in_block : -1;
+    }
+    return micro_batch < micro_batches_ ? micro_batch : -1;
+  }
+  /// Which micro-batch comes from the host in a slot; -1: none.
+  [[nodiscard]] constexpr int infed_at(int slot) const { return micro_batch_at(0, slot + (overlaps_io_ ? 1 : 0)); }
+  /// Which micro-batch's results go to the host in a slot; -1: none's.
+  [[nodiscard]] constexpr int outfed_at(int slot) const {
+    return micro_batch_at(forward_pass(stages_ - 1), slot - (overlaps_io_ ? 1 : 0));
+  }
+  /// When a stage carries out forward steps again for its backward pass over a micro-batch.
+  [[nodiscard]] constexpr int recompute_slot(int stage, int micro_batch) const {
+    return slot(backward_pass(stage), micro_batch) - (recomputes_ahead(stage) ? 1 : 0);
+  }
+  /// For which micro-batch it does so in a slot; -1: for none.
+  [[nodiscard]] constexpr int recomputed_at(int stage, int slot) const {
+    return recomputes(stage) ? micro_batch_at(backward_pass(stage), slot + (recomputes_ahead(stage) ? 1 : 0)) : -1;
+  }
+  /// What a device does in a slot, in order; in slot `slots()` it updates its weights.
+  [[nodiscard]] constexpr timetable_steps<timetable> steps(int slot, int device) const& {
+    return {*this, slot, device};
+  }
+  timetable_steps<timetable> steps(int slot, int device) const&& = delete;
+
+  // What the schedule costs.
+  /// Micro-batches that are in flight at once, between ramp-up and ramp-down: 2 S (grouped, training), S (grouped,
+  /// inference), one per rotation of the devices that collides with no other (interleaved: S, if each stage has a
+  /// device of its own), 1 (sequential). The number of micro-batches (per batch serialization) is a multiple of it.
+  [[nodiscard]] constexpr int overlap_length() const {
+    switch (schedule_) {
+      case stagecraft::schedule::grouped: return passes();
+      case stagecraft::schedule::interleaved: return rotations_.count();
+      case stagecraft::schedule::sequential: return 1;
+    }
+    return 1;
+  }
+  /// Slots before all of them are in flight.
+  [[nodiscard]] constexpr int ramp_up_slots() const { return start(most_in_flight() - 1); }
+  /// Slots after.
+  [[nodiscard]] constexpr int ramp_down_slots() const {
+    return start(micro_batches_ - 1) - start(micro_batches_ - most_in_flight());
+  }
+  [[nodiscard]] constexpr int steady_slots() const { return slots() - ramp_up_slots() - ramp_down_slots(); }
+  /// Passes for which a slot has time: the most that a device carries out in one. 1, except in a grouped pipeline:
+  /// there 2 in training (a device alternates between forward and backward), times the stages of the busiest device.
+  [[nodiscard]] constexpr int passes_per_slot() const {
+    int most = 1;
+    if (schedule_ != stagecraft::schedule::grouped) return most;
+    for (int pass = 0; pass < passes(); ++pass) {
+      int together = 0;
+      for (int other = pass < micro_batches_ ? 0 : pass - micro_batches_ + 1; other <= pass; ++other)
+        together += device_of_pass(other) == device_of_pass(pass) ? 1 : 0;
+      if (together > most) most = together;
+    }
+    return most;
+  }
+  /// The part of the devices' time in which they have nothing to do, from 0 to 1, if all passes take the same time and
+  /// all slots the time of passes_per_slot() passes:
+  ///
+  ///     1 - passes() N / (devices() slots() passes_per_slot())
+  ///
+  /// With each stage on a device of its own these are Graphcore's numbers: (2 S - 1) / (N + 2 S - 1) in grouped
+  /// training, where each device and slot have room for a forward and a backward pass; (S - 1) / (N + S - 1) in
+  /// interleaved training and in grouped or interleaved inference; 1 - 1 / S sequentially. The weight update and
+  /// what is recomputed do not count.
+  [[nodiscard]] constexpr double bubble() const {
+    auto const room = static_cast<long long>(devices_) * slots() * passes_per_slot();
+    auto const used = static_cast<long long>(passes()) * micro_batches_;
+    return static_cast<double>(room - used) / static_cast<double>(room);
+  }
+
+  // What waits in memory.
+  /// The depth of the queue between a stage's forward and its backward pass: micro-batches that wait while the stage
+  /// works on another. With each stage on a device of its own 2 (S - 1 - stage) grouped, S - 1 - stage interleaved; 0
+  /// sequentially and in inference.
+  [[nodiscard]] constexpr int fifo_depth(int stage) const {
+    return schedule_ == stagecraft::schedule::sequential ? 0 : activations_alive(stage) - 1;
+  }
+  /// Micro-batches of which a stage holds activations, with the one it works on: fifo_depth(stage) + 1; all of a batch
+  /// serialization; 1 in inference.
+  [[nodiscard]] constexpr int activations_alive(int stage) const {
+    return trains_ ? alive(forward_pass(stage), backward_pass(stage)) : 1;
+  }
+  /// The least number of buffers in a ring, so that what `first_pass` writes for micro-batch m, into buffer m % depth,
+  /// does not destroy what `last_pass` has still to read of m - depth: that pass has come before, in an earlier slot or
+  /// in the same slot on the same device.
+  [[nodiscard]] constexpr int alive(int first_pass, int last_pass) const {
+    int const distance = last_pass - first_pass;
+    if (distance <= 0) return 1;
+    int depth = serialized_;
+    if (schedule_ == stagecraft::schedule::grouped)
+      depth = finishes_before(last_pass, 0, first_pass, distance) ? distance : distance + 1;
+    else if (schedule_ == stagecraft::schedule::interleaved)
+      depth = rotations_.most_started_in(distance + 1);
+    return depth < micro_batches_ ? depth : micro_batches_;
+  }
+  /// Whether a pass over a micro-batch comes before another pass over another one: in an earlier slot, or in the same
+  /// slot, but earlier on the same device.
+  [[nodiscard]] constexpr bool finishes_before(int pass, int micro_batch, int other_pass, int other_micro_batch) const {
+    int const distance = slot(other_pass, other_micro_batch) - slot(pass, micro_batch);
+    return distance > 0 || (distance == 0 && device_of_pass(pass) == device_of_pass(other_pass) &&
+                            place_in_slot(pass) < place_in_slot(other_pass));
+  }
+
+ private:
+  /// The slot of a micro-batch's first pass.
+  [[nodiscard]] constexpr int start(int micro_batch) const {
+    switch (schedule_) {
+      case stagecraft::schedule::grouped: break;
+      case stagecraft::schedule::interleaved: return rotations_.start(micro_batch);
+      case stagecraft::schedule::sequential:
+        return micro_batch / serialized_ * passes() * serialized_ + micro_batch % serialized_;
+    }
+    return micro_batch;
+  }
+  /// With those that come or leave beside the passes of others.
+  [[nodiscard]] constexpr int most_in_flight() const {
+    int const most = overlap_length() + (overlaps_io_ ? (trains_ ? 1 : 2) : 0);
+    return most < micro_batches_ ? most : micro_batches_;
+  }
+  [[nodiscard]] constexpr int place_in_slot(int pass) const {
+    return stage_of_pass(pass) + (is_backward(pass) ? 0 : stages_);
+  }
+
+  constexpr void chain_stages_of_devices() {
+    for (auto& stage : first_stage_) stage = static_cast<unsigned char>(stages_);
+    for (int stage = stages_ - 1; stage >= 0; --stage) {
+      int const device = device_of_stage_[stage];
+      int next = stage + 1;
+      if (device >= 0 && device < capacity) {
+        next = first_stage_[device];
+        first_stage_[device] = static_cast<unsigned char>(stage);
+      } else {
+        while (next < stages_ && device_of_stage_[next] != device) ++next;
+      }
+      next_stage_[stage] = static_cast<unsigned char>(next);
+    }
+  }
+
+  stagecraft::schedule schedule_;
+  bool trains_;
+  bool overlaps_io_;
+  recomputation_mode recomputation_;
+  int stages_ = 1;
+  int devices_ = 1;
+  int micro_batches_ = 1;
+  int serialized_ = 1;
+  int device_of_stage_[capacity]{};
+  unsigned char first_stage_[capacity]{};  ///< of each device below `capacity`
+  unsigned char next_stage_[capacity]{};   ///< of the device of each stage
+  detail::rotations rotations_;
+};
+
+}  // namespace stagecraft

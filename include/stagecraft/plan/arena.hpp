@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Places buffers with known lifetimes in one block of memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace stagecraft::detail {
+
+/// A buffer that is alive from step `first` to step `last`, both included.
+struct buffer_request {
+  int first = 0;
+  int last = 0;
+  long long size = 0;     // floats
+  long long offset = -1;  // given by `place`
+};
+
+/// First fit in the order of the first steps; memory is free again after a buffer's last step. Offsets are multiples of
+/// `alignment`, 16 floats if nothing else is asked for. Returns the floats needed in all.
+constexpr long long place(std::span<buffer_request> requests, long long alignment = 16) {
+  // Plain pointers: this is a constant evaluation for hundreds of buffers, in which each call of a function counts.
+  buffer_request* const buffers = requests.data();
+  int const count = static_cast<int>(requests.size());
+  int least = 0, most = 0;
+  for (int i = 0; i < count; ++i) {
+    if (buffers[i].first < least) least = buffers[i].first;
+    if (buffers[i].first > most) most = buffers[i].first;
+  }
+  std::vector<int> indices(static_cast<std::size_t>(2 * count + most - least + 2), 0);
+  std::vector<long long> ends(static_cast<std::size_t>(count), 0);
+  int* const order = indices.data();  // buffers by their first steps
+  int* const next = order + count;    // those alive, linked by their offsets
+  int* const starts = next + count;
+  long long* const end = ends.data();
+  for (int i = 0; i < count; ++i) ++starts[buffers[i].first - least + 1];
+  for (int step = 0; step < most - least; ++step) starts[step + 1] += starts[step];
+  for (int i = 0; i < count; ++i) order[starts[buffers[i].first - least]++] = i;
+
+  int head = -1;
+  long long floats = 0;
+  for (int k = 0; k < count; ++k) {
+    int const index = order[k];
+    int const first = buffers[index].first;
+    long long const size = (buffers[index].size + alignment - 1) / alignment * alignment;
+    long long offset = 0;
+    int before = -1;
+    for (int at = head; at >= 0; at = next[at]) {
+      if (buffers[at].last < first) {  // not alive any more
+        (before < 0 ? head : next[before]) = next[at];
+        continue;
+      }
+      if (buffers[at].offset - offset >= size) break;
+      offset = end[at];
+      before = at;
+    }
+    buffers[index].offset = offset;
+    end[index] = offset + size;
+    next[index] = before < 0 ? head : next[before];
+    (before < 0 ? head : next[before]) = index;
+    if (end[index] > floats) floats = end[index];
+  }
+  return floats;
+}
+
+}  // namespace stagecraft::detail

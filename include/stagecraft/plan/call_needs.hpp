@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What must be kept of a call's tensors until its backward step: the part of a gradient's rule that decides about
+// memory.
+#pragma once
+
+#include <stagecraft/description/execution_mode.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/layers.hpp>
+#include <stagecraft/operations/plan/traced_needs.hpp>
+#include <stagecraft/operations/sums_call.hpp>
+
+namespace stagecraft {
+
+/// What a step on single elements is a function of, if the step before it can do it while its results are in registers:
+/// an epilogue of that step.
+enum class epilogue_kind : unsigned char {
+  none,      ///< of other elements, too
+  elements,  ///< of the elements of its inputs at the same place
+  columns    ///< of these, and of numbers for each place along the last axis
+};
+
+/// What the backward step of a call reads, and what its forward step must keep for it.
+struct call_needs {
+  bool input = true;   ///< backward reads the inputs' values
+  bool output = true;  ///< backward reads the output's value
+  bool view = false;   ///< the output is the input's memory; neither step does anything
+  /// Floats that forward keeps for backward, for the whole batch; in inference, floats that forward needs for itself.
+  long long saved = 0;
+  /// An activation whose gradient the reader of the output may apply: one that follows from the output.
+  activation output_activation = linear;
+  /// Whether the backward step can apply the gradient of such an activation to the gradient of its input...
+  bool applies_activation = false;
+  /// ...and whether it looks at its own output for it, not at its input.
+  bool applies_activation_to_output = false;
+  /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
+  /// bits of one that is computed first and added afterwards, whatever the order of steps.
+  bool adds_exactly = false;
+  /// Bit i: the forward step of training writes weight i.
+  unsigned updated_weights = 0;
+  /// Bit i: the gradient of weight i is a sum of rows of the output's gradient, where an input names them.
+  unsigned row_gradients = 0;
+  /// What its forward step is as an epilogue of another one, and which epilogues its own forward step can do.
+  epilogue_kind is_epilogue = epilogue_kind::none;
+  epilogue_kind takes_epilogue = epilogue_kind::none;
+};
+
+/// A layer of sums and an activation, such as dense or conv2d.
+constexpr call_needs needs_of_sums(activation function, operations::sums_call const& sums, execution_mode mode) {
+  bool const has_steps = sums.floats_before > 0;  // the last one needs what is before it
+  auto const takes = function.elementwise() && !has_steps ? epilogue_kind::columns : epilogue_kind::none;
+  if (mode == execution_mode::inference) return {.saved = sums.floats_before, .takes_epilogue = takes};
+  bool const keeps_sums = function.gradient_needs_input();
+  long long const kept = !keeps_sums ? 0 : has_steps ? (sums.floats + 15) / 16 * 16 : sums.floats;
+  return {.output = !keeps_sums && function != linear,
+          .saved = kept + sums.floats_before,
+          .output_activation = !keeps_sums && function.elementwise() ? function : linear,
+          .applies_activation = sums.is_packed,
+          .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
+}
+
+/// A layer that is written as a `call`: what its operations read and keep.
+template <Layer L>
+  requires detail::HasCall<L>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  bool const trains = mode == execution_mode::training;
+  std::vector<shape> shapes;
+  for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
+  auto traced = detail::trace_layer(layer, shapes, batch, trains);
+  if constexpr (requires { L::has_kernel; } && requires { layer.activation; })
+    return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
+  operations::traced_needs const found(traced, trains);
+  if (!trains || found.is_view) return {.input = false, .output = false, .view = found.is_view};
+  return {.input = found.backward_reads_input,
+          .output = found.backward_reads_output,
+          .saved = found.kept_floats,
+          .adds_exactly = found.adds_exactly,
+          .updated_weights = found.updated_weights,
+          .row_gradients = found.row_gradients};
+}
+
+/// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and
+/// `saved_size(in)` (floats per sample); all inputs and outputs are kept where it says nothing.
+template <Layer L>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  call_needs needs;
+  if constexpr (requires { L::backward_uses_input; }) needs.input = L::backward_uses_input;
+  if constexpr (requires { L::backward_uses_output; }) needs.output = L::backward_uses_output;
+  if constexpr (requires { L::is_view; }) needs.view = L::is_view;
+  if constexpr (requires { layer.saved_size(in); })
+    if (mode == execution_mode::training) needs.saved = static_cast<long long>(batch) * layer.saved_size(in);
+  return needs;
+}
+
+/// All steps of the batch are samples to the layer inside.
+template <class Each>
+constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  shape const step = layer.of_step(in[0]);
+  auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
+  needs.is_epilogue = epilogue_kind::none;
+  needs.row_gradients = 0;
+  return needs;
+}
+
+namespace detail {
+
+/// Floats for two numbers per channel of each item of kernels::channel_items, and for two more per channel.
+constexpr long long channel_sums(long long floats, int channels) {
+  long long const items = (floats + 16383) / 16384;
+  return (items < 32 ? items + 1 : 33) * 2 * ((channels + 15) / 16 * 16);
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  auto const floats = static_cast<long long>(batch) * in[0].size();
+  bool const trains = mode == execution_mode::training && layer.trainable;
+  bool const is_last_axis = layer.shape_axis(in[0]) == in[0].rank() - 1;
+  return {.input = layer.trainable,
+          .output = false,
+          .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0,
+          .is_epilogue = !trains && is_last_axis ? epilogue_kind::columns : epilogue_kind::none,
+          .takes_epilogue = is_last_axis ? epilogue_kind::elements : epilogue_kind::none};
+}
+constexpr call_needs needs_of(layers::layer_normalization const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  if (mode == execution_mode::inference) return {.output = false};
+  auto const floats = static_cast<long long>(batch) * in[0].size();
+  int const columns = layer.normalized_shape(in[0]).size();
+  return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
+}
+
+namespace detail {
+
+/// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
+template <class L>
+constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  int const cells = layer.rows(in[0]).window * layer.columns(in[0]).window;
+  long long const bytes = cells <= 1 << 8 ? 1 : cells <= 1 << 16 ? 2 : 4;
+  auto const outputs =
+      static_cast<long long>(batch) * layer.rows(in[0]).output() * layer.columns(in[0]).output() * in[0].back();
+  return {.input = false,
+          .output = false,
+          .saved = mode == execution_mode::training ? (outputs * bytes + 3) / 4 : 0,
+          .applies_activation = true,
+          .applies_activation_to_output = true};
+}
+
+}  // namespace detail
+
+constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_max_pooling(layer, in, batch, mode);
+}
+constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs const& in, int batch,
+                              execution_mode mode) {
+  return detail::needs_of_max_pooling(layer, in, batch, mode);
+}
+
+/// The mean of a window is sent back without its cells.
+constexpr call_needs needs_of(layers::average_pooling1d const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false};
+}
+constexpr call_needs needs_of(layers::average_pooling2d const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false};
+}
+
+constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {
+  return {.input = false, .output = false};
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a device of a pipeline holds from one pass to another: rings of values, of what layers have kept, and of
+// gradients on their way.
+#pragma once
+
+#include <stagecraft/plan/buffer_place.hpp>
+#include <stagecraft/plan/pipeline_flow.hpp>
+#include <stagecraft/plan/recomputation.hpp>
+#include <stagecraft/plan/timetable_of.hpp>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// What most of a session is made for: inference alone, where it is not said how weights are updated.
+template <class M, auto Training>
+inline constexpr execution_mode main_mode =
+    is_trained<M, Training> ? execution_mode::training : execution_mode::inference;
+
+/// The timetable that the plan of memory follows: in inference, executions of any length have room.
+template <class M, auto Training, execution_mode Mode>
+constexpr timetable plan_timetable() {
+  constexpr int stages = static_cast<int>(devices_of_stages<M>.size());
+  if constexpr (Mode == execution_mode::training)
+    return timetable_of<M, Training, Mode>;
+  else
+    return {options_of<M, Training>.schedule, devices_of_stages<M>, 4 * stages * stages, false};
+}
+template <class M, auto Training, execution_mode Mode>
+inline constexpr timetable planning_timetable = plan_timetable<M, Training, Mode>();
+
+template <class M, auto Training, std::size_t... Stage>
+constexpr auto list_recomputations(std::index_sequence<Stage...>) {
+  return std::array{recomputation_of<M, Training, static_cast<int>(Stage)>...};
+}
+template <class M, auto Training>
+inline constexpr auto recomputations_of =
+    list_recomputations<M, Training>(std::make_index_sequence<devices_of_stages<M>.size()>{});
+
+}  // namespace detail
+
+/// The rings of one device, indexed by calls of the graph, by edges for parts of gradients.
+template <std::size_t Calls, std::size_t Edges>
+struct device_buffers {
+  std::array<buffer_place, Calls> value{};     ///< tensors that another pass reads, or another device has sent
+  std::array<buffer_place, Calls> saved{};     ///< what layers keep for their backward step
+  std::array<buffer_place, Calls> gradient{};  ///< gradients of this device's tensors that another pass writes first
+  std::array<buffer_place, Edges> part{};      ///< what else other passes contribute to them
+  std::array<int, Calls> last_reader{};        ///< the last pass that reads a value here; -1: none
+  long long floats = 0;
+};
+
+namespace detail {
+
+template <class M, auto Training, execution_mode Mode, int Device>
+class device_buffer_planner {
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training>;
+  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size();
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool offloads =
+      trains && options_of<M, Training>.offload_activations == offload::remote && flow.stages > 1;
+
+ public:
+  constexpr device_buffers<calls, edges> make() {
+    find_readers();
+    for (std::size_t i = 0; i < calls; ++i) {
+      int const writer = table.forward_pass(flow.stage[i]);
+      bool const here = is_here(flow.stage[i]);
+      if (result_.last_reader[i] >= 0 && (!here || result_.last_reader[i] > writer))
+        result_.value[i] = rings_.place(table.alive(writer, result_.last_reader[i]), floats_of(i));
+      if constexpr (trains)
+        if (here) place_for_backward(i);
+    }
+    result_.floats = rings_.floats();
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
+  static constexpr long long floats_of(std::size_t call) {
+    return static_cast<long long>(Training.batch_size) * graph.calls[call].shape.size();
+  }
+  /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
+  static constexpr bool offloads_stage(int stage) { return offloads && stage + 1 < flow.stages; }
+
+  constexpr void read(std::size_t call, int pass) {
+    if (result_.last_reader[call] < pass) result_.last_reader[call] = pass;
+  }
+
+  constexpr void find_readers() {
+    result_.last_reader.fill(-1);
+    for (std::size_t i = 0; i < calls; ++i) {
+      int const stage = flow.stage[i];
+      if (!is_here(stage) || graph.calls[i].is_input || program.calls[i].needs.view) continue;
+      for (int const input : graph.inputs_of(static_cast<int>(i))) read(root(input), table.forward_pass(stage));
+      if constexpr (trains)
+        if (!offloads_stage(stage)) find_backward_readers(i, stage);
+    }
+    if (is_here(flow.stages - 1))
+      for (int const output : graph.outputs_of(0)) read(root(output), table.forward_pass(flow.stages - 1));
+  }
+
+  constexpr void find_backward_readers(std::size_t i, int stage) {
+    auto const& again = recomputations_of<M, Training>[at(stage)].again;
+    backward_reads const reads(program.calls[i]);
+    if (reads.output && !again[i]) read(i, table.backward_pass(stage));
+    if (!reads.inputs && !again[i]) return;
+    for (int const input : graph.inputs_of(static_cast<int>(i)))
+      if (!(flow.stage[root(input)] == stage && again[root(input)])) read(root(input), table.backward_pass(stage));
+  }
+
+  constexpr void place_for_backward(std::size_t i) {
+    auto const& own = program.calls[i];
+    if (!own.needs_gradient || own.root != static_cast<int>(i)) return;
+    int const stage = flow.stage[i], backward = table.backward_pass(stage);
+    if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<M, Training>[at(stage)].again[i] &&
+        !offloads_stage(stage))
+      result_.saved[i] = rings_.place(table.alive(table.forward_pass(stage), backward), own.needs.saved);
+    if (flow.loss_first[i])
+      result_.gradient[i] = rings_.place(table.alive(table.forward_pass(flow.stages - 1), backward), floats_of(i));
+    else if (flow.first_stage[i] >= 0 && flow.first_stage[i] != stage)
+      result_.gradient[i] = rings_.place(table.alive(table.backward_pass(flow.first_stage[i]), backward), floats_of(i));
+    for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)])
+      if (flow.role[at(edge)] == gradient_role::part)
+        result_.part[at(edge)] =
+            rings_.place(table.alive(table.backward_pass(flow.stage[at(reader_of(edge))]), backward), floats_of(i));
+  }
+  static constexpr int reader_of(int edge) {
+    for (std::size_t i = 0; i < calls; ++i)
+      if (edge >= graph.calls[i].first_input && edge < graph.calls[i].first_input + graph.calls[i].input_count)
+        return static_cast<int>(i);
+    return 0;
+  }
+
+  device_buffers<calls, edges> result_;
+  ring_allocator rings_;
+};
+
+template <class M, auto Training, execution_mode Mode, int Device>
+inline constexpr auto device_buffers_of = device_buffer_planner<M, Training, Mode, Device>().make();
+
+}  // namespace detail
+
+}  // namespace stagecraft

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cross-entropies of outputs that come from softmax or sigmoid take the logits, as Keras's do: nothing is clipped, and
+// a saturated output has a gradient. Such an activation is not its layer's then, but applied to the output's logits
+// after the loss has seen them.
+#pragma once
+
+#include <stagecraft/description/inference.hpp>
+#include <stagecraft/layers/layers.hpp>
+#include <stagecraft/losses/losses.hpp>
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/models/last_activation.hpp>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace stagecraft {
+
+namespace detail {
+
+template <class Layer, class... Layers>
+inline constexpr bool is_one_of = (std::same_as<Layer, Layers> || ...);
+
+/// Layers whose steps do without their activation, if the plan says so.
+template <class Layer>
+inline constexpr bool leaves_activation =
+    is_one_of<Layer, layers::dense, layers::conv1d, layers::conv2d, layers::conv2d_transpose, layers::depthwise_conv2d,
+              layers::separable_conv1d, layers::separable_conv2d, layers::activation, layers::softmax_layer>;
+
+/// Layers that are nothing else.
+template <class Layer>
+inline constexpr bool is_activation_alone = is_one_of<Layer, layers::activation, layers::softmax_layer>;
+
+/// As Keras finds them: on the output of an activation function, whichever of the two it is and whatever
+/// `from_logits` says; on that of a softmax layer, for losses of classes that expect probabilities.
+template <class Layer, class Loss>
+constexpr bool loss_takes_logits(Loss const& loss) {
+  if constexpr (!leaves_activation<Layer>) {
+    return false;
+  } else if constexpr (is_one_of<Loss, losses::sparse_categorical_crossentropy, losses::categorical_crossentropy>) {
+    return !std::same_as<Layer, layers::softmax_layer> || !loss.from_logits;
+  } else {
+    return std::same_as<Loss, losses::binary_crossentropy> && !std::same_as<Layer, layers::softmax_layer>;
+  }
+}
+
+template <class M, auto Training, std::size_t Output>
+constexpr bool find_logits() {
+  if constexpr (only_infers<Training>) {
+    return false;
+  } else if constexpr (!last_activations_of<M>[Output].has_logits()) {
+    return false;
+  } else {
+    constexpr int call = last_activations_of<M>[Output].call;
+    constexpr auto const& graph = graph_of<M>;
+    // Where another layer reads the output, it must be there before the loss.
+    for (int const input : graph.inputs)
+      if (input == call) return false;
+    int times = 0;
+    for (int const output : graph.outputs_of(0)) times += output == call ? 1 : 0;
+    return times == 1 && loss_takes_logits<layer_t<M, call>>(losses::loss_of_output<Output>(Training.loss));
+  }
+}
+
+/// A bit for each output whose loss takes logits.
+template <class M, auto Training>
+inline constexpr std::uint64_t outputs_with_logits = []<std::size_t... Output>(std::index_sequence<Output...>) {
+  std::uint64_t bits = 0;
+  [[maybe_unused]] int const done[]{
+      0, (Output < 64 && find_logits<M, Training, Output>() ? (bits |= std::uint64_t{1} << (Output & 63U), 0) : 0)...};
+  return bits;
+}(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>{});
+
+/// Whether a call's activation is applied to logits after the loss.
+constexpr bool leaves_activation_to_loss(graph_view const& graph, int call, std::uint64_t outputs) {
+  auto const all = graph.outputs_of(0);
+  for (std::size_t k = 0; k < all.size() && k < 64; ++k)
+    if (all[k] == call && (outputs >> k & 1U) != 0) return true;
+  return false;
+}
+
+template <class M, int Call, bool LeavesActivation>
+constexpr auto layer_in_plan() {
+  auto layer = layer_of<M, Call>;
+  if constexpr (LeavesActivation && !is_activation_alone<layer_t<M, Call>>) layer.activation = linear;
+  return layer;
+}
+
+/// A call's layer as its steps see it.
+template <class M, int Call, bool LeavesActivation>
+inline constexpr auto planned_layer = layer_in_plan<M, Call, LeavesActivation>();
+template <class M, int Call>
+inline constexpr auto const& planned_layer<M, Call, false> = layer_of<M, Call>;
+
+}  // namespace detail
+
+/// Whether the loss of an output takes the logits of its softmax or sigmoid.
+template <class M, auto Training, std::size_t Output>
+inline constexpr bool takes_logits =
+    (detail::outputs_with_logits<M, Training> >> (Output & 63U) & 1U) != 0 && Output < 64;
+
+/// The loss of an output, as it is computed.
+template <class M, auto Training, std::size_t Output>
+inline constexpr auto computed_loss_of = [] {
+  auto loss = losses::loss_of_output<Output>(Training.loss);
+  if constexpr (takes_logits<M, Training, Output>) loss.from_logits = true;
+  return loss;
+}();
+
+}  // namespace stagecraft

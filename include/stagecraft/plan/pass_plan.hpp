@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One pass of a pipeline, a stage's forward or backward work on a micro-batch: its steps, where they find and leave
+// their tensors, what is sent to other devices, and which passes it waits for.
+#pragma once
+
+#include <stagecraft/plan/device_buffers.hpp>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+/// A layer's forward or backward step.
+struct pass_step {
+  int call = 0;
+  bool backward = false;
+};
+
+/// A copy at the end of a pass, to the ring of another device; or, with device -1, between a device's own and its
+/// remote memory, at the end of a forward pass and at the beginning of a backward pass.
+struct pass_transfer {
+  buffer_place from;
+  buffer_place to;
+  int device = -1;
+  long long floats = 0;
+};
+
+/// A gradient that is added to another one before a step of a pass.
+struct pass_addition {
+  int step = 0;
+  buffer_place from;
+  buffer_place to;
+  long long floats = 0;
+  int call = 0;  ///< whose result has this gradient
+};
+
+/// A pass waits until another pass has finished with micro-batch m - lag, before it works on micro-batch m: with lag 0
+/// for what that pass hands on, else for room in a ring.
+struct pass_wait {
+  int pass = 0;
+  int lag = 0;
+};
+
+/// What a pass needs memory for while it runs, and what the number of such a tensor counts.
+enum class scratch_kind : unsigned char {
+  value,           ///< by calls
+  saved,           ///< by calls
+  gradient,        ///< by calls
+  input_gradient,  ///< by edges: to be added to others, or sent
+  loss_gradient,   ///< by calls
+  loss_scratch     ///< a loss's gradient that is to be added to another
+};
+
+/// A tensor of one pass alone, alive from one of its steps to another, both included: step -1 is before them all, the
+/// number of steps behind them.
+struct pass_scratch {
+  scratch_kind kind = scratch_kind::value;
+  int index = 0;
+  int first = 0;
+  int last = 0;
+};
+
+namespace detail {
+
+/// Where a pass finds and leaves its tensors: by calls, by edges and by outputs of the graph.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct pass_places {
+  std::array<buffer_place, Calls> value{}, saved{}, gradient{};
+  std::array<buffer_place, Edges> input_gradient{};
+  std::array<bool, Edges> adds_gradient{};
+  std::array<int, Calls> epilogue{};  ///< the call whose forward step the host does as one's epilogue; -1: none
+  std::array<buffer_place, Outputs> loss_gradient{};
+  buffer_place loss_scratch;
+  long long scratch_floats = 0;
+  long long remote_floats = 0;
+};
+
+/// A pass in the making: everything in vectors.
+template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
+struct pass_draft {
+  pass_places<Calls, Edges, Outputs> places;
+  std::vector<pass_step> steps;
+  std::vector<pass_transfer> fetches, transfers;
+  std::vector<pass_addition> additions;
+  std::vector<pass_wait> waits;
+  std::vector<pass_scratch> scratch;
+};
+
+template <class M, auto Training, execution_mode Mode>
+class pass_planner {
+ protected:
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& program = program_for<M, Training, Mode>;
+  static constexpr auto const& flow = flow_of<M, Training>;
+  static constexpr auto const& table = planning_timetable<M, Training, Mode>;
+  static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(),
+                               outputs = graph.outputs_of(0).size();
+  static constexpr int last_stage = flow.stages - 1;
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool offloads =
+      trains && options_of<M, Training>.offload_activations == offload::remote && flow.stages > 1;
+  using buffers = device_buffers<calls, edges>;
+
+  constexpr pass_planner(int stage, buffers const* const* devices)
+      : stage_(stage), device_(table.device_of_stage(stage)), devices_(devices) {
+    draft_.places.epilogue.fill(-1);
+  }
+
+  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr long long floats_of(std::size_t call) {
+    return static_cast<long long>(Training.batch_size) * graph.calls[call].shape.size();
+  }
+  [[nodiscard]] constexpr bool runs(std::size_t call) const {
+    return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view;
+  }
+  [[nodiscard]] constexpr buffers const& on(int device) const { return *devices_[device]; }
+  [[nodiscard]] constexpr buffers const& here() const { return on(device_); }
+  [[nodiscard]] constexpr bool offloads_stage() const { return offloads && stage_ < last_stage; }
+
+  constexpr void wait(int pass, int lag) {
+    for (auto& known : draft_.waits)
+      if (known.pass == pass) {
+        if (lag < known.lag) known.lag = lag;
+        return;
+      }
+    draft_.waits.push_back({pass, lag});
+  }
+
+  /// Even if it needs nothing of it: then the last pass of a micro-batch is behind all others, and all know how many
+  /// samples it has.
+  constexpr void wait_for_pass_before(int pass) { wait(pass - 1, 0); }
+
+  /// A buffer of this pass alone, alive from one step to another; more uses make it longer.
+  constexpr void use(int& slot, int step, long long floats) {
+    if (slot < 0) {
+      slot = static_cast<int>(requests_.size());
+      requests_.push_back({step, step, floats});
+      return;
+    }
+    auto& request = requests_[at(slot)];
+    if (request.first > step) request.first = step;
+    if (request.last < step) request.last = step;
+  }
+  constexpr void place_scratch() { draft_.places.scratch_floats = place(requests_); }
+  /// Says what the buffers with these slots are for.
+  template <std::size_t Count>
+  constexpr void list_scratch(scratch_kind kind, std::array<int, Count> const& slots) {
+    for (std::size_t i = 0; i < Count; ++i)
+      if (slots[i] >= 0)
+        draft_.scratch.push_back(
+            {kind, static_cast<int>(i), requests_[at(slots[i])].first, requests_[at(slots[i])].last});
+  }
+  constexpr buffer_place scratch(int slot) const {
+    return slot < 0 ? buffer_place{} : buffer_place{here().floats + requests_[at(slot)].offset};
+  }
+
+  /// What the backward pass of this stage finds in remote memory, in an order that both passes know: values and what
+  /// layers have kept.
+  template <class Each>
+  constexpr void for_each_stashed(Each each) const {
+    if constexpr (offloads)
+      if (offloads_stage()) visit_stashed(each);
+  }
+  template <class Each>
+  constexpr void visit_stashed(Each each) const {
+    auto const& again = recomputations_of<M, Training>[at(stage_)].again;
+    std::array<bool, calls> value{};
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (!runs(i)) continue;
+      backward_reads const reads(program.calls[i]);
+      if (reads.output && !again[i]) value[i] = true;
+      if (!reads.inputs && !again[i]) continue;
+      for (int const input : graph.inputs_of(static_cast<int>(i)))
+        if (!(flow.stage[root(input)] == stage_ && again[root(input)])) value[root(input)] = true;
+    }
+    ring_allocator rings;
+    int const depth = table.alive(table.forward_pass(stage_), table.backward_pass(stage_));
+    for (std::size_t i = 0; i < calls; ++i) {
+      if (value[i]) each(i, false, rings.place(depth, floats_of(i)), floats_of(i));
+      auto const& own = program.calls[i];
+      if (runs(i) && own.needs_gradient && own.needs.saved > 0 && !again[i])
+        each(i, true, rings.place(depth, own.needs.saved), own.needs.saved);
+    }
+  }
+
+  int stage_, device_;
+  buffers const* const* devices_;
+  std::vector<buffer_request> requests_;
+  pass_draft<calls, edges, outputs> draft_;
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the host's sessions have in common, whatever they run: shapes of inputs, outputs and targets. Constants only.
+#pragma once
+
+#include <stagecraft/description/inference.hpp>
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/kernels/loss/loss.hpp>
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/models/queries.hpp>
+#include <cstddef>
+#include <utility>
+
+namespace stagecraft {
+
+/// Base of sessions: what callers ask them at compile time.
+template <Model M, auto Training>
+struct session_shape {
+  using shaped_model = M;
+  static constexpr int batch = Training.batch_size;
+  /// Whether there are targets and losses: not in an inference.
+  static constexpr bool has_losses = !detail::only_infers<Training>;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr auto const& outputs = outputs_of<M>;
+  static constexpr std::size_t output_count = outputs.size();
+
+  [[nodiscard]] static constexpr int input_count() {
+    int count = 0;
+    for (auto const& call : graph.calls) count += call.is_input ? 1 : 0;
+    return count;
+  }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) { return graph.calls[input_call(index)].shape; }
+  [[nodiscard]] static constexpr shape const& output_shape(std::size_t output) {
+    return graph.call(outputs[output]).shape;
+  }
+  /// Rows of the last axis that one sample of an output has.
+  [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
+    return output_shape(output).size() / output_shape(output).back();
+  }
+  /// Whether the targets of an output are class numbers.
+  [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
+    if constexpr (!has_losses)
+      return false;
+    else
+      return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
+        bool const sparse[]{losses::loss_of_output<Output>(Training.loss).sparse_targets...};
+        return sparse[output];
+      }(std::make_index_sequence<output_count>{});
+  }
+  /// Targets of an output: class numbers (batch, rows per sample) if its loss is sparse, else floats.
+  template <std::size_t Output>
+  using target_type = decltype([] {
+    if constexpr (!has_losses)
+      return float{};
+    else
+      return kernels::target_type<losses::loss_of_output<Output>(Training.loss)>{};
+  }());
+
+  /// The call of the graph that stands for an input.
+  [[nodiscard]] static constexpr std::size_t input_call(int index) {
+    for (std::size_t i = 0; i < graph.calls.size(); ++i)
+      if (graph.calls[i].is_input && index-- == 0) return i;
+    return 0;
+  }
+  /// Which input a call of the graph stands for.
+  [[nodiscard]] static constexpr int input_number(int call) {
+    int number = 0;
+    for (int i = 0; i < call; ++i) number += graph.call(i).is_input ? 1 : 0;
+    return number;
+  }
+  /// Whether steps of an output may be masked.
+  [[nodiscard]] static constexpr bool is_masked(std::size_t output) {
+    return graph.mask_of(outputs[output]) != nullptr;
+  }
+  /// Where the targets and scales of the outputs stand behind each other, in whole cache lines.
+  [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
+    long long offset = 0;
+    for (std::size_t i = 0; i < output; ++i)
+      offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
+    return offset;
+  }
+  [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
+    long long offset = 0;
+    for (std::size_t i = 0; i < output; ++i)
+      offset += (static_cast<long long>(batch) * rows_per_sample(i) + 15) / 16 * 16;
+    return offset;
+  }
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Results of steps on their way from the replicas to one thread that looks at them: Graphcore's IPUOutfeedQueue.
+#pragma once
+
+#include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/threads/first_failure.hpp>
+#include <stagecraft/threads/progress.hpp>
+#include <stagecraft/threads/queue_options.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+/// One producer for each replica, and one consumer. A step is handed out when all replicas have given their result of
+/// it, in the order of steps. The places for `buffer_depth` steps are made once and written again and again; a lock is
+/// not needed, since each side publishes how far it has come.
+///
+/// `outfeed_mode::all`: a producer waits while its results of `buffer_depth` steps are not handed out yet.
+/// `outfeed_mode::last`: there is one place for each replica, a newer result replaces an older one and nobody waits;
+/// `dequeue` while no producer works, which is between executions.
+///
+/// Nothing is allocated after the construction. What the consumer throws comes out of the producers' `push`.
+template <class Result>
+class outfeed_queue {
+ public:
+  /// `make()` gives a new result, as often as there are places. `busy_threads`: how many threads work at the same time,
+  /// as far as it is known; where they have to take turns, nobody waits in a loop.
+  template <class Make>
+  outfeed_queue(int replicas, int buffer_depth, outfeed_mode mode, Make const& make, int busy_threads = 0)
+      : replicas_(static_cast<std::size_t>(replicas)),
+        depth_(mode == outfeed_mode::last ? 1 : buffer_depth),
+        mode_(mode),
+        patience_(detail::patience_of(std::max(busy_threads, replicas + 1))),
+        written_(replicas_) {
+    auto const places = replicas_ * static_cast<std::size_t>(depth_);
+    results_.reserve(places);
+    for (std::size_t i = 0; i < places; ++i) results_.push_back(make());
+  }
+  outfeed_queue(outfeed_queue const&) = delete;
+  outfeed_queue& operator=(outfeed_queue const&) = delete;
+
+  [[nodiscard]] int replicas() const noexcept { return static_cast<int>(replicas_); }
+  [[nodiscard]] outfeed_mode mode() const noexcept { return mode_; }
+
+  /// Forgets all results, errors and that it was closed: steps count from 0 again. While nobody uses the queue.
+  void start() noexcept {
+    for (auto& count : written_) count.reset();
+    handed_out_.reset();
+    closed_.store(false, std::memory_order_relaxed);
+    failure_.clear();
+  }
+
+  /// The next result of a replica: `write(result)` into its place, when there is one. By one thread per replica.
+  /// Throws what the consumer has thrown; data_error E4061 if the queue was cancelled; what `write` throws: then the
+  /// result is not given.
+  template <class Write>
+  void push(int replica, Write&& write) {
+    auto& written = written_[static_cast<std::size_t>(replica)];
+    auto const step = written.value();
+    if (mode_ == outfeed_mode::all) handed_out_.await(step + 1 - depth_, failed(), patience_);
+    if (failure_.failed()) {
+      if (failure_.error()) std::rethrow_exception(failure_.error());
+      detail::throw_data_error("E4061", "outfeed_queue: step %lld of replica %d is not wanted: the queue was cancelled",
+                               static_cast<long long>(step), replica);
+    }
+    write(results_of(step)[static_cast<std::size_t>(replica)]);
+    written.publish(step + 1);
+  }
+
+  /// There are no more results: the consumer gets those that are there.
+  void close() noexcept {
+    closed_.store(true, std::memory_order_seq_cst);
+    for (auto& count : written_) count.wake();
+  }
+
+  /// Waits for the next step, and calls `handler(step, results)` with a std::span<Result> of one result per replica;
+  /// their places are free afterwards. False if the queue is closed and no complete step is left, or if it was
+  /// cancelled. Throws what `handler` throws, and lets the producers throw it; data_error E4062 unless the mode is all.
+  template <class Handler>
+  bool poll(Handler&& handler) {
+    check_polling();
+    auto const step = handed_out_.value();
+    auto const ended = [this] { return closed_.load(std::memory_order_seq_cst) || failure_.failed(); };
+    auto const patience = std::min(patience_, detail::short_patience);
+    for (auto& count : written_)
+      if (!count.await(step + 1, ended, patience)) return false;
+    if (failure_.failed()) return false;
+    hand_out(step, handler);
+    return true;
+  }
+
+  /// The same without waiting: the steps that are complete by now, or the newest alone if the mode is last. Returns
+  /// how many it has handed out.
+  template <class Handler>
+  int dequeue(Handler&& handler) {
+    auto complete = written_.front().value();
+    for (auto const& count : written_) complete = std::min(complete, count.value());
+    int count = 0;
+    for (auto step = handed_out_.value(); step < complete; ++step) {
+      if (mode_ == outfeed_mode::last) step = complete - 1;
+      hand_out(step, handler);
+      ++count;
+    }
+    return count;
+  }
+
+  /// Ends every wait: nothing is handed out any more, and `push` throws the error, or E4061. Any thread may call it at
+  /// any time; the first call counts.
+  void cancel(std::exception_ptr error = nullptr) noexcept {
+    if (!failure_.fail(std::move(error))) return;
+    handed_out_.wake();
+    for (auto& count : written_) count.wake();
+  }
+  /// Whether it was cancelled, and by which exception.
+  [[nodiscard]] first_failure const& failure() const noexcept { return failure_; }
+
+  /// Throws data_error E4062 unless the mode is all.
+  void check_polling() const {
+    if (mode_ != outfeed_mode::all)
+      detail::throw_data_error("E4062", "outfeed_queue: expected outfeed_mode::all to poll every step, found last");
+  }
+
+ private:
+  [[nodiscard]] std::span<Result> results_of(std::int64_t step) noexcept {
+    return std::span(results_).subspan(static_cast<std::size_t>(step % depth_) * replicas_, replicas_);
+  }
+  [[nodiscard]] auto failed() const noexcept {
+    return [this] { return failure_.failed(); };
+  }
+
+  template <class Handler>
+  void hand_out(std::int64_t step, Handler& handler) {
+    try {
+      handler(step, results_of(step));
+    } catch (...) {
+      cancel(std::current_exception());
+      throw;
+    }
+    handed_out_.publish(step + 1);
+  }
+
+  std::size_t replicas_;
+  std::int64_t depth_;
+  outfeed_mode mode_;
+  int patience_;
+  std::vector<Result> results_;    // of all replicas of a step, then of the next one
+  std::vector<progress> written_;  // steps of each replica
+  progress handed_out_;
+  std::atomic<bool> closed_ = false;
+  first_failure failure_;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How far one thread has come, for others that wait for it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace stagecraft {
+
+namespace detail {
+
+/// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
+[[nodiscard]] inline int patience_of(int threads) {
+  auto processors = static_cast<int>(std::thread::hardware_concurrency());
+#if defined(__linux__)
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) processors = CPU_COUNT(&allowed);
+#endif
+  return processors != 0 && threads > processors ? 0 : 1000;
+}
+
+/// Looks that take a microsecond or two, as long as falling asleep and being woken. A thread that nobody waits for
+/// takes no more: it would keep a core from others.
+inline constexpr int short_patience = 64;
+
+/// Between two looks. It does not offer the core to other threads: Linux takes that for the wish to wait for long
+/// (measured: three milliseconds beside a busy program). Who has waited for some time sleeps.
+inline void pause_in_loop() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace detail
+
+/// A count that one thread raises and others wait for: first in a loop, then asleep. What the thread has written before
+/// it publishes is seen by those who have waited. In cache lines of its own; never allocates; there is a lock only to
+/// sleep, and to wake somebody who waits for no more than what is published.
+class alignas(64) progress {
+ public:
+  progress() = default;
+  progress(progress const&) = delete;
+  progress& operator=(progress const&) = delete;
+
+  [[nodiscard]] std::int64_t value() const noexcept { return value_.load(std::memory_order_acquire); }
+
+  /// Raises the count. By one thread at a time.
+  // The store and the load after it are in one order with a waiter's: it sees the value, or it is seen.
+  void publish(std::int64_t value) noexcept {
+    value_.store(value, std::memory_order_seq_cst);
+    if (wanted_.load(std::memory_order_seq_cst) <= value) wake();
+  }
+
+  /// Starts again from `value`, while nobody waits or publishes.
+  void reset(std::int64_t value = 0) noexcept {
+    value_.store(value, std::memory_order_relaxed);
+    wanted_.store(nobody, std::memory_order_relaxed);
+  }
+
+  /// Lets all who wait look again, also at whether they have to stop.
+  void wake() noexcept {
+    {
+      std::scoped_lock const lock(mutex_);
+      wanted_.store(nobody, std::memory_order_relaxed);
+    }
+    changed_.notify_all();
+  }
+
+  /// Waits until the count is `at_least`; true if it is. False if `stopped()` before that: it reads an atomic with
+  /// seq_cst, and who sets that calls `wake` afterwards.
+  template <class Stopped>
+  bool await(std::int64_t at_least, Stopped const& stopped, int patience) noexcept {
+    return spin(at_least, stopped, patience) || sleep(at_least, stopped);
+  }
+
+  /// The first part of `await`: true if the count is reached while patience lasts.
+  template <class Stopped>
+  [[nodiscard]] bool spin(std::int64_t at_least, Stopped const& stopped, int patience) const noexcept {
+    for (int attempt = 0; value() < at_least; ++attempt) {
+      if (attempt >= patience || stopped()) return value() >= at_least;
+      detail::pause_in_loop();
+    }
+    return true;
+  }
+
+  /// The second part.
+  template <class Stopped>
+  bool sleep(std::int64_t at_least, Stopped const& stopped) noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wanted_.store(std::min(at_least, wanted_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);
+      if (value_.load(std::memory_order_seq_cst) >= at_least) return true;
+      if (stopped()) return value() >= at_least;
+      changed_.wait(lock);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
+
+  std::atomic<std::int64_t> value_ = 0;
+  std::atomic<std::int64_t> wanted_ = nobody;  // the least that somebody asleep waits for; written with the lock only
+  // Not std::atomic::wait: measured, waking a thread that sleeps there costs the waker more with GCC 12.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+}  // namespace stagecraft

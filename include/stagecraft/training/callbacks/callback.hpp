@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be done at each point of training, evaluation and prediction.
+// Keras counterpart: tf.keras.callbacks.Callback.
+#pragma once
+
+#include <stagecraft/training/callbacks/logs.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
+
+namespace stagecraft {
+
+/// What callbacks are told before a run (Keras: the `params` dictionary).
+struct callback_params {
+  int verbose = 0;
+  int epochs = 1;
+  int steps = 0;            ///< batches per epoch; 0 when not known
+  bool validation = false;  ///< whether epochs end with a validation (not necessarily every one)
+};
+
+/// Base of all callbacks. Override the hooks you need; the others do nothing. Numbers of epochs and batches start at 0.
+/// `logs` can be changed: what a callback adds at the end of an epoch is seen by the callbacks after it, by the history
+/// and by the progress bar.
+class callback {
+ public:
+  virtual ~callback() = default;
+
+  /// Called before anything else of a run.
+  virtual void set_params(callback_params const& params) { params_ = params; }
+  virtual void set_model(trainable& model) { model_ = &model; }
+
+  /// Called at the start and at the end of `fit`. At the end, logs are those of the last epoch.
+  virtual void on_train_begin(logs&) {}
+  virtual void on_train_end(logs&) {}
+
+  /// Called at the start of an epoch, and at its end, with the means of the training metrics over the epoch, and those
+  /// of the validation with the prefix `val_` when there was one.
+  virtual void on_epoch_begin(int /*epoch*/, logs&) {}
+  virtual void on_epoch_end(int /*epoch*/, logs&) {}
+
+  /// Called before and after each batch of `fit`, or once per execution when steps_per_execution is larger than 1.
+  /// After a batch, logs hold the means of the metrics from the start of the epoch on.
+  virtual void on_train_batch_begin(int batch, logs& values) { on_batch_begin(batch, values); }
+  virtual void on_train_batch_end(int batch, logs& values) { on_batch_end(batch, values); }
+
+  /// Older names of the two hooks above, for callbacks that override these.
+  virtual void on_batch_begin(int /*batch*/, logs&) {}
+  virtual void on_batch_end(int /*batch*/, logs&) {}
+
+  /// Called at the start and at the end of `evaluate`, and of the validation in `fit`.
+  virtual void on_test_begin(logs&) {}
+  virtual void on_test_end(logs&) {}
+
+  /// Called before and after each batch of `evaluate`, and of the validation in `fit`.
+  virtual void on_test_batch_begin(int /*batch*/, logs&) {}
+  virtual void on_test_batch_end(int /*batch*/, logs&) {}
+
+  /// Called at the start and at the end of `predict`. Logs are empty.
+  virtual void on_predict_begin(logs&) {}
+  virtual void on_predict_end(logs&) {}
+
+  /// Called before and after each batch of `predict`. Logs are empty.
+  virtual void on_predict_batch_begin(int /*batch*/, logs&) {}
+  virtual void on_predict_batch_end(int /*batch*/, logs&) {}
+
+ protected:
+  callback() = default;
+  callback(callback const&) = default;
+  callback& operator=(callback const&) = default;
+
+  [[nodiscard]] callback_params const& params() const noexcept { return params_; }
+  /// The model in training; valid from `set_model` on, that is in every hook.
+  [[nodiscard]] trainable& model() const noexcept { return *model_; }
+
+ private:
+  callback_params params_;
+  trainable* model_ = nullptr;
+};
+
+}  // namespace stagecraft

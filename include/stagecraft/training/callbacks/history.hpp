@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happened in each epoch of a training.
+// Keras counterpart: tf.keras.callbacks.History.
+#pragma once
+
+#include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft {
+
+/// One sequence of numbers per name, in the order in which the names appeared.
+class named_series {
+ public:
+  struct series {
+    std::string name;
+    std::vector<double> values;
+  };
+
+  [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
+
+  /// The numbers of that name, one per epoch that reported it. Throws data_error E4013, with the names that there are.
+  [[nodiscard]] std::vector<double> const& at(std::string_view name) const {
+    if (series const* const found = find(name)) return found->values;
+    throw_unknown(name);
+  }
+  /// Same as `at`.
+  [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
+
+  [[gnu::cold]] void append(std::string_view name, double value) {
+    if (series const* const found = find(name))
+      const_cast<series*>(found)->values.push_back(value);
+    else
+      series_.push_back({std::string(name), {value}});
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return series_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return series_.empty(); }
+  [[nodiscard]] auto begin() const noexcept { return series_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return series_.end(); }
+
+ private:
+  [[noreturn, gnu::cold]] void throw_unknown(std::string_view name) const {
+    std::string list;
+    for (series const& s : series_) {
+      if (!list.empty()) list += ", ";
+      list += s.name;
+    }
+    detail::throw_data_error("E4013", "history: nothing is named '%.*s'; there are: %s", static_cast<int>(name.size()),
+                             name.data(), list.c_str());
+  }
+
+  [[nodiscard]] series const* find(std::string_view name) const noexcept {
+    for (series const& s : series_)
+      if (s.name == name) return &s;
+    return nullptr;
+  }
+
+  std::vector<series> series_;
+};
+
+/// Records the logs of each epoch; `fit` returns it: `history.history["val_accuracy"].back()`.
+class training_history : public callback {
+ public:
+  std::vector<int> epoch;  ///< the epochs' numbers, from 0
+  named_series history;    ///< their logs: "loss", "val_loss", ...
+
+  /// Same as `history.at`.
+  [[nodiscard]] std::vector<double> const& at(std::string_view name) const { return history.at(name); }
+
+  void on_train_begin(logs&) override { epoch.clear(); }
+  [[gnu::cold]] void on_epoch_end(int number, logs& values) override {
+    epoch.push_back(number);
+    for (logs::entry const& e : values) history.append(e.name, e.value);
+  }
+};
+
+}  // namespace stagecraft

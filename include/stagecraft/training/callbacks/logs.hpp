@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Named numbers that training reports to callbacks.
+// Keras counterpart: the `logs` dictionaries.
+#pragma once
+
+#include <stagecraft/diagnostics/throw_error.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft {
+
+/// An ordered list of names and numbers, in the order in which the names were first set. Setting a value whose name is
+/// there already allocates nothing, so a training loop names its values once, before the first step.
+class logs {
+ public:
+  struct entry {
+    std::string name;
+    double value = 0;
+  };
+
+  logs() = default;
+  logs(std::initializer_list<entry> entries) : entries_(entries) {}
+
+  /// The value's address, or null when there is none of that name.
+  [[nodiscard]] double const* find(std::string_view name) const noexcept {
+    for (entry const& e : entries_)
+      if (e.name == name) return &e.value;
+    return nullptr;
+  }
+  [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
+
+  /// The value of that name. Throws data_error E4013, with the names that there are.
+  [[nodiscard]] double at(std::string_view name) const {
+    if (double const* const value = find(name)) return *value;
+    detail::throw_data_error("E4013", "logs: no value is named '%.*s'; there are: %s", static_cast<int>(name.size()),
+                             name.data(), names().c_str());
+  }
+
+  /// The value of that name, appended as 0 when there was none.
+  double& operator[](std::string_view name) {
+    if (double const* const value = find(name)) return const_cast<double&>(*value);
+    return append(name);
+  }
+
+  /// The value at a position; the way to set values without looking for names.
+  double& value(std::size_t index) { return entries_[index].value; }
+  [[nodiscard]] double value(std::size_t index) const { return entries_[index].value; }
+  [[nodiscard]] std::string_view name(std::size_t index) const { return entries_[index].name; }
+
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  void clear() noexcept { entries_.clear(); }
+  [[nodiscard]] auto begin() const noexcept { return entries_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return entries_.end(); }
+
+  /// All names, as "loss, accuracy".
+  [[nodiscard, gnu::cold]] std::string names() const {
+    std::string list;
+    for (entry const& e : entries_) {
+      if (!list.empty()) list += ", ";
+      list += e.name;
+    }
+    return list;
+  }
+
+ private:
+  [[gnu::cold, gnu::noinline]] double& append(std::string_view name) {
+    return entries_.emplace_back(entry{std::string(name), 0}).value;
+  }
+
+  std::vector<entry> entries_;
+};
+
+}  // namespace stagecraft

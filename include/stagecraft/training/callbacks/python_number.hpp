@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbers as Python prints them, for texts and files that are to look like Keras's.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <string>
+
+namespace stagecraft::detail {
+
+/// Python's repr of a float, or, for float, numpy's text of a float32: the shortest digits that read back to the same
+/// value, in scientific notation below 1e-4 and from 1e16 on. Numpy compares the value itself with 1e-4, so that the
+/// float next to 1e-4, which is smaller, is 1e-04; Python compares the exponent of the digits.
+template <class Float>
+[[nodiscard, gnu::cold]] std::string python_repr(Float value) {
+  if (value != value) return "nan";
+  if (value - value != 0) return value > 0 ? "inf" : "-inf";
+  char buffer[40];
+  auto const end = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific).ptr;
+  std::string text(buffer, end);
+  std::size_t const e = text.find('e');
+  int exponent = 0;
+  for (std::size_t i = e + 2; i < text.size(); ++i) exponent = exponent * 10 + (text[i] - '0');
+  if (text[e + 1] == '-') exponent = -exponent;
+  auto const magnitude = static_cast<double>(value < 0 ? -value : value);
+  bool const tiny = sizeof(Float) == sizeof(float) ? magnitude != 0 && magnitude < 1e-4 : exponent < -4;
+  if (tiny || exponent >= 16) return text;
+
+  std::string const sign = text[0] == '-' ? "-" : "";
+  std::string digits;
+  for (std::size_t i = sign.size(); i < e; ++i)
+    if (text[i] != '.') digits += text[i];
+  if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  auto const whole = static_cast<std::size_t>(exponent) + 1;
+  if (digits.size() <= whole) return sign + digits + std::string(whole - digits.size(), '0') + ".0";
+  return sign + digits.substr(0, whole) + "." + digits.substr(whole);
+}
+
+}  // namespace stagecraft::detail

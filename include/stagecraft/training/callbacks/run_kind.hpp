@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What steps are carried out for. Keras counterpart: ModeKeys.
+#pragma once
+
+namespace stagecraft {
+
+/// Steps of `fit`, of `evaluate` (and of validation), or of `predict`.
+enum class run_kind : unsigned char { training, evaluation, prediction };
+
+}  // namespace stagecraft

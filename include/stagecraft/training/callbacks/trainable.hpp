@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a callback sees of the model that is trained.
+// Keras counterpart: `self.model` of a callback.
+#pragma once
+
+#include <stagecraft/training/callbacks/weight_array.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace stagecraft {
+
+/// A model in training, without its type. Trainers implement it.
+class trainable {
+ public:
+  /// Set to true by a callback, `fit` ends after the current batch of training.
+  bool stop_training = false;
+
+  virtual ~trainable() = default;
+
+  /// The model's name, as in its summary.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  /// The optimizer's learning rate (Keras: `model.optimizer.lr`).
+  [[nodiscard]] virtual float learning_rate() const = 0;
+  virtual void set_learning_rate(float value) = 0;
+
+  /// Copies of all weights, in Keras's order.
+  [[nodiscard]] virtual std::vector<weight_array> get_weights() const = 0;
+  /// Writes all weights back. Throws data_error E4009 when number, shapes or names differ from the model's.
+  virtual void set_weights(std::vector<weight_array> const& weights) = 0;
+
+ protected:
+  trainable() = default;
+  trainable(trainable const&) = default;
+  trainable& operator=(trainable const&) = default;
+};
+
+}  // namespace stagecraft

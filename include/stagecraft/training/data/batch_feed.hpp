@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which samples each step of each replica takes, and how they get there.
+#pragma once
+
+#include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/threads/infeed_queue.hpp>
+#include <stagecraft/training/callbacks/run_kind.hpp>
+#include <stagecraft/training/data/batch_loader.hpp>
+#include <stagecraft/training/data/prepared_batch.hpp>
+#include <stagecraft/training/data/shuffle.hpp>
+#include <algorithm>
+#include <cstdint>
+
+namespace stagecraft {
+
+namespace detail {
+
+/// In place of a queue, or of what runs in the background.
+struct no_queue {};
+
+}  // namespace detail
+
+/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
+///
+/// With `infeed_queue.prefetch_depth`, a thread of its own makes so many batches ready for each replica while steps
+/// run; 0 stands for 3 if the model has stages or replicas, and for none else. It reads the caller's arrays meanwhile.
+/// Results do not depend on it.
+template <class Session, Model M, auto Training, run_kind Kind>
+class batch_feed {
+ public:
+  using loader = batch_loader<Session, Training>;
+  static constexpr int prefetch_depth = Training.infeed_queue.prefetch_depth > 0 ? Training.infeed_queue.prefetch_depth
+                                        : is_pipelined<M> || Session::replicas > 1 ? 3
+                                                                                   : 0;
+
+  /// Batches are numbered; those that do not exist repeat the last one.
+  batch_feed(loader const& data, epoch_order const& order, int batch_size, int batches, int busy_threads)
+      : fill_{data, order, batch_size, batches}, queue_(make_queue(busy_threads)) {}
+  batch_feed(batch_feed const&) = delete;
+  batch_feed& operator=(batch_feed const&) = delete;
+
+  [[nodiscard]] int batches() const noexcept { return fill_.batches; }
+  [[nodiscard]] int batch_size() const noexcept { return fill_.batch_size; }
+
+  /// Before the first of `steps` steps of each replica. What is returned lives until the last one is done.
+  [[nodiscard]] auto start([[maybe_unused]] int steps) {
+    if constexpr (prefetch_depth > 0)
+      return queue_.start(number(0, steps), fill_);
+    else
+      return detail::no_queue{};
+  }
+  /// Ends every wait, when a run has failed elsewhere.
+  void cancel() noexcept {
+    if constexpr (prefetch_depth > 0) queue_.cancel();
+  }
+
+  /// Brings the batch of a replica's step to its place.
+  template <class Destination>
+  void load(Destination& to, int replica, int step) {
+    std::int64_t const batch = number(replica, step);
+    if constexpr (prefetch_depth == 0) {
+      fill_(to, batch);
+    } else {
+      prepared_batch<Session>& ready = queue_.take(batch);
+      if constexpr (Kind == run_kind::prediction)
+        ready.copy_inputs(to);
+      else
+        ready.copy_all(to);
+      queue_.release(batch);
+    }
+  }
+
+ private:
+  struct fill_batch {
+    loader const& data;
+    epoch_order const& order;
+    int batch_size;
+    int batches;
+
+    template <class Destination>
+    void operator()(Destination& to, std::int64_t number) const {
+      auto const rows = order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
+      if constexpr (Kind == run_kind::prediction)
+        data.load_inputs(to, rows);
+      else
+        data.load(to, rows);
+    }
+  };
+
+  [[nodiscard]] static std::int64_t number(int replica, int step) {
+    return std::int64_t{step} * Session::replicas + replica;
+  }
+  [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
+    if constexpr (prefetch_depth > 0)
+      return infeed_queue<prepared_batch<Session>>(
+          Session::replicas, prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+    else
+      return detail::no_queue{};
+  }
+
+  fill_batch fill_;
+  decltype(make_queue(0)) queue_;
+};
+
+}  // namespace stagecraft

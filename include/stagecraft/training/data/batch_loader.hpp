@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Brings samples, targets and their weights to where a step finds them, one batch at a time, and checks them before the
+// first one.
+#pragma once
+
+#include <stagecraft/description/output_masks.hpp>
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/training/data/data.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+/// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
+/// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
+/// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
+/// place of a queue. Several threads may load at the same time, each to a destination of its own.
+template <class Session, auto Training>
+class batch_loader {
+ public:
+  /// What the arguments are called in errors.
+  struct argument_names {
+    char const* x = "x";
+    char const* y = "y";
+    char const* sample_weight = "sample_weight";
+  };
+  static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
+                                                   "validation_data.sample_weight"};
+
+  /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
+  explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
+    std::array<shape, static_cast<std::size_t>(Session::input_count())> inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
+    check_shapes(names.x, x, inputs);
+    check_count(names.x, x.count());
+    check_lengths(names.x, x, names.x, {});
+  }
+
+  /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
+  batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
+               std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
+      : batch_loader(x, names) {
+    y_ = y;
+    std::array<shape, outputs> targets;
+    for (std::size_t i = 0; i < outputs; ++i) {
+      targets[i] = Session::output_shape(i);
+      if (Session::sparse_targets(i)) --targets[i].dimension_count;
+    }
+    check_shapes(names.y, y, targets);
+    check_lengths(names.x, x, names.y, y);
+    for (std::size_t i = 0; i < outputs; ++i)
+      if (Session::sparse_targets(i))
+        check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
+                     y[static_cast<int>(i)], Session::output_shape(i).back());
+    check_sample_weight(names.sample_weight, sample_weight, x.count());
+    if (!class_weight.empty()) check_classes(class_weight);
+    weights_ = row_weights(sample_weight, class_weight, y[0]);
+  }
+
+  [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
+
+  template <class Destination>
+  void load_inputs(Destination& to, std::span<std::int32_t const> rows) const {
+    for (int i = 0; i < Session::input_count(); ++i) {
+      float* const input = to.input(i);
+      x_[i].gather(rows, input);
+      auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
+      for (std::size_t row = rows.size(); row < batch; ++row)
+        std::memcpy(input + row * size, input, size * sizeof(float));
+    }
+    to.set_valid_samples(static_cast<int>(rows.size()));
+  }
+
+  template <class Destination>
+  void load(Destination& to, std::span<std::int32_t const> rows) const {
+    load_inputs(to, rows);
+    load_targets(to, rows, std::make_index_sequence<outputs>{});
+  }
+
+ private:
+  // E4006. As in Keras, a sample has one class, that of its only output.
+  void check_classes(std::vector<class_weight_entry> const& class_weight) const {
+    if (outputs > 1)
+      detail::throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
+    if (Session::rows_per_sample(0) > 1)
+      detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
+                               Session::rows_per_sample(0));
+    check_class_weight(class_weight, y_[0]);
+  }
+
+  static constexpr std::size_t outputs = Session::output_count;
+  static constexpr auto batch = static_cast<std::size_t>(Session::batch);
+
+  template <class Destination, std::size_t... Output>
+  void load_targets(Destination& to, std::span<std::int32_t const> rows, std::index_sequence<Output...>) const {
+    (load_target<Output>(to, rows), ...);
+  }
+  template <std::size_t Output, class Destination>
+  void load_target(Destination& to, std::span<std::int32_t const> rows) const {
+    auto* const target = to.template target<Output>();
+    y_[static_cast<int>(Output)].gather(rows, target);
+    constexpr auto per_sample = static_cast<std::size_t>(Session::rows_per_sample(Output));
+    constexpr auto width =
+        Session::sparse_targets(Output) ? per_sample : static_cast<std::size_t>(Session::output_shape(Output).size());
+    if (rows.size() < batch)
+      std::memset(target + rows.size() * width, 0, (batch - rows.size()) * width * sizeof(*target));
+
+    float* const scale = to.scale(Output);
+    for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
+    if (weights_.given()) weights_.gather(rows, scale);
+    // From one number per sample to one per row, backwards since they share their memory.
+    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<Output>(Training.loss));
+    float const share = is_summed ? 1.0F : 1.0F / static_cast<float>(rows.size() * per_sample);
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      float const weight = scale[i] * share + 0.0F;  // -0 is that of masked steps
+      for (std::size_t k = 0; k < per_sample; ++k) scale[i * per_sample + k] = weight;
+    }
+    for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
+    if constexpr (Session::is_masked(Output))
+      detail::mask_rows<typename Session::shaped_model, Output>(
+          [&](int call) { return to.input(Session::input_number(call)); }, rows.size(), scale);
+  }
+
+  sample_set x_, y_;
+  row_weights weights_;
+};
+
+}  // namespace stagecraft

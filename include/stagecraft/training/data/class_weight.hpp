@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much a class counts in the loss.
+// Keras counterpart: the `class_weight` dictionary of fit.
+#pragma once
+
+namespace stagecraft {
+
+/// One entry of `.class_weight = {{0, 1.0f}, {1, 5.0f}}`.
+struct class_weight_entry {
+  int label = 0;     ///< the class
+  float weight = 1;  ///< the factor of its samples' losses
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The arrays of all inputs, or of all outputs, of a model.
+#pragma once
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/training/data/sample_source.hpp>
+
+#include <array>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace stagecraft {
+
+template <class Data>
+concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remove_cvref_t<Data>>::value; };
+
+namespace detail {
+
+/// E4086: something that is no array, above all a vector of vectors.
+template <class Data>
+inline constexpr diagnostic no_data_problem = [] {
+  diagnostic problem;
+  if constexpr (requires(Data const& data) { data[0][0]; })
+    problem.report(4086, "data are given as a ", type_name<Data>(), " whose elements are arrays; give one array: an ",
+                   "xt::xtensor<float, 2>, or xt::adapt(values, shape) of a std::vector<float> with all of them");
+  else
+    problem.report(4086, "data are given as a value of type '", type_name<Data>(),
+                   "', which is no array; give a "
+                   "container or an expression of xtensor, or a std::vector, std::array or std::span of numbers");
+  return problem;
+}();
+
+}  // namespace detail
+
+/// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or
+/// outputs. Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of
+/// them, or by `inputs(a, b)`. Lvalues are used in place and must outlive this object, rvalues are kept. Up to four
+/// arrays need no memory of their own, so that a set can be made in each step.
+class sample_set {
+ public:
+  sample_set() = default;
+  sample_set(sample_source source) { add(std::move(source)); }
+  explicit sample_set(std::vector<sample_source> sources) {
+    for (sample_source& source : sources) add(std::move(source));
+  }
+
+  template <class Data>
+    requires(SampleData<Data>)
+  sample_set(Data&& data) {
+    add(sample_source(std::forward<Data>(data)));
+  }
+
+  template <class Tuple>
+    requires(SampleTuple<Tuple>)
+  sample_set(Tuple&& tuple) {
+    std::apply([this](auto&&... arrays) { (add(sample_source(std::forward<decltype(arrays)>(arrays))), ...); },
+               std::forward<Tuple>(tuple));
+  }
+
+  /// Anything else: E4086.
+  template <class Data>
+    requires(!SampleData<Data> && !SampleTuple<Data> && !std::is_convertible_v<Data, sample_source> &&
+             !std::is_same_v<std::remove_cvref_t<Data>, sample_set>)
+  sample_set(Data const&) {
+    static_assert(detail::report<detail::no_data_problem<Data>>());
+  }
+
+  [[nodiscard]] bool given() const noexcept { return size_ != 0; }
+  /// Number of arrays.
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(size_); }
+  [[nodiscard]] sample_source const& operator[](int index) const { return begin()[index]; }
+  [[nodiscard]] sample_source const* begin() const noexcept { return size_ > few_.size() ? many_.data() : few_.data(); }
+  [[nodiscard]] sample_source const* end() const noexcept { return begin() + size_; }
+
+  /// Number of samples of the first array; 0 when there is none.
+  [[nodiscard]] std::ptrdiff_t count() const noexcept { return size_ == 0 ? 0 : begin()->count(); }
+
+  /// `count` samples of every array, from sample `first` on, in place.
+  [[nodiscard]] sample_set slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
+    sample_set parts;
+    for (sample_source const& source : *this) parts.add(source.slice(first, count));
+    return parts;
+  }
+
+  /// One more array.
+  void add(sample_source source) {
+    if (size_ < few_.size()) {
+      few_[size_++] = std::move(source);
+      return;
+    }
+    if (size_ == few_.size()) many_.assign(few_.begin(), few_.end());
+    many_.push_back(std::move(source));
+    ++size_;
+  }
+
+ private:
+  std::array<sample_source, 4> few_;
+  std::vector<sample_source> many_;  ///< all of them, when they are more
+  std::size_t size_ = 0;
+};
+
+/// The arrays of a model with several inputs, in the order of its inputs: `model.fit(sc::inputs(images, sizes), y)`.
+template <SampleData... Arrays>
+[[nodiscard]] sample_set inputs(Arrays&&... arrays) {
+  sample_set result;
+  (result.add(sample_source(std::forward<Arrays>(arrays))), ...);
+  return result;
+}
+
+/// The same, for the targets of a model with several outputs.
+template <SampleData... Arrays>
+[[nodiscard]] sample_set targets(Arrays&&... arrays) {
+  return inputs(std::forward<Arrays>(arrays)...);
+}
+
+}  // namespace stagecraft

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Both steps of a layer's plan on small IPUs, lowered at run time: values, and cycles and memory as foretold.
+#pragma once
+
+#include <stagecraft/ipu/convolution/plan_convolution.hpp>
+#include <stagecraft/ipu/emulation/run_operation.hpp>
+#include <stagecraft/ipu/lowering/program_of_call.hpp>
+#include <stagecraft/ipu/operations/step_cost.hpp>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <doctest/doctest.h>
+#include <vector>
+
+#include "../../host/lists/run_plan.hpp"
+#include "../tiles/codelets/run_on_tiles.hpp"
+
+namespace tests {
+
+class plan_on_tiles {
+  using floats = stagecraft::operations::runs::floats;
+  using numbers = stagecraft::operations::runs::numbers;
+  using tensor_role = stagecraft::tensor_role;
+
+ public:
+  plan_on_tiles(stagecraft::operations::traced_plan const& plan, stagecraft::ipu_target const& target,
+                stagecraft::dtype type)
+      : plan_(plan), target_(target), type_(type), wanted_(plan.traced.gradients.size()) {
+    for (std::size_t i = 0; i < wanted_.size(); ++i) wanted_[i] = plan.traced.gradients[i] >= 0;
+  }
+
+  /// False if it has an operation that tiles do not know.
+  bool run(numbers& with) {
+    with.gradients.assign(wanted_.size(), {});
+    kept_.clear();
+    return run(with, false) && run(with, true);
+  }
+
+ private:
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  bool run(numbers& with, bool backward) {
+    stagecraft::detail::traced_options const options{.type = type_, .variable_type = type_, .target = target_};
+    std::array<bool, 16> wanted{};
+    for (std::size_t i = 0; i < wanted_.size(); ++i) wanted[i] = wanted_[i] != 0;
+    stagecraft::detail::traced_steps<> steps(stagecraft::operations::plan_view(plan_), options, backward, plan_.updates,
+                                             {wanted.data(), wanted_.size()},
+                                             static_cast<int>(plan_.traced.inputs.size()));
+    if (steps.program.failed) return false;
+    steps.lay_out();
+    std::vector<stagecraft::convolution_plan> plans;
+    for (auto const& shape : steps.program.shapes) plans.push_back(stagecraft::plan_convolution(shape, target_, {}));
+    stagecraft::tile_program_view program;
+    program.tensors = steps.program.tensors;
+    program.operations = steps.program.operations;
+    program.loops = steps.program.loops;
+    program.shapes = steps.program.shapes;
+    program.plans = plans;
+    program.copies = steps.copies;
+    stagecraft::detail::set_cost(program, target_,
+                                 stagecraft::detail::cost_of_program(program, target_, 0, program.operations.size()));
+
+    stagecraft::lowered_step step;
+    stagecraft::detail::named_tensors named;
+    std::vector<floats> values;
+    for (auto const& each : program.tensors)
+      if (each.given >= 0) {
+        auto const& tensor = each.tensor;
+        named.add_input(step.tensor(tensor.role, tensor.index, tensor.type, tensor.elements));
+        values.push_back(before(with, tensor));
+      }
+    for (auto const& each : program.tensors)
+      if (each.given >= 0 && each.written) named.add_output(named.inputs[each.given]);
+    append_program(step, program, named);
+    stagecraft::step_cost const foretold(step, target_);
+    auto const result = run_on_tiles(step, target_, values, stagecraft::run_operation, {}, foretold.temporary_bytes);
+    for (int i = 0; i < named.output_count; ++i)
+      after(with, step.tensors[named.outputs[i]], result.tensors[at(named.outputs[i])]);
+    auto cost = foretold.cost;
+    cost.temporary_bytes = 0;
+    CHECK(result.counted == cost);
+    CHECK(stagecraft::rounded_bytes(result.high_water_mark) == result.tensor_bytes + foretold.temporary_bytes);
+    return true;
+  }
+  floats before(numbers const& with, stagecraft::tile_tensor const& tensor) {
+    switch (tensor.role) {
+      case tensor_role::input: return with.inputs[at(tensor.index)];
+      case tensor_role::weight: return with.weights[at(tensor.index)];
+      case tensor_role::output_gradient: return with.output_gradient;
+      case tensor_role::output:
+        return with.output.empty() ? floats(at(static_cast<int>(tensor.elements))) : with.output;
+      case tensor_role::saved:
+        for (auto const& [index, elements] : kept_)
+          if (index == tensor.index) return elements;
+        [[fallthrough]];
+      default: return floats(at(static_cast<int>(tensor.elements)), std::nanf(""));
+    }
+  }
+  void after(numbers& with, stagecraft::tile_tensor const& tensor, floats const& values) {
+    switch (tensor.role) {
+      case tensor_role::output: with.output = values; break;
+      case tensor_role::weight: with.weights[at(tensor.index)] = values; break;
+      case tensor_role::saved: kept_.push_back({tensor.index, values}); break;
+      case tensor_role::input_gradient: with.gradients[at(tensor.index)] = values; break;
+      default: with.gradients[plan_.traced.inputs.size() + at(tensor.index)] = values;
+    }
+  }
+
+  struct kept {
+    int index;
+    floats values;
+  };
+  stagecraft::operations::traced_plan const& plan_;
+  stagecraft::ipu_target target_;
+  stagecraft::dtype type_;
+  std::vector<char> wanted_;
+  std::vector<kept> kept_;
+};
+
+}  // namespace tests

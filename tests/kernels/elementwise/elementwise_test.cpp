@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arithmetic over whole arrays: every size, in place.
+#include <cmath>
+#include <vector>
+
+#include <stagecraft/kernels/elementwise/elementwise.hpp>
+#include <doctest/doctest.h>
+
+namespace kernels = stagecraft::kernels;
+
+namespace {
+
+constexpr int sizes[] = {1, 7, 15, 16, 17, 31, 64, 1000};
+
+}  // namespace
+
+TEST_CASE("scale, fill") {
+  for (int const n : sizes) {
+    CAPTURE(n);
+    auto const size = static_cast<std::size_t>(n);
+    std::vector<float> x(size);
+    for (std::size_t i = 0; i < size; ++i) x[i] = std::round(3 * std::sin(static_cast<float>(i) * 1.1F));
+    std::vector<float> y(size + 1, 5.0F);
+    int wrong = 0;
+    kernels::scaled_add<true>(-0.5F, x.data(), y.data(), n);
+    for (std::size_t i = 0; i < size; ++i) wrong += y[i] != 5.0F - 0.5F * x[i];
+    kernels::scaled_add(2.0F, x.data(), y.data(), n);
+    for (std::size_t i = 0; i < size; ++i) wrong += y[i] != 2.0F * x[i];
+    kernels::fill(y.data(), 3.25F, n);
+    for (std::size_t i = 0; i < size; ++i) wrong += y[i] != 3.25F;
+    CHECK(wrong == 0);
+    CHECK(y.back() == 5.0F);
+  }
+}
+
+TEST_CASE("concatenate is a copy of blocks, and so is its gradient") {
+  // Two tensors (2, 3) and (2, 5) side by side.
+  std::vector<float> const a{1, 2, 3, 4, 5, 6};
+  std::vector<float> const b{10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
+  std::vector<float> y(16);
+  kernels::copy_blocks(2, 3, a.data(), 3, y.data(), 8);
+  kernels::copy_blocks(2, 5, b.data(), 5, y.data() + 3, 8);
+  CHECK(y == std::vector<float>{1, 2, 3, 10, 20, 30, 40, 50, 4, 5, 6, 60, 70, 80, 90, 100});
+  std::vector<float> da(6, 1.0F);
+  kernels::copy_blocks<true>(2, 3, y.data(), 8, da.data(), 3);
+  CHECK(da == std::vector<float>{2, 3, 4, 5, 6, 7});
+  std::vector<float> db(10);
+  kernels::copy_blocks(2, 5, y.data() + 3, 8, db.data(), 5);
+  CHECK(db == b);
+}

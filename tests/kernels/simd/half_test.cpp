@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Halves: all 65536 of them, floats at every boundary between two, NaN, and the same bits for every architecture.
+#include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <stagecraft/kernels/simd/half.hpp>
+#include <doctest/doctest.h>
+
+#include "../product/matmul_cases.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+namespace kernels = stagecraft::kernels;
+
+/// The definition of IEEE 754 in doubles, which hold every half and every midpoint of two.
+float float_of(unsigned half) {
+  unsigned const exponent = half >> 10U & 31U;
+  unsigned const fraction = half & 0x3FFU;
+  unsigned const sign = (half & 0x8000U) << 16U;
+  if (exponent == 31 && fraction != 0) return std::bit_cast<float>(sign | 0x7FC00000U | fraction << 13U);
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000U);
+  double const size =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, static_cast<int>(exponent) - 25);
+  return static_cast<float>(sign != 0 ? -size : size);
+}
+
+/// Searches all halves for the nearest one: positive halves are in the order of their numbers.
+unsigned half_of(float x) {
+  auto const bits = std::bit_cast<std::uint32_t>(x);
+  unsigned const sign = bits >> 16U & 0x8000U;
+  if (std::isnan(x)) return sign | 0x7E00U | (bits >> 13U & 0x3FFU);
+  double const size = std::fabs(static_cast<double>(x));
+  unsigned below = 0, above = 0x7C00;  // the last stands for 65536 here, where infinity is rounded to
+  while (above - below > 1) {
+    unsigned const middle = (below + above) / 2;
+    (static_cast<double>(float_of(middle)) <= size ? below : above) = middle;
+  }
+  double const next = above == 0x7C00 ? 65536.0 : static_cast<double>(float_of(above));
+  double const to_below = size - static_cast<double>(float_of(below)), to_above = next - size;
+  bool const up = to_above < to_below || (to_above == to_below && below % 2 == 1);
+  return sign | (up ? above : below);
+}
+
+std::vector<std::uint16_t> all_halves() {
+  std::vector<std::uint16_t> halves(65536);
+  for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
+  return halves;
+}
+
+/// Each half, the midpoint to its neighbour, and the floats beside both; floats that are too small and too large; NaN.
+std::vector<float> boundary_floats() {
+  std::vector<float> positive;
+  auto const with_neighbours = [&positive](float x) {
+    auto const bits = std::bit_cast<std::uint32_t>(x);
+    if (bits > 0) positive.push_back(std::bit_cast<float>(bits - 1));
+    positive.push_back(x);
+    positive.push_back(std::bit_cast<float>(bits + 1));
+  };
+  for (unsigned half = 0; half < 0x7C00; ++half) {
+    with_neighbours(float_of(half));
+    float const next = half == 0x7BFF ? 65536.0F : float_of(half + 1);
+    with_neighbours(static_cast<float>((static_cast<double>(float_of(half)) + static_cast<double>(next)) / 2));
+  }
+  for (int exponent = -149; exponent < 128; ++exponent) with_neighbours(std::ldexp(1.0F, exponent));
+  for (unsigned bits : {0x7F7FFFFFU, 0x7F800000U, 0x7F800001U, 0x7F802000U, 0x7FBFFFFFU, 0x7FC00000U, 0x7FFFFFFFU})
+    positive.push_back(std::bit_cast<float>(bits));
+  unsigned seed = 5;
+  for (int i = 0; i < 100000; ++i) {
+    seed = seed * 1664525U + 1013904223U;
+    positive.push_back(std::bit_cast<float>(seed >> 1U));
+  }
+  std::vector<float> floats;
+  for (float const x : positive)
+    for (std::uint32_t const sign : {0U, 0x80000000U})
+      floats.push_back(std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) | sign));
+  return floats;
+}
+
+template <class Arch>
+void check_widening() {
+  CAPTURE(kernels::lanes<Arch>);
+  auto const halves = all_halves();
+  std::vector<float> floats(halves.size());
+  kernels::floats_of_halves<Arch>(halves.data(), floats.data(), 65536);
+  int wrong = 0;
+  for (std::size_t i = 0; i < halves.size(); ++i)
+    wrong += std::bit_cast<std::uint32_t>(floats[i]) != std::bit_cast<std::uint32_t>(float_of(halves[i]));
+  CHECK(wrong == 0);
+}
+
+template <class Arch>
+void check_narrowing(std::vector<float> const& floats, std::vector<std::uint16_t> const& expected) {
+  CAPTURE(kernels::lanes<Arch>);
+  std::vector<std::uint16_t> halves(floats.size());
+  kernels::halves_of_floats<Arch>(floats.data(), halves.data(), static_cast<std::int64_t>(floats.size()));
+  CHECK(halves == expected);
+}
+
+template <class... Arch>
+void check_all() {
+  (check_widening<Arch>(), ...);
+  auto const floats = boundary_floats();
+  std::vector<std::uint16_t> expected;
+  for (float const x : floats) expected.push_back(static_cast<std::uint16_t>(half_of(x)));
+  (check_narrowing<Arch>(floats, expected), ...);
+}
+
+template <class Arch>
+void check_tails() {
+  for (std::size_t n = 0; n < 40; ++n) {
+    std::vector<float> floats(n + 1, -77.0F);
+    std::vector<std::uint16_t> halves(n + 1, 0x1234);
+    for (std::size_t i = 0; i < n; ++i) floats[i] = static_cast<float>(i) - 3.5F;
+    kernels::halves_of_floats<Arch>(floats.data(), halves.data(), static_cast<std::int64_t>(n));
+    std::vector<float> back(n + 1, -77.0F);
+    kernels::floats_of_halves<Arch>(halves.data(), back.data(), static_cast<std::int64_t>(n));
+    CHECK(halves.back() == 0x1234);
+    CHECK(back == floats);
+  }
+}
+
+template <class... Arch>
+void check_all_tails() {
+  (check_tails<Arch>(), ...);
+}
+
+}  // namespace
+
+TEST_CASE("every half, and floats on all boundaries of halves") { check_all<MATMUL_ARCHITECTURES>(); }
+
+TEST_CASE("denormal halves are no denormal floats: nothing flushes them") {
+  kernels::flush_denormals const as_in_a_step;
+  auto const halves = all_halves();
+  std::vector<float> floats(halves.size());
+  std::vector<std::uint16_t> back(halves.size());
+  auto const check = [&]<class... Arch>() {
+    auto const once = [&]<class One>() {
+      kernels::floats_of_halves<One>(halves.data(), floats.data(), 65536);
+      kernels::halves_of_floats<One>(floats.data(), back.data(), 65536);
+      int wrong = 0;
+      for (unsigned i = 0; i < 65536; ++i) {
+        bool const is_nan = (i & 0x7FFFU) > 0x7C00U;
+        wrong += back[i] != (is_nan ? i | 0x200U : i);
+      }
+      CHECK(wrong == 0);
+    };
+    (once.template operator()<Arch>(), ...);
+  };
+  check.operator()<MATMUL_ARCHITECTURES>();
+}
+
+TEST_CASE("any number of halves, and none behind them") { check_all_tails<MATMUL_ARCHITECTURES>(); }
+
+#if defined(__FLT16_MAX__)
+TEST_CASE("the reference agrees with the compiler's own type") {
+  int wrong = 0;
+  for (float const x : boundary_floats()) {
+    auto const half = static_cast<_Float16>(x);
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, &half, sizeof bits);
+    wrong += std::isnan(x) ? (bits & 0x7FFFU) <= 0x7C00U : bits != half_of(x);
+  }
+  for (unsigned bits = 0; bits < 65536; ++bits) {
+    auto const stored = static_cast<std::uint16_t>(bits);
+    _Float16 half = 0;
+    std::memcpy(&half, &stored, sizeof half);
+    auto const value = static_cast<float>(half);
+    wrong += std::isnan(value) ? !std::isnan(float_of(bits)) : value != float_of(bits);
+  }
+  CHECK(wrong == 0);
+}
+#endif

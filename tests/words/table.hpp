@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The layers of the library whose only tests are laws: a table for each family, with the names of
+// tests/golden/make_words.py.
+#pragma once
+
+#include <stagecraft/layers/layers.hpp>
+
+#include "word.hpp"
+
+namespace words {
+
+using namespace sc::layers;  // NOLINT: as a program writes it
+
+inline std::vector<word> merging_words() {
+  return {
+      {"minimum", minimum{}, {{2, 3}, {2, 3}}},
+      {"minimum_broadcast", minimum{}, {{2, 3}, {2, 1}, {1, 3}}},
+      {"dot", dot{1}, {{4, 2}, {4, 3}}},
+      {"dot_axes", dot{{2, 1}}, {{2, 4}, {4, 3}}},
+      {"dot_vectors", dot{-1}, {{4}, {4}}},
+      {"dot_cosine", dot{1, {.normalize = true}}, {{4}, {4}}},
+      {"dot_images", dot{{1, 2}}, {{3, 2, 2}, {2, 3}}},
+      {"permute", permute{2, 1}, {{3, 4}}},
+      {"permute_image", permute{3, 1, 2}, {{2, 3, 4}}},
+      {"repeat_vector", repeat_vector{3}, {{4}}},
+      {"attention", attention{}, {{3, 4}, {5, 4}}},
+      {"attention_scale_key", attention{{.use_scale = true}}, {{3, 4}, {5, 2}, {5, 4}}},
+      {"attention_causal", attention{{.causal = true}}, {{4, 3}, {4, 3}}},
+      {"additive_attention", additive_attention{}, {{3, 4}, {5, 4}}},
+      {"additive_attention_causal_key",
+       additive_attention{{.use_scale = false, .causal = true}},
+       {{3, 4}, {3, 2}, {3, 4}}},
+  };
+}
+
+inline std::vector<word> regularization_words() {
+  return {
+      {"gaussian_noise", gaussian_noise{0.5}, {{2, 3}}},
+      {"gaussian_dropout", gaussian_dropout{0.25}, {{2, 3}}},
+      {"alpha_dropout", alpha_dropout{0.25}, {{2, 3}}},
+      {"spatial_dropout3d", spatial_dropout3d{0.5}, {{2, 1, 2, 3}}},
+      {"unit_normalization", unit_normalization{}, {{2, 3}}},
+      {"unit_normalization_axes", unit_normalization{{.axis = {1, 2}}}, {{2, 3, 2}}},
+      {"rescaling", rescaling{0.5, {.offset = -1}}, {{2, 3}}},
+  };
+}
+
+}  // namespace words

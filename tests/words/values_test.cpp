@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every word of the tables against Keras and its laws, by the runners of the host and of tiles.
+#include "check_word.hpp"
+#include "table.hpp"
+
+TEST_CASE("merging, attention") { words::check_words("words_merging.txt", words::merging_words()); }
+TEST_CASE("regularization, scales") { words::check_words("words_regularization.txt", words::regularization_words()); }
