@@ -72,7 +72,8 @@ constexpr diagnostic const& run_problem() {
   else if constexpr (execution_problem<Machine>.failed())
     return execution_problem<Machine>;
   else
-    return policy_of<Machine>::template memory_problem<model_of_session<M>, training_on<Description, Machine>, Machine>;
+    return policy_of<Machine>::template memory_problem<model_of_session<M>, training_on<Description, Machine>,
+                                                       Machine>();
 }
 
 }  // namespace stagecraft::detail
