@@ -17,7 +17,7 @@ FLOORS = (
     "operations/kinds ipu/machine",
     "operations ipu/cycles",
     "operations/plan activations constraints metrics optimizers ipu/convolution",
-    "layers losses kernels/elementwise ipu/steps",
+    "layers losses optimizers/schedules kernels/elementwise ipu/steps",
     "models kernels/reduction kernels/product kernels/pooling kernels/normalization ipu/vertices ipu/tiles",
     "pipeline kernels/convolution kernels/loss ipu/operations",
     "description kernels/update host/lists ipu/lowering/traced",
