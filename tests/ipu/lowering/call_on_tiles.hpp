@@ -45,6 +45,8 @@ class call_on_tiles {
     using base = stagecraft::step_plan<M, Training, Mode, stagecraft::host<>, 0>;
     [[nodiscard]] static constexpr int epilogue(int) { return -1; }
     [[nodiscard]] static constexpr bool is_epilogue(int) { return false; }
+    /// Tiles make all gradients.
+    [[nodiscard]] static constexpr bool updates_rows(int, int) { return false; }
     [[nodiscard]] static constexpr stagecraft::buffer_place value(int call) {
       return base::epilogue(call) >= 0 ? stagecraft::buffer_place{base::program.floats + place_behind(call)}
                                        : base::value(call);
