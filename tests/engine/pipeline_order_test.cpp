@@ -118,3 +118,14 @@ TEST_CASE("replicas of a model without stages, on as many threads") {
   check_same<sc::host_pipeline<network, training<sc::schedule::grouped, 3>, sc::host<>>,
              sc::host_pipeline<network, training<sc::schedule::grouped, 3>, sc::host<3>>>();
 }
+
+TEST_CASE("devices whose steps several threads divide among them: two have one thread, two have two") {
+  using alone = sc::host_pipeline<network, training<sc::schedule::grouped>, sc::host<>>;
+  check_same<alone, sc::host_pipeline<staged, training<sc::schedule::interleaved>, sc::host<6>>>();
+  check_same<alone, sc::host_pipeline<network, training<sc::schedule::grouped>, sc::host<3>>>();
+}
+
+TEST_CASE("replicas whose steps several threads divide among them") {
+  check_same<sc::host_pipeline<network, training<sc::schedule::grouped, 2>, sc::host<>>,
+             sc::host_pipeline<network, training<sc::schedule::grouped, 2>, sc::host<5>>>();
+}
