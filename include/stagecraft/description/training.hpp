@@ -15,6 +15,7 @@
 #include <stagecraft/metrics/metrics.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/optimizers/schedules/schedules.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/threads/queue_options.hpp>
 #include <cstddef>

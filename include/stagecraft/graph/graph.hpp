@@ -28,8 +28,8 @@ struct graph_view {
   std::span<detail::traced_mask const> masks;
   std::span<int const> order;  ///< the calls (without inputs) in Keras's order, see graph/post_order.hpp
 
-  [[nodiscard]] constexpr call_info const& call(int index) const { return calls[static_cast<std::size_t>(index)]; }
-  [[nodiscard]] constexpr layer_info const& layer(int index) const { return layers[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] constexpr call_info const& call(int index) const { return calls[index]; }
+  [[nodiscard]] constexpr layer_info const& layer(int index) const { return layers[index]; }
   [[nodiscard]] constexpr layer_info const& layer_of(int index) const { return layer(call(index).layer); }
   [[nodiscard]] constexpr std::string_view name() const { return nested_models[0].name; }
   [[nodiscard]] constexpr model_kind kind() const { return nested_models[0].kind; }
@@ -39,35 +39,32 @@ struct graph_view {
   /// The calls whose outputs a call takes.
   [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {
     auto const& node = call(index);
-    return inputs.subspan(static_cast<std::size_t>(node.first_input), static_cast<std::size_t>(node.input_count));
+    return inputs.subspan(node.first_input, node.input_count);
   }
   /// The same without those that only tell which steps of a sequence count: what users see.
   [[nodiscard]] constexpr std::span<int const> own_inputs_of(int index) const {
     auto const all = inputs_of(index);
-    return all.first(all.size() - static_cast<std::size_t>(call(index).mask_inputs));
+    return all.first(all.size() - call(index).mask_inputs);
   }
   /// What a call of a nested model takes.
   [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
-    auto const& node = nested_models[static_cast<std::size_t>(model)];
-    return nested_inputs.subspan(static_cast<std::size_t>(node.first_input),
-                                 static_cast<std::size_t>(node.input_count));
+    auto const& node = nested_models[model];
+    return nested_inputs.subspan(node.first_input, node.input_count);
   }
   /// The calls whose outputs are those of a nested model; 0 is the model itself.
   [[nodiscard]] constexpr std::span<int const> outputs_of(int model) const {
-    auto const& node = nested_models[static_cast<std::size_t>(model)];
-    return model_outputs.subspan(static_cast<std::size_t>(node.first_output),
-                                 static_cast<std::size_t>(node.output_count));
+    auto const& node = nested_models[model];
+    return model_outputs.subspan(node.first_output, node.output_count);
   }
   /// Which steps of a call's output count; null: all.
   [[nodiscard]] constexpr detail::traced_mask const* mask_of(int index) const {
     int const number = call(index).mask;
-    return number == 0 ? nullptr : &masks[static_cast<std::size_t>(number - 1)];
+    return number == 0 ? nullptr : &masks[number - 1];
   }
   /// The weights of a layer.
   [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {
     auto const& info = layer(index);
-    return parameters.subspan(static_cast<std::size_t>(info.first_parameter),
-                              static_cast<std::size_t>(info.parameter_count));
+    return parameters.subspan(info.first_parameter, info.parameter_count);
   }
 };
 

@@ -204,7 +204,7 @@ elementwise_call<anonymous(Call::layer), Call::batch, Trains, Call::input_shape(
 
 /// What elementwise_call says of a host_call, a lowered_call, or what has their interface.
 template <class Call, bool Trains>
-using elementwise_call_of = decltype(elementwise_call_type<Call, Trains>(
-    std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{}));
+using elementwise_call_of =
+    decltype(elementwise_call_type<Call, Trains>(std::make_index_sequence<Call::input_count>{}));
 
 }  // namespace stagecraft::detail

@@ -70,7 +70,7 @@ class summarizer {
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
       int const child = post_order::child_holding(records_, i, 0);
       bool const nested = child > 0;
-      int const key = nested ? -1 - graph_.nested_models[at(child)].instance : graph_.call(i).layer;
+      int const key = nested ? -1 - graph_.nested_models[child].instance : graph_.call(i).layer;
       bool known = graph_.call(i).is_input;
       for (int const other : seen) known = known || other == key;
       if (known) continue;
@@ -81,8 +81,6 @@ class summarizer {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   constexpr void add_node(int node) {
     shapes_before_ = draft_.shapes.size();
     connections_before_ = draft_.connections.size();
@@ -114,14 +112,14 @@ class summarizer {
   }
 
   constexpr void add_model(int model) {
-    auto const& info = graph_.nested_models[at(model)];
+    auto const& info = graph_.nested_models[model];
     summary_row row;
     row.name = info.name;
     row.class_name = info.class_name;
     row.is_model = true;
     for (int const output : graph_.outputs_of(model)) draft_.shapes.push_back(graph_.call(output).shape);
     for (int other = model; other < static_cast<int>(graph_.nested_models.size()); ++other) {
-      auto const& nested = graph_.nested_models[at(other)];
+      auto const& nested = graph_.nested_models[other];
       if (nested.instance != info.instance || nested.parent != 0) continue;
       for (auto const& input : graph_.nested_inputs_of(other))
         if (input.call >= 0) connect(input.call);
@@ -136,7 +134,7 @@ class summarizer {
     summary_connection connection;
     int const child = post_order::child_holding(records_, call, 0);
     if (child > 0) {
-      auto const& nested = graph_.nested_models[at(child)];
+      auto const& nested = graph_.nested_models[child];
       connection.name = nested.name;
       connection.node_index = nested.node_index;
       auto const outputs = graph_.outputs_of(child);

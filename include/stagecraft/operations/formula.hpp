@@ -47,39 +47,39 @@ class formula {
   constexpr formula(operation_list const& list, std::vector<int> const& wanted, given_number const& given = {-1, 0})
       : problem(list.problem), given_{source_of(list, given.id), given.index} {
     std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
-    for (int const id : wanted) ++uses[at(source_of(list, id))];
+    for (int const id : wanted) ++uses[source_of(list, id)];
     for (int id = list.size(); id-- > 0;)
-      if (uses[at(id)] > 0)
-        for (int i = 0; i < operands_of(list, id); ++i) ++uses[at(operand(list, id, i))];
+      if (uses[id] > 0)
+        for (int i = 0; i < operands_of(list, id); ++i) ++uses[operand(list, id, i)];
 
     std::vector<char> is_uniform(list.nodes.size(), 0);
     for (int id = 0; id < list.size(); ++id) {
       bool same = !list.node_of(id).what.is<input>() && id != given_.id;
-      for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[at(operand(list, id, i))];
-      is_uniform[at(id)] = same;
+      for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[operand(list, id, i)];
+      is_uniform[id] = same;
     }
     // The operand of a sum or difference that is computed together with it, or -1.
     std::vector<char> is_part(list.nodes.size(), 0);
     std::vector<int> product_of(list.nodes.size(), -1);
     for (int id = 0; id < list.size(); ++id) {
       auto const* what = list.node_of(id).what.if_is<map>();
-      if (uses[at(id)] == 0 || is_uniform[at(id)] || what == nullptr || id == given_.id ||
+      if (uses[id] == 0 || is_uniform[id] || what == nullptr || id == given_.id ||
           (what->apply != function::add && what->apply != function::subtract))
         continue;
       for (int const side : {1, 0}) {
         int const factors = operand(list, id, side);
         auto const* product = list.node_of(factors).what.if_is<map>();
-        if (product == nullptr || product->apply != function::multiply || uses[at(factors)] != 1 ||
-            is_uniform[at(factors)] || factors == given_.id)
+        if (product == nullptr || product->apply != function::multiply || uses[factors] != 1 || is_uniform[factors] ||
+            factors == given_.id)
           continue;
-        product_of[at(id)] = side;
-        is_part[at(factors)] = 1;
+        product_of[id] = side;
+        is_part[factors] = 1;
         break;
       }
     }
     for (int id = 0; id < list.size(); ++id) {
-      if (uses[at(id)] == 0 || is_part[at(id)]) continue;
-      formula_step step{.is_uniform = is_uniform[at(id)] != 0};
+      if (uses[id] == 0 || is_part[id]) continue;
+      formula_step step{.is_uniform = is_uniform[id] != 0};
       node const& here = list.node_of(id);
       if (id == given_.id) {
         step.from = formula_source::place;
@@ -95,25 +95,24 @@ class formula {
       } else {
         step.from = formula_source::function;
         step.apply = here.what.as<map>().apply;
-        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[at(operand(list, id, i))];
-        if (int const side = product_of[at(id)]; side >= 0) {
+        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[operand(list, id, i)];
+        if (int const side = product_of[id]; side >= 0) {
           int const product = operand(list, id, side), other = operand(list, id, 1 - side);
           step.apply = step.apply == function::add ? function::multiply_add
                        : side == 1                 ? function::negative_multiply_add
                                                    : function::multiply_subtract;
-          step.operands[0] = numbers[at(operand(list, product, 0))];
-          step.operands[1] = numbers[at(operand(list, product, 1))];
-          step.operands[2] = numbers[at(other)];
+          step.operands[0] = numbers[operand(list, product, 0)];
+          step.operands[1] = numbers[operand(list, product, 1)];
+          step.operands[2] = numbers[other];
         }
       }
-      numbers[at(id)] = static_cast<int>(steps.size());
+      numbers[id] = static_cast<int>(steps.size());
       steps.push_back(step);
     }
-    for (int const id : wanted) results.push_back(numbers[at(source_of(list, id))]);
+    for (int const id : wanted) results.push_back(numbers[source_of(list, id)]);
   }
 
  private:
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   /// What computes a number: groups and what is only handed on are that of their first operand.
   static constexpr int source_of(operation_list const& list, int id) {
     while (id >= 0 && (is_alias(list.node_of(id).what) || list.node_of(id).what.is<broadcast>()))

@@ -28,10 +28,9 @@ struct call_without_variant<lowered_call_variant<M, Training, Mode, Machine, Var
 
 template <class Call>
 inline constexpr auto wanted_gradients = [] {
-  std::array<bool, static_cast<std::size_t>(Call::input_count + Call::parameter_count)> wanted{};
-  for (int i = 0; i < Call::input_count; ++i) wanted[static_cast<std::size_t>(i)] = Call::wants_input_gradient(i);
-  for (int i = 0; i < Call::parameter_count; ++i)
-    wanted[static_cast<std::size_t>(Call::input_count + i)] = Call::parameter_info(i).trainable;
+  std::array<bool, Call::input_count + Call::parameter_count> wanted{};
+  for (int i = 0; i < Call::input_count; ++i) wanted[i] = Call::wants_input_gradient(i);
+  for (int i = 0; i < Call::parameter_count; ++i) wanted[Call::input_count + i] = Call::parameter_info(i).trainable;
   return wanted;
 }();
 
@@ -88,7 +87,7 @@ inline constexpr bool is_appended = [] {
   auto const are_few = [&](std::span<int const> order) {
     int count = 0;
     for (int const id : order) {
-      int const more = simple_operations(plan.nodes[static_cast<std::size_t>(id)]);
+      int const more = simple_operations(plan.nodes[id]);
       if (more < 0) return false;
       count += more;
     }
@@ -193,9 +192,7 @@ inline constexpr frozen_program<Call, Backward> placed_program = [] {
     if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
       each.tensor.planned = Call::planned_weight(each.tensor.index);
   for (auto& operation : program.operations) {
-    auto const tensor = [&](int number) -> tile_tensor& {
-      return program.tensors[static_cast<std::size_t>(number)].tensor;
-    };
+    auto const tensor = [&](int number) -> tile_tensor& { return program.tensors[number].tensor; };
     if (is_copy(operation)) {
       if (tensor(operation.outputs[0]).role == tensor_role::temporary)
         tensor(operation.outputs[0]).planned = tensor(operation.inputs[0]).planned;

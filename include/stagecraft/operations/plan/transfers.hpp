@@ -159,7 +159,7 @@ class transfers {
     for (transfer const& part : parts)
       if (part.input == input) own.push_back(part.reversed());
     bool const overlaps = own.size() > 1;
-    return {std::move(own), overlaps, sample_of(traced_->inputs[static_cast<std::size_t>(input)]), row};
+    return {std::move(own), overlaps, sample_of(traced_->inputs[input]), row};
   }
 
  private:
@@ -303,8 +303,7 @@ class transfers {
   /// Of all samples it keeps one; the batch must be the outermost axis of both tensors.
   constexpr void leave_batch(transfer& part) {
     int const batch = shape_of(traced_->outputs[0])[0];
-    std::int64_t const sample = sample_of(traced_->outputs[0]),
-                       source = sample_of(traced_->inputs[static_cast<std::size_t>(part.input)]);
+    std::int64_t const sample = sample_of(traced_->outputs[0]), source = sample_of(traced_->inputs[part.input]);
     holds = holds && part.split_at(sample) && part.to < sample && part.from < source;
     bool found = batch == 1;
     int kept = 0;
