@@ -70,10 +70,10 @@ class weight_plan {
   struct make {
     constexpr operations::traced_plan operator()() const { return operations::traced_plan(Make{}(), false); }
   };
-  static constexpr auto frozen = operations::freeze_plan(make{});
+  static constexpr auto const& plan = detail::frozen<make>;
 
  public:
-  static constexpr operations::plan_view value = frozen;
+  static constexpr operations::plan_view value = plan;
 };
 
 /// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each

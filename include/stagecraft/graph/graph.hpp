@@ -2,6 +2,7 @@
 // A traced model as one flat constexpr value, and a view of it that all rules are written against.
 #pragma once
 
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/traced_graph.hpp>
 #include <array>
@@ -71,33 +72,28 @@ struct graph_view {
 /// The records of one model.
 template <graph_sizes Sizes>
 struct graph {
-  std::array<layer_info, Sizes.layers> layers{};
-  std::array<parameter, Sizes.parameters> parameters{};
-  std::array<call_info, Sizes.calls> calls{};
-  std::array<int, Sizes.inputs> inputs{};
-  std::array<nested_model_info, Sizes.nested_models> nested_models{};
-  std::array<nested_input_info, Sizes.nested_inputs> nested_inputs{};
-  std::array<int, Sizes.model_outputs> model_outputs{};
-  std::array<detail::traced_mask, Sizes.masks> masks{};
-  std::array<shape, Sizes.traced_shapes> traced_shapes{};  ///< for who traces the model again
-  bool uses_stages = false;
+  std::array<layer_info, Sizes.layers> layers;
+  std::array<parameter, Sizes.parameters> parameters;
+  std::array<call_info, Sizes.calls> calls;
+  std::array<int, Sizes.inputs> inputs;
+  std::array<nested_model_info, Sizes.nested_models> nested_models;
+  std::array<nested_input_info, Sizes.nested_inputs> nested_inputs;
+  std::array<int, Sizes.model_outputs> model_outputs;
+  std::array<detail::traced_mask, Sizes.masks> masks;
+  std::array<shape, Sizes.traced_shapes> traced_shapes;  ///< for who traces the model again
+  bool uses_stages;
 
-  constexpr explicit graph(detail::traced_graph const& traced) : uses_stages(traced.uses_stages) {
-    copy(traced.layers, layers);
-    copy(traced.parameters, parameters);
-    copy(traced.calls, calls);
-    copy(traced.inputs, inputs);
-    copy(traced.nested_models, nested_models);
-    copy(traced.nested_inputs, nested_inputs);
-    copy(traced.model_outputs, model_outputs);
-    copy(traced.masks, masks);
-    copy(traced.traced_shapes, traced_shapes);
-  }
-
- private:
-  static constexpr void copy(auto const& from, auto& to) {
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i];
-  }
+  constexpr explicit graph(detail::traced_graph const& traced)
+      : layers(detail::array_of<Sizes.layers>(traced.layers)),
+        parameters(detail::array_of<Sizes.parameters>(traced.parameters)),
+        calls(detail::array_of<Sizes.calls>(traced.calls)),
+        inputs(detail::array_of<Sizes.inputs>(traced.inputs)),
+        nested_models(detail::array_of<Sizes.nested_models>(traced.nested_models)),
+        nested_inputs(detail::array_of<Sizes.nested_inputs>(traced.nested_inputs)),
+        model_outputs(detail::array_of<Sizes.model_outputs>(traced.model_outputs)),
+        masks(detail::array_of<Sizes.masks>(traced.masks)),
+        traced_shapes(detail::array_of<Sizes.traced_shapes>(traced.traced_shapes)),
+        uses_stages(traced.uses_stages) {}
 };
 
 namespace detail {

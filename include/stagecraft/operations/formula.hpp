@@ -2,6 +2,7 @@
 // What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
 #pragma once
 
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
 #include <span>
@@ -27,7 +28,14 @@ struct formula_step {
   float value = 0;         ///< of a constant
 };
 
-/// A formula while the compiler writes it down; `formula_of` gives what is kept of it.
+struct formula_sizes {
+  std::size_t steps = 0, results = 0;
+};
+
+template <formula_sizes Sizes>
+struct frozen_formula;
+
+/// A formula while the compiler writes it down; `frozen_formula` is what is kept of it.
 ///
 /// It is traced as a list of maps of numbers, in groups or not: an `input` is given at each place, a `weight` once for
 /// all of them. Only
@@ -35,6 +43,9 @@ struct formula_step {
 /// rounds once: so that all compilers and machines compute the same.
 class formula {
  public:
+  template <formula_sizes Sizes>
+  using frozen = frozen_formula<Sizes>;
+
   std::vector<formula_step> steps;
   std::vector<int> results;
   diagnostic problem;
@@ -112,6 +123,8 @@ class formula {
     for (int const id : wanted) results.push_back(numbers[source_of(list, id)]);
   }
 
+  [[nodiscard]] constexpr formula_sizes sizes() const { return {steps.size(), results.size()}; }
+
  private:
   /// What computes a number: groups and what is only handed on are that of their first operand.
   static constexpr int source_of(operation_list const& list, int id) {
@@ -130,15 +143,15 @@ class formula {
 };
 
 /// A formula as a constant of the program.
-template <std::size_t Steps, std::size_t Results>
+template <formula_sizes Sizes>
 struct frozen_formula {
-  std::array<formula_step, Steps> steps{};
-  std::array<int, Results> results{};
+  std::array<formula_step, Sizes.steps> steps{};
+  std::array<int, Sizes.results> results{};
 
   /// From a formula, or arrays that are at least as long.
   constexpr explicit frozen_formula(auto const& from) {
-    for (std::size_t i = 0; i < Steps; ++i) steps[i] = from.steps[i];
-    for (std::size_t i = 0; i < Results; ++i) results[i] = from.results[i];
+    for (std::size_t i = 0; i < Sizes.steps; ++i) steps[i] = from.steps[i];
+    for (std::size_t i = 0; i < Sizes.results; ++i) results[i] = from.results[i];
   }
 };
 
@@ -149,20 +162,5 @@ struct formula_view {
   std::span<formula_step const> steps;
   std::span<int const> results;
 };
-
-namespace detail {
-
-template <class Make>
-inline constexpr std::pair<std::size_t, std::size_t> sizes_of_formula = [] {
-  formula const made = Make{}();
-  return std::pair(made.steps.size(), made.results.size());
-}();
-
-}  // namespace detail
-
-/// Freezes a formula: `Make{}()` gives it in constant evaluation, and is called twice.
-template <class Make>
-inline constexpr auto formula_of =
-    frozen_formula<detail::sizes_of_formula<Make>.first, detail::sizes_of_formula<Make>.second>(Make{}());
 
 }  // namespace stagecraft::operations

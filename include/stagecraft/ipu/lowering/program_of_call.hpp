@@ -46,7 +46,7 @@ struct make_lowered_plan {
   }
 };
 template <class Call>
-inline constexpr auto lowered_plan = operations::freeze_plan(make_lowered_plan<Call>{});
+inline constexpr auto const& lowered_plan = frozen<make_lowered_plan<Call>>;
 
 template <class Call>
 inline constexpr traced_options options_of_call{
@@ -132,11 +132,11 @@ struct frozen_program {
   std::array<std::int64_t, sizes.operations> copies{};  ///< when it is laid out
 
   constexpr explicit frozen_program(traced_steps<> const& from)
-      : tensors(operations::detail::array_of<sizes.tensors>(from.program.tensors)),
-        operations(operations::detail::array_of<sizes.operations>(from.program.operations)),
-        loops(operations::detail::array_of<sizes.loops>(from.program.loops)),
-        shapes(operations::detail::array_of<sizes.shapes>(from.program.shapes)),
-        is_matmul(operations::detail::array_of<sizes.shapes>(from.program.is_matmul)) {}
+      : tensors(array_of<sizes.tensors>(from.program.tensors)),
+        operations(array_of<sizes.operations>(from.program.operations)),
+        loops(array_of<sizes.loops>(from.program.loops)),
+        shapes(array_of<sizes.shapes>(from.program.shapes)),
+        is_matmul(array_of<sizes.shapes>(from.program.is_matmul)) {}
 };
 
 /// The program before its weights lie as products want them.
