@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of Poplar for single stages on tiles: partial sums in half precision change the numbers of their stages, as if
-// the machine had them; other plans are as exact as before.
+// Options of Poplar for single stages on tiles: partial sums in half precision change the numbers of their stages, as
+// if the machine had them; other plans are as exact as before.
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/models/sequential.hpp>
 #include <stagecraft/pipeline.hpp>

@@ -44,7 +44,9 @@ struct stage_poplar_options {
 /// Graphcore's PipelineStageOptions: what is planned otherwise in one stage. Options of other libraries of Poplar have
 /// no counterpart, as there is nothing for them to change; slice_options (embeddings) is E2058.
 struct pipeline_stage_options {
+  /// What differs for convolutions.
   stage_poplar_options convolution_options = {};
+  /// What differs for matrix products.
   stage_poplar_options matmul_options = {};
   [[no_unique_address]] detail::reserved_option<detail::reserved_key::slice_options> slice_options = {};
 
