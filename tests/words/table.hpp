@@ -45,4 +45,36 @@ inline std::vector<word> regularization_words() {
   };
 }
 
+inline std::vector<word> preprocessing_words() {
+  using enum sc::interpolation;
+  auto const resized = [](sc::interpolation by, word_traits const& traits = {}) {
+    static constexpr char const* names[]{"nearest",  "bilinear", "bicubic",  "area",
+                                         "lanczos3", "lanczos5", "gaussian", "mitchellcubic"};
+    return word(std::string("resizing_") + names[static_cast<int>(by)], resizing{3, 6, {.interpolation = by}},
+                {{5, 4, 2}}, traits);
+  };
+  word_traits const whole{.has_slopes = false};
+  return {
+      {"center_crop", center_crop{2, 3}, {{5, 4, 2}}},
+      {"normalization", normalization{}, {{2, 3}}},
+      {"normalization_axes", normalization{{.axis = {1, -1}}}, {{2, 2, 3}}},
+      {"normalization_given", normalization{{.mean = {1, 2, 3}, .variance = 0.5F}}, {{2, 3}}},
+      {"normalization_one", normalization{{.axis = sc::axis_list::none(), .mean = 1, .variance = 4}}, {{2, 3}}},
+      {"discretization", discretization{{.bin_boundaries = {-1, 0, 0.5}}}, {{4}}, whole},
+      {"category_encoding", category_encoding{4}, {{3}}, whole},
+      {"category_encoding_one_hot", category_encoding{4, {.output_mode = sc::output_mode::one_hot}}, {{1}}, whole},
+      {"category_encoding_one_hot_each", category_encoding{4, {.output_mode = sc::output_mode::one_hot}}, {{3}}, whole},
+      {"category_encoding_count", category_encoding{4, {.output_mode = sc::output_mode::count}}, {{3}}, whole},
+      {"category_encoding_weighted", category_encoding{4, {.output_mode = sc::output_mode::count}}, {{3}, {3}}},
+      resized(nearest),
+      resized(bilinear),
+      resized(bicubic, {.tolerance = 2e-3}),  // TensorFlow looks its weights up in a table of 1024
+      resized(area),
+      resized(lanczos3),
+      resized(lanczos5),
+      resized(gaussian),
+      resized(mitchellcubic),
+  };
+}
+
 }  // namespace words

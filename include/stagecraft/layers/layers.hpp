@@ -12,6 +12,8 @@
 #include <stagecraft/layers/average_pooling2d.hpp>
 #include <stagecraft/layers/batch_normalization.hpp>
 #include <stagecraft/layers/bidirectional.hpp>
+#include <stagecraft/layers/category_encoding.hpp>
+#include <stagecraft/layers/center_crop.hpp>
 #include <stagecraft/layers/concatenate.hpp>
 #include <stagecraft/layers/conv1d.hpp>
 #include <stagecraft/layers/conv2d.hpp>
@@ -20,6 +22,7 @@
 #include <stagecraft/layers/cropping2d.hpp>
 #include <stagecraft/layers/dense.hpp>
 #include <stagecraft/layers/depthwise_conv2d.hpp>
+#include <stagecraft/layers/discretization.hpp>
 #include <stagecraft/layers/dot.hpp>
 #include <stagecraft/layers/dropout.hpp>
 #include <stagecraft/layers/elu_layer.hpp>
@@ -45,6 +48,7 @@
 #include <stagecraft/layers/minimum.hpp>
 #include <stagecraft/layers/multi_head_attention.hpp>
 #include <stagecraft/layers/multiply.hpp>
+#include <stagecraft/layers/normalization.hpp>
 #include <stagecraft/layers/permute.hpp>
 #include <stagecraft/layers/prelu.hpp>
 #include <stagecraft/layers/re_lu.hpp>
@@ -52,6 +56,7 @@
 #include <stagecraft/layers/repeat_vector.hpp>
 #include <stagecraft/layers/rescaling.hpp>
 #include <stagecraft/layers/reshape.hpp>
+#include <stagecraft/layers/resizing.hpp>
 #include <stagecraft/layers/separable_conv1d.hpp>
 #include <stagecraft/layers/separable_conv2d.hpp>
 #include <stagecraft/layers/simple_rnn.hpp>
