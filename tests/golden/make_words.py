@@ -110,7 +110,42 @@ def preprocessing(cases):
         )
 
 
-FAMILIES = (merging, regularization, preprocessing)
+def window(cases):
+    same = {"padding": "same"}
+    for name, shape, make, arguments, options in (
+        ("conv3d", (3, 3, 4, 2), layers.Conv3D, (3, 2), {}),
+        ("conv3d_same_strides", (4, 3, 4, 2), layers.Conv3D, (2, (3, 2, 3), 2, "same"), {"activation": "tanh"}),
+        (
+            "conv3d_dilated",
+            (4, 2, 2, 2),
+            layers.Conv3D,
+            (2, (2, 2, 1)),
+            {"dilation_rate": (2, 1, 1), "use_bias": False},
+        ),
+        ("conv3d_groups", (3, 2, 2, 4), layers.Conv3D, (4, (2, 1, 2)), {"groups": 2}),
+        ("conv1d_transpose", (4, 2), layers.Conv1DTranspose, (3, 3, 2), {"activation": "tanh"}),
+        ("conv1d_transpose_same", (3, 2), layers.Conv1DTranspose, (2, 3, 2, "same"), {"output_padding": 1}),
+        ("conv1d_transpose_no_bias", (3, 2), layers.Conv1DTranspose, (2, 2, 3), {"use_bias": False}),
+        ("conv3d_transpose", (2, 2, 3, 2), layers.Conv3DTranspose, (2, 2), {}),
+        ("conv3d_transpose_same", (3, 2, 2, 2), layers.Conv3DTranspose, (2, (2, 3, 2), (1, 2, 2), "same"), {}),
+        ("conv3d_transpose_strides", (2, 2, 2, 2), layers.Conv3DTranspose, (2, (3, 2, 2), 2), {}),
+        ("locally_connected1d", (4, 2), layers.LocallyConnected1D, (3, 2), {"activation": "tanh"}),
+        ("locally_connected1d_strides", (5, 2), layers.LocallyConnected1D, (2, 3, 2), {"use_bias": False}),
+        ("locally_connected2d", (3, 5, 2), layers.LocallyConnected2D, (2, (2, 3), (1, 2)), {}),
+        ("max_pooling3d", (2, 4, 5, 2), layers.MaxPooling3D, (), {}),
+        ("max_pooling3d_same", (3, 3, 2, 2), layers.MaxPooling3D, ((3, 2, 2), (1, 2, 1)), same),
+        ("average_pooling3d", (2, 4, 2, 2), layers.AveragePooling3D, ((1, 2, 2),), {}),
+        ("average_pooling3d_same", (3, 4, 2, 2), layers.AveragePooling3D, (3, 2), same),
+        ("global_max_pooling3d", (2, 2, 3, 2), layers.GlobalMaxPooling3D, (), {}),
+        ("global_average_pooling3d", (2, 2, 3, 2), layers.GlobalAveragePooling3D, (), {"keepdims": True}),
+        ("zero_padding3d", (1, 2, 2, 2), layers.ZeroPadding3D, (((1, 0), (0, 2), (1, 1)),), {}),
+        ("cropping3d", (2, 3, 3, 2), layers.Cropping3D, (((1, 0), (0, 1), (1, 1)),), {}),
+        ("up_sampling3d", (1, 2, 2, 2), layers.UpSampling3D, ((2, 1, 3),), {}),
+    ):
+        cases.word(name, [shape], lambda: make(*arguments, **options))
+
+
+FAMILIES = (merging, regularization, preprocessing, window)
 for seed, family in enumerate(FAMILIES):
     if len(sys.argv) > 1 and family.__name__ not in sys.argv[1:]:
         continue

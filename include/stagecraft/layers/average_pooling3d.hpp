@@ -11,7 +11,8 @@ namespace stagecraft::layers {
 struct average_pooling3d : pooling3d_layer<average_pooling3d> {
   static constexpr std::string_view class_name = "AveragePooling3D";
   static constexpr std::string_view usage =
-      "average_pooling3d{pool_size} or average_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name = ...}}";
+      "average_pooling3d{pool_size} or average_pooling3d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
+      "= ...}}";
 
   using pooling3d_layer::pooling3d_layer;
 

@@ -2,7 +2,7 @@
 // Whole numbers as vectors of ones and zeros: tf.keras.layers.CategoryEncoding.
 #pragma once
 
-#include <stagecraft/layers/option_layer.hpp>
+#include <stagecraft/layers/argument_layer.hpp>
 
 namespace stagecraft {
 
@@ -30,7 +30,7 @@ struct category_encoding_options {
 ///
 /// Shape: (numbers) to (num_tokens); with one_hot (..., num_tokens). No weights. Errors: E1001; E1012 without tokens;
 /// E1041 for an input of another number of axes. Definition: Keras API, layers/preprocessing_layers/categorical.
-struct category_encoding : option_layer<category_encoding, category_encoding_options> {
+struct category_encoding : argument_layer<category_encoding, category_encoding_options> {
   static constexpr std::string_view class_name = "CategoryEncoding";
   static constexpr std::string_view usage =
       "category_encoding{num_tokens} or category_encoding{num_tokens, {.output_mode = sc::output_mode::one_hot}}";
@@ -39,8 +39,8 @@ struct category_encoding : option_layer<category_encoding, category_encoding_opt
   int num_tokens = 1;
 
   constexpr explicit category_encoding(int num_tokens_, category_encoding_options const& options_ = {})
-      : option_layer(options_), num_tokens(num_tokens_) {}
-  using option_layer::option_layer;
+      : argument_layer(with{}, options_), num_tokens(num_tokens_) {}
+  using argument_layer::argument_layer;
 
   constexpr auto call(auto& ops, tensor_list in) const {
     auto x = in[0];

@@ -13,8 +13,8 @@ using conv3d_options = convolution_options<size_3d>;
 /// output = activation(convolution of the input with the kernel + bias), channels last.
 ///
 /// Shape: (depth, height, width, channels) to (new depth, new height, new width, filters), with lengths as conv2d has
-/// them. Weights: kernel (depth, height, width, channels / groups, filters), bias (filters). Cost: 2 FLOPs per weight of
-/// the kernel and place of the output. Errors: those of window_layer; E1032 groups that do not divide channels and
+/// them. Weights: kernel (depth, height, width, channels / groups, filters), bias (filters). Cost: 2 FLOPs per weight
+/// of the kernel and place of the output. Errors: those of window_layer; E1032 groups that do not divide channels and
 /// filters; E1034 if the window does not fit. Definition: Keras API, layers/convolution_layers/convolution3d.
 struct conv3d : window_layer<conv3d, size_3d, conv3d_options> {
   static constexpr std::string_view class_name = "Conv3D";

@@ -8,7 +8,7 @@ namespace stagecraft::layers {
 
 /// The mean of each channel over all positions.
 ///
-/// Shape: (depth, height, width, channels) to (channels), or (1, 1, channels) with keepdims. No weights. Errors: see
+/// Shape: (depth, height, width, channels) to (channels), or (1, 1, 1, channels) with keepdims. No weights. Errors: see
 /// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling3d.
 struct global_average_pooling3d : global_pooling_layer<global_average_pooling3d, 4> {
   static constexpr std::string_view class_name = "GlobalAveragePooling3D";

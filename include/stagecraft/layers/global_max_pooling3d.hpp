@@ -9,7 +9,7 @@ namespace stagecraft::layers {
 /// The largest value of each channel over all positions. If several positions hold it, each gets an equal part of the
 /// gradient, as in TensorFlow.
 ///
-/// Shape: (depth, height, width, channels) to (channels), or (1, 1, channels) with keepdims. No weights. Errors: see
+/// Shape: (depth, height, width, channels) to (channels), or (1, 1, 1, channels) with keepdims. No weights. Errors: see
 /// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_max_pooling3d.
 struct global_max_pooling3d : global_pooling_layer<global_max_pooling3d, 4> {
   static constexpr std::string_view class_name = "GlobalMaxPooling3D";

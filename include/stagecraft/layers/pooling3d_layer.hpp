@@ -12,8 +12,8 @@ namespace stagecraft::layers {
 /// `Derived::pool` of each window of a volume, channel by channel. Channels are the last axis.
 ///
 /// Shape: (depth, height, width, channels) to (new depth, new height, new width, channels). Defaults: pool_size 2,
-/// strides as the pool_size, padding valid. No weights. Errors: E1001; E1040 for a pool size or stride below 1; E1041 for
-/// an input of another number of axes; E1042 if the window does not fit into the input; E1043 for causal padding.
+/// strides as the pool_size, padding valid. No weights. Errors: E1001; E1040 for a pool size or stride below 1; E1041
+/// for an input of another number of axes; E1042 if the window does not fit into the input; E1043 for causal padding.
 template <class Derived>
 struct pooling3d_layer : option_layer<Derived, pooling_options<size_3d>> {
   using base = option_layer<Derived, pooling_options<size_3d>>;

@@ -2,8 +2,8 @@
 // Images of another height and width: tf.keras.layers.Resizing.
 #pragma once
 
+#include <stagecraft/layers/argument_layer.hpp>
 #include <stagecraft/layers/interpolation.hpp>
-#include <stagecraft/layers/option_layer.hpp>
 
 namespace stagecraft::layers {
 
@@ -21,7 +21,7 @@ struct resizing_options {
 /// Shape: (rows, columns, channels) to (height, width, channels). No weights. Cost: two products. Errors: E1001; E1012
 /// for a size below 1; E1041 for an input of another number of axes.
 /// Definition: Keras API, layers/preprocessing_layers/image_preprocessing/resizing; TensorFlow's image.resize.
-struct resizing : option_layer<resizing, resizing_options> {
+struct resizing : argument_layer<resizing, resizing_options> {
   static constexpr std::string_view class_name = "Resizing";
   static constexpr std::string_view usage =
       "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name = ...}}";
@@ -29,8 +29,8 @@ struct resizing : option_layer<resizing, resizing_options> {
   int height = 1, width = 1;
 
   constexpr resizing(int height_, int width_, resizing_options const& options_ = {})
-      : option_layer(options_), height(height_), width(width_) {}
-  using option_layer::option_layer;
+      : argument_layer(with{}, options_), height(height_), width(width_) {}
+  using argument_layer::argument_layer;
 
   constexpr auto call(auto& ops, auto x) const {
     if (x.rank() != 4)

@@ -32,9 +32,9 @@ struct transposed_convolution_options {
 /// output = activation(transposed convolution of the input with the kernel + bias), channels last; lengths are those of
 /// conv2d_transpose.
 ///
-/// Weights: kernel (kernel_size..., filters, channels), bias (filters). Cost: 2 FLOPs per weight of the kernel and place
-/// of the input. Errors: those of window_layer; E1038 if output_padding is not less than the strides, or the new length
-/// is none from which a convolution leads back. Definition: keras/utils/conv_utils.py (deconv_output_length).
+/// Weights: kernel (kernel_size..., filters, channels), bias (filters). Cost: 2 FLOPs per weight of the kernel and
+/// place of the input. Errors: those of window_layer; E1038 if output_padding is not less than the strides, or the new
+/// length is none from which a convolution leads back. Definition: keras/utils/conv_utils.py (deconv_output_length).
 template <class Derived, class Size>
 struct transposed_convolution : window_layer<Derived, Size, transposed_convolution_options<Size>> {
   using base = window_layer<Derived, Size, transposed_convolution_options<Size>>;

@@ -65,8 +65,8 @@ constexpr auto convolve_volume_back(auto& ops, auto y, auto filter, operations::
   return ops.slice(sum, 1, along.before, shape[1]);
 }
 
-/// `pool(x, windows)` reduces the windows of images. First those of slices, then along the depth: a mean of means has the
-/// same weights, since all slices under a window have as many places.
+/// `pool(x, windows)` reduces the windows of images. First those of slices, then along the depth: a mean of means has
+/// the same weights, since all slices under a window have as many places.
 constexpr auto pool_volume(auto& ops, auto x, operations::windows const& over, auto const& pool) {
   int const batch = x.length(0), depth = x.length(1), channels = x.length(4);
   auto const slices = pool(ops.reshape(x, images_of(x.shape(), depth, channels)), image_windows(over));

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/layers/argument_layer.hpp>
 #include <stagecraft/layers/argument_list.hpp>
-#include <stagecraft/layers/option_layer.hpp>
 #include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/size_2d.hpp>
 #include <stagecraft/layers/size_3d.hpp>
@@ -18,7 +18,9 @@ namespace stagecraft::layers {
 /// Errors: E1001; E1030 for filters below 1; E1031 for a kernel size, stride or dilation rate below 1; E1033 if strides
 /// and dilation rates are both above 1; E1035 for an input of another number of axes; E1037 for causal padding.
 template <class Derived, class Size, class Options>
-struct window_layer : option_layer<Derived, Options> {
+struct window_layer : argument_layer<Derived, Options> {
+  using base_type = argument_layer<Derived, Options>;
+
   /// Axes that the window moves along.
   static constexpr int places = std::same_as<Size, int> ? 1 : std::same_as<Size, size_2d> ? 2 : 3;
 
@@ -32,21 +34,12 @@ struct window_layer : option_layer<Derived, Options> {
       : window_layer(filters_, kernel_size_, linear, options_) {}
   template <std::convertible_to<stagecraft::activation> Activation>
   constexpr window_layer(int filters_, Size const& kernel_size_, Activation activation_, Options const& options_ = {})
-      : option_layer<Derived, Options>(options_),
+      : base_type(typename base_type::with{}, options_),
         filters(filters_),
         kernel_size(kernel_size_),
         activation(activation_) {}
 
-  /// Nothing, or anything else: E1025.
-  template <class L = Derived>
-  constexpr window_layer() : window_layer(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit window_layer(detail::wrong_options, ...) : window_layer(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  using base_type::base_type;
 
  protected:
   [[nodiscard]] static constexpr int along(int size, int) { return size; }
