@@ -15,7 +15,7 @@ struct normalization_options {
   /// The axes whose elements have a mean and a variance of their own, in ascending order; `axis_list::none()`: one for
   /// all. 0 is the batch, -1 the last.
   axis_list axis = -1;
-  number_list mean = {};      ///< the mean, or one for each element of the axes; without it, weights that `adapt` sets
+  number_list mean = {};      ///< the mean, or one for each element of the axes; without it, a weight
   number_list variance = {};  ///< the variance likewise
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -25,7 +25,7 @@ struct normalization_options {
 /// output = (input - mean) / sqrt(variance), of which at least 1e-7 counts.
 ///
 /// Shape unchanged. Weights, if `mean` is not given: mean, variance, both of the lengths of the axes, and count (),
-/// which training does not change; `sc::adapt` sets them. Cost: 2 FLOPs per element. Errors: E1001; E1050 for an axis
+/// which training does not change: set them before. Cost: 2 FLOPs per element. Errors: E1001; E1050 for an axis
 /// that the input does not have, or the batch; E1075 for a mean without variance, or of another length.
 /// Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
 struct normalization : option_layer<normalization, normalization_options> {
