@@ -124,6 +124,11 @@ static_assert(sc::timetable_of<two_stages, training>.slot(1, 0) == 1);  // stage
 
 static_assert(sc::timetable_of<two_stages, training, sc::execution_mode::inference>.passes() == 2);
 
+using overlapping =
+    sc::ipu<sc::ipu_config{.auto_select_ipus = 2, .io_tiles = {.num_io_tiles = 32, .place_ops_on_io_tiles = true}}>;
+constexpr auto overlapped = sc::timetable_of<two_stages, sc::training_on<training, overlapping>>;
+static_assert(overlapped.infeed_slot(0) == 0 && overlapped.slot(0, 0) == 1 && overlapped.outfeed_slot(0) == 3);
+
 /// The formulas of the table, with 24 micro-batches per weight update.
 template <int Stages, sc::schedule Schedule, auto Assignment>
 constexpr bool follows_formulas = [] {

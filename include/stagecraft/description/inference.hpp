@@ -44,7 +44,8 @@ struct inference_pipelining_options {
 /// field can be left out, but C++ demands their order; they are those of `training` that predictions need.
 ///
 /// Checked with the model, where a predictor is named: E4020 batch_size, E4021 steps_per_execution, E4029 inputs of
-/// another batch size; E2025, E2039, E2047 pipelines; E2042, E2043 queues; E2044 to E2046, E2049 replicas and devices.
+/// another batch size; E2025, E2039, E2047, E2059 pipelines; E2042, E2043 queues; E2044 to E2046, E2049 replicas and
+/// devices.
 struct inference {
   /// Samples per step. Fewer can be given, in a batch that is filled up.
   int batch_size = 32;
@@ -68,6 +69,9 @@ struct inference {
   /// when they are set, if nothing else reads that layer's output, and it has no activation. Results differ from those
   /// of the trainer by rounding: by no more than about 1e-5 of the largest output of the layer.
   bool fold_batch_normalization = true;
+  /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
+  /// `training`.
+  bool overlaps_io = false;
 };
 
 namespace detail {

@@ -99,7 +99,7 @@ constexpr sc::poplar_options half_partials{.partials_type = dtype::float16};
 using c600 = sc::ipu_devices<sc::ipu_config{.ipu_model = {.version = sc::ipu_targets::ipu21},
                                             .matmuls = half_partials,
                                             .convolutions = half_partials,
-                                            .io_tiles = {.num_io_tiles = 64}}>;
+                                            .io_tiles = {.num_io_tiles = 64, .place_ops_on_io_tiles = true}}>;
 
 void check_images_per_second(char const* what, double predicted, double measured, double least, double most) {
   std::printf("ResNet-50, %s: measured %.0f, predicted %.0f images/s, ratio %.2f\n", what, measured, predicted,
