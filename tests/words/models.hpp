@@ -40,7 +40,7 @@ struct window_model : sc::functional<window_model> {
     auto x = conv3d(2, 2, sc::tanh)(model.input(3, 3, 3, 2));
     auto a = conv3d_transpose(2, 2, {.strides = 2, .padding = sc::padding::same})(x);
     auto b = cropping3d({0, 1, 1})(zero_padding3d({1, 1, 0})(up_sampling3d({1, 2, 2})(max_pooling3d({1, 2, 2})(a))));
-    auto c = conv1d_transpose(3, 2, sc::relu)(locally_connected1d(2, 3)(reshape(16, 4)(a)));
+    auto c = conv1d_transpose(3, 2, sc::relu)(locally_connected1d(2, 3)(reshape(32, 4)(a)));
     auto d = locally_connected2d(2, {2, 3}, {.strides = 2})(reshape(8, 4, 4)(a));
     return dense(2)(concatenate()(flatten()(average_pooling3d()(b)), global_max_pooling3d()(a),
                                   global_average_pooling3d()(b), flatten()(c), flatten()(d)));

@@ -5,6 +5,7 @@
 #include <stagecraft/layers/activation.hpp>
 #include <stagecraft/layers/add.hpp>
 #include <stagecraft/layers/additive_attention.hpp>
+#include <stagecraft/layers/aliases.hpp>
 #include <stagecraft/layers/alpha_dropout.hpp>
 #include <stagecraft/layers/attention.hpp>
 #include <stagecraft/layers/average.hpp>
