@@ -40,7 +40,7 @@ class replica_results {
   void begin_execution(int steps) {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
-  [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[static_cast<std::size_t>(replica)].results; }
+  [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
 
   [[nodiscard]] values_of_all values() const {
     values_of_all result;
@@ -101,7 +101,7 @@ class replica_results {
 
   [[nodiscard]] static double reduce(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
     using enum replicated_metric_reduction_method;
-    if (replicas == 1 || method == none || method == list) return all[static_cast<std::size_t>(replica)][index];
+    if (replicas == 1 || method == none || method == list) return all[replica][index];
     double total = 0;
     for (auto const& values : all) total += values[index];
     return method == mean ? total / replicas : total;

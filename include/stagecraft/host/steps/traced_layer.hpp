@@ -37,7 +37,7 @@ class plan_of_layer {
   };
 
  public:
-  static constexpr auto value = operations::freeze_plan(make{});
+  static constexpr auto const& value = frozen<make>;
 };
 
 /// A bit for each gradient of a call for which `is(index)`, of inputs and then of weights.

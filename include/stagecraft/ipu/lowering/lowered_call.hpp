@@ -7,7 +7,6 @@
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/program.hpp>
-#include <cstddef>
 #include <cstdint>
 
 namespace stagecraft {
@@ -65,13 +64,13 @@ struct lowered_call_variant {
   static constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
 
   [[nodiscard]] static constexpr int input_call(int index) {
-    return graph.inputs[static_cast<std::size_t>(graph.call(Call).first_input + index)];
+    return graph.inputs[graph.call(Call).first_input + index];
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index = 0) { return graph.call(input_call(index)).shape; }
   [[nodiscard]] static constexpr shape const& output_shape() { return graph.call(Call).shape; }
   static constexpr int parameter_count = graph.layer_of(Call).parameter_count;
   [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
-    return graph.parameters[static_cast<std::size_t>(graph.layer_of(Call).first_parameter + index)];
+    return graph.parameters[graph.layer_of(Call).first_parameter + index];
   }
   /// Elements of the whole batch.
   [[nodiscard]] static constexpr std::int64_t input_elements(int index = 0) {
@@ -84,7 +83,7 @@ struct lowered_call_variant {
 
   /// Whether the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
-    return program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
+    return program.calls[input_call(index)].needs_gradient;
   }
   /// Whether it is to be added to what is there.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
@@ -92,7 +91,7 @@ struct lowered_call_variant {
   }
   /// The activation behind an input whose gradient this call's backward step applies, after the layer's own operations.
   [[nodiscard]] static constexpr activation applied_activation(int index) {
-    auto const& source = program.calls[static_cast<std::size_t>(input_call(index))];
+    auto const& source = program.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
 
@@ -180,7 +179,7 @@ constexpr step_variant find_step_variant() {
     static_assert(node.input_count <= step_variant::most_inputs, "stagecraft: a call on an IPU has at most 64 inputs");
     auto const& adds = pass_plan_of<M, Training, Mode, Pass>.places.adds_gradient;
     for (int i = 0; i < node.input_count; ++i)
-      if (adds[static_cast<std::size_t>(node.first_input + i)]) result.adds_input_gradients |= std::uint64_t{1} << i;
+      if (adds[node.first_input + i]) result.adds_input_gradients |= std::uint64_t{1} << i;
   }
   return result;
 }

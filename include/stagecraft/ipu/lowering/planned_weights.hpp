@@ -20,8 +20,7 @@ constexpr auto find_planned_weights() {
           constexpr auto const& layer = graph.layers[Layer];
           if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
             using call = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, layer.first_call>;
-            for (int i = 0; i < layer.parameter_count; ++i)
-              result[static_cast<std::size_t>(layer.first_parameter + i)] = call::planned_weight(i);
+            for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
           }
         }(),
         ...);

@@ -88,11 +88,11 @@ constexpr int broadcast_to(Program& program, int tensor, operations::extents con
 
 template <class Program>
 constexpr void lower_traced(Program& program, operations::reshape const&, int id) {
-  program.values[program.at(id)] = program.value_of(program.operand(id, 0));
+  program.values[id] = program.value_of(program.operand(id, 0));
 }
 template <class Program>
 constexpr void lower_traced(Program& program, operations::composite const&, int id) {
-  program.values[program.at(id)] = program.value_of(program.operand(id, 0));
+  program.values[id] = program.value_of(program.operand(id, 0));
 }
 
 template <class Program>
@@ -104,7 +104,7 @@ constexpr void lower_traced(Program& program, operations::broadcast const&, int 
     if (value.is_number) return program.fill(program.result(id), value.number);
     if (from.size() == to.size()) return program.copy(value.tensor, program.result(id));
   } else if (value.is_number || from.size() == to.size()) {
-    program.values[program.at(id)] = value;
+    program.values[id] = value;
     return;
   }
   if (program.is_read_by_maps_only(id)) return;
@@ -120,7 +120,7 @@ constexpr void lower_traced(Program& program, operations::transpose const& what,
   merged_axes axes;
   for (int axis = 0; axis < to.rank; ++axis) axes.add(to[axis], stride_of_axis(from, what.order[axis]));
   if (program.value_of(operand).is_number || axes.are_in_order()) {
-    program.values[program.at(id)] = program.value_of(operand);
+    program.values[id] = program.value_of(operand);
     return;
   }
   int const result = program.result(id);
@@ -131,8 +131,7 @@ constexpr void lower_traced(Program& program, operations::transpose const& what,
 /// copy, and so are borders.
 template <class What, class Program>
 constexpr bool is_part_of_reader(Program& program, int id) {
-  if (program.is_kept(id) || program.targets[program.at(id)] >= 0 || program.node_of(id).shape.rank > box_axes::count)
-    return false;
+  if (program.is_kept(id) || program.targets[id] >= 0 || program.node_of(id).shape.rank > box_axes::count) return false;
   int const reader = program.only_reader_of(id);
   if (reader < 0) return false;
   operations::operation const& reads = program.node_of(reader).what;
@@ -152,7 +151,7 @@ template <class Program>
 constexpr void lower_traced(Program& program, operations::slice const&, int id) {
   int source = program.operand(id, 0);
   if (program.value_of(source).is_number) {
-    program.values[program.at(id)] = program.value_of(source);
+    program.values[id] = program.value_of(source);
     return;
   }
   if (is_part_of_reader<operations::slice>(program, id)) return;
