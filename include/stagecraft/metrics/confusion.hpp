@@ -17,6 +17,7 @@ enum class threshold_spacing : int {
 /// What is counted, as the words of a metric's options.
 struct confusion_options {
   int count = 1;  ///< of thresholds
+  /// How they lie.
   threshold_spacing spacing = threshold_spacing::one;
   float threshold = 0.5F;  ///< if there is one
   int class_id = -1;       ///< the only column that counts, or -1

@@ -34,10 +34,10 @@ class plan_of_metric {
       return operations::traced_plan(trace_metric_sums(Metric, SparseTargets, Rows, Columns), false);
     }
   };
-  static constexpr auto frozen = operations::freeze_plan(make{});
+  static constexpr auto const& plan = frozen<make>;
 
  public:
-  static constexpr operations::plan_view value = frozen;
+  static constexpr operations::plan_view value = plan;
 };
 
 }  // namespace stagecraft::detail
