@@ -15,6 +15,7 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/losses/loss.hpp>
+#include <stagecraft/metrics/metric_plan.hpp>
 #include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -84,12 +85,14 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
   }(std::make_index_sequence<output_names<M>.size()>{});
   for (auto const& each : reported_metrics<M, Training>) {
     if (problem.failed()) return;
-    if (each.metric.rules == nullptr || !each.metric.rules->takes_ops) continue;
+    if (each.metric.rules == nullptr || !(each.metric.rules->takes_ops || each.metric.result != nullptr)) continue;
     auto const call = [&](auto& ops, auto target, auto output) {
       return each.metric.rules->call(each.metric.options, ops, target, output);
     };
     int const columns = graph_of<M>.call(graph_of<M>.outputs_of(0)[each.output]).shape.back();
-    problem = trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
+    problem = each.metric.result != nullptr
+                  ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
+                  : trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
   }
 }
 
