@@ -20,7 +20,7 @@ class row_groups {
   struct member {
     row_step step;
     bool first_trip_only;
-    int moved;              ///< -1: nothing; 0: y; 1: the first operand...
+    int moved;              ///< -1: nothing; 0: y; 1: the first operand..., whose memory no other step uses
     std::int64_t per_trip;  ///< ...by so many floats
   };
   /// Where later trips go on.
