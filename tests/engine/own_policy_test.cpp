@@ -33,7 +33,9 @@ struct counting_policy {
     std::array<int, Sizes::passes> counted{};
   };
   template <class M, auto Training, class Machine>
-  static constexpr sc::diagnostic memory_problem{};
+  static constexpr sc::diagnostic const& memory_problem() {
+    return sc::detail::no_memory_problem;
+  }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool, int pass, int, sc::host_memory&) {
     ++own.counted[static_cast<std::size_t>(pass)];

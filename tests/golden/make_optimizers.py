@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """optimizers.txt: ten steps of every optimizer with given weights and gradients.
 
-Run: pip install "tensorflow-cpu==2.15.*" && python make_optimizers.py
+Run: pip install "tensorflow-cpu==2.15.*" "tensorflow-addons==0.22.*" && python make_optimizers.py
 """
 
 import numpy as np
 from golden_file import GoldenFile, Numbers
 import tensorflow as tf
+import tensorflow_addons as tfa
 
 optimizers = tf.keras.optimizers.legacy
 STEPS = 10
@@ -30,11 +31,53 @@ cases = {
     "adam_decay": (optimizers.Adam, {"learning_rate": 0.05, "epsilon": 0.01, "decay": 0.25}),
 }
 
+schedules = tf.keras.optimizers.schedules
+# Those of tests/optimizers/optimizer_table.hpp, under the same names.
+walked = {
+    "adagrad": optimizers.Adagrad(0.05),
+    "adagrad_options": optimizers.Adagrad(0.05, initial_accumulator_value=0.5, epsilon=0.01),
+    "adadelta": optimizers.Adadelta(0.5),
+    "adadelta_options": optimizers.Adadelta(1.0, rho=0.8, epsilon=0.01),
+    "adamax": optimizers.Adamax(),
+    "adamax_options": optimizers.Adamax(0.05, beta_1=0.8, beta_2=0.9, epsilon=0.01),
+    "nadam": optimizers.Nadam(),
+    "nadam_options": optimizers.Nadam(0.05, beta_1=0.8, beta_2=0.95, epsilon=0.01, schedule_decay=0.5),
+    "ftrl": optimizers.Ftrl(0.1),
+    "ftrl_options": optimizers.Ftrl(
+        0.1,
+        learning_rate_power=-0.75,
+        initial_accumulator_value=0.5,
+        l1_regularization_strength=0.1,
+        l2_regularization_strength=0.2,
+        l2_shrinkage_regularization_strength=0.05,
+        beta=0.3,
+    ),
+    "sgdw": tfa.optimizers.SGDW(0.05, learning_rate=0.1, momentum=0.9, nesterov=True),
+    "adamw": tfa.optimizers.AdamW(0.05, learning_rate=0.05, beta_1=0.8, epsilon=0.01, amsgrad=True),
+    "adam_clipvalue": optimizers.Adam(0.05, clipvalue=0.25),
+}
+SCHEDULE_STEPS = 40
+scheduled = {
+    "exponential_decay": schedules.ExponentialDecay(0.5, 10, 0.8),
+    "exponential_decay_staircase": schedules.ExponentialDecay(0.5, 7, 0.8, staircase=True),
+    "inverse_time_decay": schedules.InverseTimeDecay(0.5, 10, 0.8),
+    "inverse_time_decay_staircase": schedules.InverseTimeDecay(0.5, 7, 0.8, staircase=True),
+    "polynomial_decay": schedules.PolynomialDecay(0.5, 30, 0.1),
+    "polynomial_decay_power": schedules.PolynomialDecay(0.5, 30, 0.1, power=2.5),
+    "polynomial_decay_cycle": schedules.PolynomialDecay(0.5, 12, 0.1, power=0.5, cycle=True),
+    "cosine_decay": schedules.CosineDecay(0.5, 30),
+    "cosine_decay_alpha": schedules.CosineDecay(0.5, 30, alpha=0.25),
+    "cosine_decay_restarts": schedules.CosineDecayRestarts(0.5, 5),
+    "cosine_decay_restarts_options": schedules.CosineDecayRestarts(0.5, 6, t_mul=1.5, m_mul=0.75, alpha=0.1),
+    "cosine_decay_restarts_equal": schedules.CosineDecayRestarts(0.5, 8, t_mul=1.0, m_mul=0.5),
+    "piecewise_constant_decay": schedules.PiecewiseConstantDecay([3, 10, 25], [0.5, 0.3, 0.2, 0.05]),
+}
+
 file = GoldenFile(
     "optimizers.txt",
     "Optimizers. `weights`; `gradients` (one row per step); case/<option> as the optimizer has it;",
 )
-file.comment("case/weights: after each step.")
+file.comment("case/weights: after each step. schedule/<schedule>: the learning rates of forty updates.")
 numbers = Numbers(3)
 weights = numbers.normal(7)
 gradients = numbers.normal(STEPS, 7)
@@ -56,4 +99,25 @@ for name, (kind, options) in cases.items():
         if option != "name" and not (option == "decay" and value == 0):
             file.add(f"{name}/{option}", float(value))
     file.add(f"{name}/weights", history)
+
+
+def train(optimizer):
+    variable, history = tf.Variable(weights), []
+    for gradient in gradients:
+        optimizer.apply_gradients([(tf.constant(gradient), variable)])
+        history.append(variable.numpy().copy())
+    return history
+
+
+for name, optimizer in walked.items():
+    file.add(f"{name}/learning_rate", float(optimizer.learning_rate))
+    file.add(f"{name}/weights", train(optimizer))
+for name, schedule in scheduled.items():
+    file.add(f"schedule/{name}", [float(schedule(step)) for step in range(SCHEDULE_STEPS)])
+file.comment("<n> / 5 times the initial rate for n = 0 ... 4, then exponential_decay")
+warm = scheduled["exponential_decay"]
+file.add("schedule/linear_warmup", [0.1 * step if step < 5 else float(warm(step)) for step in range(SCHEDULE_STEPS)])
+optimizer = optimizers.SGD(scheduled["exponential_decay"], momentum=0.5, decay=0.25)
+file.add("sgd_schedule_decay/learning_rate", 0.5)
+file.add("sgd_schedule_decay/weights", train(optimizer))
 file.write()

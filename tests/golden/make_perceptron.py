@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """perceptron*.txt: a perceptron 20-16-12-10 trained by Keras from given weights and batches.
 
-Run: pip install "tensorflow-cpu==2.15.*" && python make_perceptron.py
+Run: pip install "tensorflow-cpu==2.15.*" "tensorflow-addons==0.22.*" && python make_perceptron.py
 """
 
 import numpy as np
 from golden_file import GoldenFile, Numbers
 import tensorflow as tf
+import tensorflow_addons as tfa
 
 optimizers = tf.keras.optimizers.legacy
 layers = tf.keras.layers
@@ -75,6 +76,7 @@ for name, optimizer in (
     ("sgd_nesterov", optimizers.SGD(0.05, momentum=0.9, nesterov=True)),
     ("rmsprop", optimizers.RMSprop(0.01)),
     ("adam", optimizers.Adam(0.01)),
+    ("adamw", tfa.optimizers.AdamW(0.05, learning_rate=0.01, exclude_from_weight_decay=["bias"])),
 ):
     file.add(f"{name}/learning_rate", float(optimizer.learning_rate))
     train(file, name, model(optimizer))

@@ -53,7 +53,15 @@ void with_all_losses_and_optimizers(auto const& check) {
   check.template operator()<one_probability, with<binary_crossentropy{}, rmsprop{}>>();
   check.template operator()<classes, with<binary_crossentropy{.from_logits = true, .label_smoothing = 0.2F},
                                           rmsprop{.momentum = 0.5F, .centered = true, .decay = 0.5F}>>();
-  check.template operator()<classes, with<mean_absolute_error{}>>();
+  check.template operator()<
+      classes,
+      with<mean_absolute_error{},
+           sgdw{.weight_decay = 0.25F,
+                .learning_rate =
+                    schedules::inverse_time_decay{.initial_learning_rate = 0.02F, .decay_steps = 2, .decay_rate = 0.5F},
+                .momentum = 0.5F,
+                .clipvalue = 0.05F,
+                .exclude_from_weight_decay = {"dense/kernel", "bias"}}>>();
   check.template operator()<classes, with<huber{.delta = 0.5F}>>();
   check.template operator()<classes, with<quantile_and_distance{0.75F}, bounded{}>>();
   check.template operator()<two_outputs, of_two>();

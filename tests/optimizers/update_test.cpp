@@ -13,6 +13,7 @@
 
 #include "../golden/golden.hpp"
 #include "../kernels/reference_formulas.hpp"
+#include "optimizer_table.hpp"
 #include "reference_update.hpp"
 
 namespace sc = stagecraft;
@@ -105,14 +106,34 @@ void check_against_formula() {
   }
 }
 
-/// A case of optimizers.txt, and whether the options written here are those Keras had.
+/// Ten steps of a case of optimizers.txt.
 template <auto Optimizer>
-void check_against_keras(golden::file const& file, std::string const& name) {
+void check_steps_against_keras(golden::file const& file, std::string const& name) {
   CAPTURE(name);
   auto w = file["weights"].values;
   auto const& gradients = file["gradients"];
   auto const& expected = file[name + "/weights"];
   CHECK(Optimizer.learning_rate == file[name + "/learning_rate"].scalar());
+  std::size_t const n = w.size();
+  std::vector<float> state(n * 3, 0.0F);
+  for (std::size_t step = 0; step < gradients.shape[0]; ++step) {
+    kernels::update<Optimizer>(Optimizer.learning_rate, static_cast<std::int64_t>(step) + 1, w.data(),
+                               gradients.values.data() + step * n, state.data(), static_cast<std::int64_t>(n),
+                               static_cast<std::int64_t>(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      CAPTURE(step);
+      CAPTURE(i);
+      CAPTURE(w[i]);
+      CAPTURE(expected[step * n + i]);
+      CHECK(near(w[i], expected[step * n + i], 2e-6, 2e-6));
+    }
+  }
+}
+
+/// A case of optimizers.txt, and whether the options written here are those Keras had.
+template <auto Optimizer>
+void check_against_keras(golden::file const& file, std::string const& name) {
+  CAPTURE(name);
   auto const option = [&](char const* key, float value) {
     CAPTURE(key);
     CHECK(value == file[name + "/" + key].scalar());
@@ -134,20 +155,7 @@ void check_against_keras(golden::file const& file, std::string const& name) {
     option("epsilon", Optimizer.epsilon);
     option("amsgrad", Optimizer.amsgrad);
   }
-  std::size_t const n = w.size();
-  std::vector<float> state(n * 3, 0.0F);
-  for (std::size_t step = 0; step < gradients.shape[0]; ++step) {
-    kernels::update<Optimizer>(Optimizer.learning_rate, static_cast<std::int64_t>(step) + 1, w.data(),
-                               gradients.values.data() + step * n, state.data(), static_cast<std::int64_t>(n),
-                               static_cast<std::int64_t>(n));
-    for (std::size_t i = 0; i < n; ++i) {
-      CAPTURE(step);
-      CAPTURE(i);
-      CAPTURE(w[i]);
-      CAPTURE(expected[step * n + i]);
-      CHECK(near(w[i], expected[step * n + i], 2e-6, 2e-6));
-    }
-  }
+  check_steps_against_keras<Optimizer>(file, name);
 }
 
 }  // namespace
@@ -187,6 +195,52 @@ TEST_CASE("optimizers agree with Keras") {
   check_against_keras<optimizers::adam{.learning_rate = 0.05F, .beta_2 = 0.9F, .amsgrad = true}>(file, "adam_amsgrad");
   check_against_keras<optimizers::adam{.learning_rate = 0.05F, .epsilon = 0.01F, .decay = 0.25F}>(file, "adam_decay");
 }
+
+TEST_CASE("all other optimizers agree with Keras") {
+  auto const file = golden::read("optimizers.txt");
+  laws::with_optimizers([&]<auto Optimizer>(char const* name) { check_steps_against_keras<Optimizer>(file, name); });
+}
+
+TEST_CASE("schedules give Keras's learning rates") {
+  auto const file = golden::read("optimizers.txt");
+  laws::with_schedules([&]<sc::learning_rate Rate>(std::string const& name) {
+    CAPTURE(name);
+    constexpr auto const& formula = sc::detail::view_of_optimizer<optimizers::sgd{.learning_rate = Rate}>;
+    auto const& expected = file["schedule/" + name];
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(i);
+      std::vector<float> constants(formula.steps.size());
+      double const given[]{Rate.initial, static_cast<double>(i + 1)};
+      kernels::formula_constants(formula, given, constants);
+      float w = 0, g = -1;
+      float const* const places[]{&w, &g};
+      float* const results[]{&w};
+      kernels::formula_places<>(formula, constants, places, results, 1);
+      CHECK(near(w, expected[i], 2e-6, 1e-7));
+    }
+  });
+}
+
+static_assert(sc::detail::optimizer_problem<
+                  optimizers::sgd{.learning_rate = optimizers::schedules::cosine_decay{.initial_learning_rate = 1}}>
+                      .code == 4089 &&
+              sc::detail::optimizer_problem<
+                  optimizers::sgd{.learning_rate = optimizers::schedules::cosine_decay{.decay_steps = 10}}>
+                      .code == 4089);
+// A schedule of one's own.
+static_assert(!sc::detail::optimizer_problem<optimizers::sgd{
+                  .learning_rate = {0.1F,
+                                    [](auto& ops, auto initial, float const* numbers) {
+                                      return initial * rsqrt(ops.step() / numbers[0]);
+                                    },
+                                    50}}>
+                   .failed());
+// What is excluded by name.
+static_assert([] {
+  constexpr optimizers::adamw all{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias", "norm"}};
+  return sc::detail::optimizer_of(all, "dense/kernel") == optimizers::adamw{.weight_decay = 0.5F} &&
+         sc::detail::optimizer_of(all, "layer_normalization/gamma") == optimizers::adamw{};
+}());
 
 TEST_CASE("weight penalties: value and gradient") {
   for (int const n : {1, 7, 15, 16, 17, 31, 64, 1000}) {

@@ -51,6 +51,16 @@ void plot_timetables(std::string const& folder) {
           }
 }
 
+void plot_overlapped_timetables(std::string const& folder) {
+  static constexpr int devices[][3]{{0, 1, 2}, {0, 1, 0}, {0, 0, 0}};
+  int number = 0;
+  for (auto const& mapping : devices)
+    for (bool const trains : {false, true})
+      for (int const count : {9, 200})
+        sc::plot_timetable({sc::grouped, mapping, count, trains, 1, sc::recomputation_mode::automatic, true},
+                           folder + "overlapped_timetable_" + std::to_string(number++) + ".svg", {.max_slots = 20});
+}
+
 void write_traces(std::string const& folder) {
   sc::trace record(20);
   record.reserve(3);
@@ -93,6 +103,7 @@ int main(int argc, char** argv) {
   plot<staged_odd_names>(folder + "odd_names");
   plot<resnet::two_stages>(folder + "resnet50");
   plot_timetables(folder);
+  plot_overlapped_timetables(folder);
   write_traces(folder);
   write_profiles(folder);
 }

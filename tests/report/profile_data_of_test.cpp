@@ -44,7 +44,8 @@ constexpr auto recomputing = [] {
 }();
 
 using ipus = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2}>;
-using ipus_with_io_tiles = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2, .io_tiles = {.num_io_tiles = 8}}>;
+using ipus_with_io_tiles = sc::ipu_devices<sc::ipu_config{
+    .auto_select_ipus = 2, .io_tiles = {.num_io_tiles = 8, .place_ops_on_io_tiles = true}}>;
 
 /// What each IPU does on the time line, with what is left out of it.
 void check_time_line(sc::profile_data const& data) {
@@ -116,7 +117,10 @@ TEST_CASE("plain values of a profile") {
 
 TEST_CASE("time lines of streaming memory, of I/O tiles, and of inference") {
   check_time_line(sc::profile_data_of<two_stages, offloading, ipus>());
-  check_time_line(sc::profile_data_of<two_stages, offloading, ipus_with_io_tiles>());
+  auto const overlapped = sc::profile_data_of<two_stages, offloading, ipus_with_io_tiles>();
+  CHECK(overlapped.timetable().overlaps_io());
+  CHECK(overlapped.time_line.events.front().pass == sc::pass_kind::infeed);
+  check_time_line(overlapped);
   check_time_line(sc::profile_data_of<network, plain, ipus_with_io_tiles>());
   check_time_line(sc::profile_data_of<two_stages, recomputing, ipus>());
   auto const predictions = sc::profile_data_of<two_stages, plain, ipus, sc::execution_mode::inference>();
@@ -143,6 +147,8 @@ TEST_CASE("a time line shows micro-batches as the timetable has them") {
       while (line.slots[static_cast<std::size_t>(slot)].end <= event.begin) ++slot;
       if (event.begin >= line.left_out.end) slot += line.slots_left_out;
       bool found = false;
+      if (table.overlaps_io())
+        slot += event.pass == sc::pass_kind::infeed ? 1 : event.pass == sc::pass_kind::outfeed ? -1 : 0;
       if (event.pass == sc::pass_kind::recompute) found = table.recomputed_at(event.stage, slot) == event.micro_batch;
       for (int pass = 0; pass < table.passes() && event.pass != sc::pass_kind::recompute; ++pass)
         found = found || (table.stage_of_pass(pass) == event.stage && table.device_of_pass(pass) == event.ipu &&
@@ -153,6 +159,7 @@ TEST_CASE("a time line shows micro-batches as the timetable has them") {
   };
   check_labels(sc::profile_data_of<two_stages, plain, ipus>());
   check_labels(sc::profile_data_of<network, plain, ipus_with_io_tiles>());
+  check_labels(sc::profile_data_of<two_stages, plain, ipus_with_io_tiles>());
   check_labels(sc::profile_data_of<two_stages, plain, ipus, sc::execution_mode::inference>());
   check_labels(sc::profile_data_of<two_stages, interleaved, ipus>());
   check_labels(sc::profile_data_of<two_stages, recomputing, ipus>());

@@ -38,6 +38,16 @@ TEST_CASE("a picture has a cell for each pass and each update") {
   CHECK(count(text, ">2 stages on 2 devices, training, 4 micro-batches, 7 slots, bubble 42.9 %<") == 1);
 }
 
+TEST_CASE("what comes and goes has a strip below the passes") {
+  auto const text = sc::timetable_svg({sc::grouped, two_devices, 6, true, 1, sc::recomputation_mode::none, true});
+  for (int micro_batch = 0; micro_batch < 6; ++micro_batch)
+    for (auto const* letter : {">I", ">O"})
+      CHECK(count(text, letter + std::to_string(micro_batch) + "<") == (micro_batch == 0 ? 2 : 1));
+  CHECK(count(text, ">from the host<") == 1);
+  CHECK(count(text, ">to the host<") == 1);
+  CHECK(count(sc::timetable_svg({sc::grouped, two_devices, 6, true}), ">I0<") == 0);
+}
+
 TEST_CASE("inference has neither backward passes nor updates") {
   auto const text = sc::timetable_svg({sc::interleaved, two_devices, 4, false});
   CHECK(count(text, ">F3<") == 2);

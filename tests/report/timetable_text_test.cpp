@@ -40,6 +40,24 @@ device 1  .   F0  B0  .   .   F1  B1  .   U  stage 1
 )"[1]);
 }
 
+TEST_CASE("what comes and goes is shown where it has slots of its own") {
+  constexpr auto none = sc::recomputation_mode::none;
+  CHECK(sc::timetable_text({sc::grouped, two_devices, 6, true, 1, none, true}) == &R"(
+Grouped schedule: 2 stages on 2 devices, training, 6 micro-batches, overlapped input and output, 10 slots, bubble 40 %
+          |---------ramp-up---------| |-----steady------| |---------ramp-down----------|
+slot      0   1      2      3         4         5         6         7         8      9   10
+device 0  I0  I1 F0  I2 F1  I3 F2     I4 B0 F3  I5 B1 F4  B2 F5     B3        B4     B5  U   stage 0
+device 1  .   .      F0     B0 F1 O0  B1 F2 O1  B2 F3 O2  B3 F4 O3  B4 F5 O4  B5 O5  .   U   stage 1
+)"[1]);
+  CHECK(sc::timetable_text({sc::grouped, two_devices, 4, false, 1, none, true}) == &R"(
+Grouped schedule: 2 stages on 2 devices, inference, 4 micro-batches, overlapped input and output, 7 slots, bubble 42.9 %
+          |----ramp-up----| |----| |---ramp-down---|
+slot      0   1      2      3      4      5      6
+device 0  I0  I1 F0  I2 F1  I3 F2  F3     .      .   stage 0
+device 1  .   .      F0     F1 O0  F2 O1  F3 O2  O3  stage 1
+)"[1]);
+}
+
 TEST_CASE("inference has no update") {
   CHECK(sc::timetable_text({sc::grouped, four_devices, 4, false}, {.title = "Evaluate"}) == &R"(
 Evaluate: 4 stages on 4 devices, inference, 4 micro-batches, 7 slots, bubble 42.9 %

@@ -130,6 +130,16 @@ inline constexpr auto of_each_output =
 
 inline constexpr auto sgd =
     sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.9F, .nesterov = true}};
+inline constexpr auto scheduled =
+    sc::training{.optimizer = sc::optimizers::adamw{
+                     .weight_decay = 1e-4F,
+                     .learning_rate =
+                         sc::optimizers::schedules::linear_warmup{
+                             .learning_rate = sc::optimizers::schedules::cosine_decay{.initial_learning_rate = 0.01F,
+                                                                                      .decay_steps = 1000},
+                             .warmup_steps = 100},
+                     .exclude_from_weight_decay = {"bias"}}};
+static_assert(!sc::detail::optimizer_problem<scheduled.optimizer>.failed());
 
 using options = sc::sequential<input{4}, dense{8,
                                                sc::relu,

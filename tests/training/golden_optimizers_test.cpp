@@ -33,3 +33,7 @@ TEST_CASE("sgd with nesterov") {
 }
 TEST_CASE("rmsprop") { check_optimizer<sc::optimizers::rmsprop{.learning_rate = 0.01F}>("rmsprop"); }
 TEST_CASE("adam") { check_optimizer<sc::optimizers::adam{.learning_rate = 0.01F}>("adam"); }
+TEST_CASE("adamw with weights that do not shrink") {
+  check_optimizer<sc::optimizers::adamw{
+      .weight_decay = 0.05F, .learning_rate = 0.01F, .exclude_from_weight_decay = {"bias"}}>("adamw");
+}

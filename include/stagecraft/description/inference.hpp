@@ -25,12 +25,15 @@ struct inference_pipelining_options {
   offload offload_weights = offload::automatic;
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
+  /// What is planned otherwise in the forward steps of single stages on IPUs: an entry for each, or none (E2065).
+  stage_options_list forward_propagation_stages_poplar_options = {};
 
   /// The same as options of a training.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
     return {.schedule = schedule,
             .offload_weights = offload_weights,
-            .replicated_weight_sharding = replicated_weight_sharding};
+            .replicated_weight_sharding = replicated_weight_sharding,
+            .forward_propagation_stages_poplar_options = forward_propagation_stages_poplar_options};
   }
 };
 
@@ -44,7 +47,8 @@ struct inference_pipelining_options {
 /// field can be left out, but C++ demands their order; they are those of `training` that predictions need.
 ///
 /// Checked with the model, where a predictor is named: E4020 batch_size, E4021 steps_per_execution, E4029 inputs of
-/// another batch size; E2025, E2039, E2047 pipelines; E2042, E2043 queues; E2044 to E2046, E2049 replicas and devices.
+/// another batch size; E2025, E2039, E2047, E2059, E2065 pipelines; E2042, E2043 queues; E2044 to E2046, E2049
+/// replicas and devices.
 struct inference {
   /// Samples per step. Fewer can be given, in a batch that is filled up.
   int batch_size = 32;
@@ -68,6 +72,9 @@ struct inference {
   /// when they are set, if nothing else reads that layer's output, and it has no activation. Results differ from those
   /// of the trainer by rounding: by no more than about 1e-5 of the largest output of the layer.
   bool fold_batch_normalization = true;
+  /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
+  /// `training`.
+  bool overlaps_io = false;
 };
 
 namespace detail {

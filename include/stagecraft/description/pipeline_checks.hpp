@@ -24,6 +24,7 @@ struct checked_options {
   int steps_per_execution = 1;
   int metrics = 0;
   bool infers = false;  ///< it is an inference
+  bool overlaps_io = false;
 
   [[nodiscard]] constexpr int stages() const { return pipelined ? model.stage_count() : 1; }
   [[nodiscard]] constexpr std::string_view name() const { return model.graph.name(); }
@@ -91,6 +92,14 @@ constexpr void check_interleaved_devices(checked_options const& checked, diagnos
                        checked.model.device(stage),
                        "; in the interleaved schedule each stage that is trained has a device of its own (without "
                        "gradient_accumulation_steps_per_replica, the model can be evaluated)");
+}
+
+/// E2059: input and output overlap with what is computed in the grouped schedule.
+constexpr void check_overlapped_io(checked_options const& checked, diagnostic& problem) {
+  if (!checked.overlaps_io || !checked.pipelined || checked.options.schedule == schedule::grouped) return;
+  problem.report(2059, "the machine's io_tiles.place_ops_on_io_tiles is set, but the ", name(checked.options.schedule),
+                 " schedule does not receive from and send to the host while stages of model '", checked.name(),
+                 "' compute; choose the grouped one, or leave place_ops_on_io_tiles out");
 }
 
 /// E2048: weights that a forward step changes are changed in the same order as without stages.
@@ -216,12 +225,19 @@ constexpr int overlap_length_of(checked_options const& checked, bool trains) {
   return timetable(checked.options.schedule, device_of_stage, 1, trains).overlap_length();
 }
 
-/// E2024: a weight update takes a whole number of rounds of the schedule.
+/// E2024: a weight update takes a whole number of rounds of the schedule, or, where transfers overlap, one and two more
+/// micro-batches: what is left of a round is done while the pipeline runs empty.
 constexpr void check_accumulation_of_schedule(checked_options const& checked, diagnostic& problem) {
   int const count = checked.options.gradient_accumulation_steps_per_replica;
   if (!checked.pipelined || count < 1) return;
   int const overlap = overlap_length_of(checked, true);
-  if (count % overlap != 0)
+  if (checked.overlaps_io && count < overlap + 2)
+    problem.report(2024, "the training has gradient_accumulation_steps_per_replica ", count, ", but the ",
+                   name(checked.options.schedule), " schedule of ", checked.stages(), " stages works on ", overlap,
+                   " micro-batches at once, while I/O tiles receive one and send the results of one; it must be at "
+                   "least ",
+                   overlap + 2);
+  else if (!checked.overlaps_io && count % overlap != 0)
     problem.report(2024, "the training has gradient_accumulation_steps_per_replica ", count, ", but the ",
                    name(checked.options.schedule), " schedule of ", checked.stages(), " stages works on ", overlap,
                    " micro-batches at once; it must be a multiple of ", overlap, ", such as ",
@@ -233,10 +249,16 @@ constexpr void check_execution_of_schedule(checked_options const& checked, diagn
   if (!checked.pipelined) return;
   int const steps = checked.steps_per_execution;
   int const overlap = overlap_length_of(checked, false);
-  if (steps % overlap != 0)
-    problem.report(2025, checked.subject(), " has steps_per_execution ", steps, ", but in ",
-                   checked.infers ? "predict" : "evaluate and predict", " the ", name(checked.options.schedule),
-                   " schedule of ", checked.stages(), " stages works on ", overlap,
+  std::string_view const verbs = checked.infers ? "predict" : "evaluate and predict";
+  if (checked.overlaps_io && steps < overlap + 2)
+    problem.report(2025, checked.subject(), " has steps_per_execution ", steps, ", but in ", verbs, " the ",
+                   name(checked.options.schedule), " schedule of ", checked.stages(), " stages works on ", overlap,
+                   " micro-batches at once, while I/O tiles receive one and send the results of one; it must be at "
+                   "least ",
+                   overlap + 2);
+  else if (!checked.overlaps_io && steps % overlap != 0)
+    problem.report(2025, checked.subject(), " has steps_per_execution ", steps, ", but in ", verbs, " the ",
+                   name(checked.options.schedule), " schedule of ", checked.stages(), " stages works on ", overlap,
                    " micro-batches at once; it must be a multiple of ", overlap, ", such as ",
                    (static_cast<long long>(steps) + overlap - 1) / overlap * overlap);
 }
@@ -270,20 +292,23 @@ constexpr checked_options options_to_check() {
             .model = checked_stages<M>,
             .pipelined = is_pipelined<M>,
             .steps_per_execution = Training.steps_per_execution,
-            .infers = true};
+            .infers = true,
+            .overlaps_io = Training.overlaps_io};
   else
     return {.options = options_of<M, Training>,
             .model = checked_stages<M>,
             .pipelined = is_pipelined<M>,
             .gives_gradient_accumulation = Training.gradient_accumulation.given(),
             .steps_per_execution = Training.steps_per_execution,
-            .metrics = Training.metrics.size() + Training.weighted_metrics.size()};
+            .metrics = Training.metrics.size() + Training.weighted_metrics.size(),
+            .overlaps_io = Training.overlaps_io};
 }
 
 /// Rules of schedules that do not look at the number of micro-batches.
 constexpr void check_schedule(checked_options const& checked, bool trains, diagnostic& problem) {
   check_number_of_stages(checked, problem);
   check_batch_serialization(checked, problem);
+  check_overlapped_io(checked, problem);
   if (trains) check_interleaved_devices(checked, problem);
 }
 

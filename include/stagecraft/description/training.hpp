@@ -15,6 +15,7 @@
 #include <stagecraft/metrics/metrics.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/optimizers/schedules/schedules.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/threads/queue_options.hpp>
 #include <cstddef>
@@ -49,12 +50,13 @@ struct output_weights {
 /// Each field can be left out, but C++ demands their order, which is Keras's where Keras has them: `optimizer`, `loss`,
 /// `metrics`, `loss_weights`, `weighted_metrics`, `batch_size`, `steps_per_execution`, `pipeline`,
 /// `gradient_accumulation`, `num_replicas`, `cross_replica_reduction`, `replicated_metric_reduction_method`,
-/// `infeed_queue`, `outfeed_queue`, `asynchronous_callbacks`, `dtype_policy`, `seed`, `outputs_are_meant`.
+/// `infeed_queue`, `outfeed_queue`, `asynchronous_callbacks`, `dtype_policy`, `seed`, `outputs_are_meant`,
+/// `overlaps_io`.
 ///
 /// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4028
 /// losses, metrics, outputs and loss weights; E4029 inputs of another batch size; E2020 to E2022, E2024, E2026 gradient
-/// accumulation; E2027 to E2039, E2047, E2048 the other options of pipelines; E2040 to E2043 queues; E2044 to E2046,
-/// E2049 replicas and devices.
+/// accumulation; E2027 to E2039, E2047, E2048, E2059, E2065 the other options of pipelines; E2040 to E2043 queues;
+/// E2044 to E2046, E2049 replicas and devices.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {
   /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
@@ -99,6 +101,10 @@ struct training {
   /// The warnings E4087 and E4088 are switched off: that a cross-entropy takes the output of a linear layer for
   /// probabilities, or one of softmax or sigmoid for logits, is meant.
   bool outputs_are_meant = false;
+  /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: only
+  /// in the grouped schedule (E2059) and without stages. training_on sets it for IPUs whose I/O tiles do so
+  /// (io_tiles.place_ops_on_io_tiles); results do not depend on it.
+  bool overlaps_io = false;
 };
 
 namespace detail {
@@ -148,6 +154,7 @@ struct training<Loss, Optimizer> {
   stagecraft::dtype_policy dtype_policy = {};
   std::uint64_t seed = 1;
   bool outputs_are_meant = false;
+  bool overlaps_io = false;
 };
 
 }  // namespace stagecraft

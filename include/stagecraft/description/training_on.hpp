@@ -13,6 +13,8 @@ namespace detail {
 template <auto Training, class Machine>
 constexpr auto find_training_on() {
   auto result = Training;
+  if constexpr (is_ipu<Machine>)
+    if (Machine::config.io_tiles.place_ops_on_io_tiles) result.overlaps_io = true;
   if constexpr (is_ipu<Machine> && only_infers<Training>)
     result.fold_batch_normalization = false;  // a normalization has vertices of its own there
   else if constexpr (is_ipu<Machine>)
@@ -25,8 +27,11 @@ constexpr auto find_training_on() {
 
 /// What a model is trained with on a machine: the training description itself, but for IPUs with
 /// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an
-/// inference, for IPUs, which fold no batch normalization into other layers. Everything that is made for a machine asks
-/// this: sessions, lowered steps, profiles.
+/// inference, for IPUs, which fold no batch normalization into other layers. IPUs with
+/// `io_tiles.place_ops_on_io_tiles` overlap input and output with what others compute. Everything that is made for a
+/// machine asks this: sessions, lowered steps, profiles; and so does who wants to see its timetable:
+///
+///     static_assert(sc::timetable_of<two_stages, sc::training_on<training, machine>>.overlaps_io());
 template <auto Training, class Machine>
 inline constexpr auto training_on = detail::find_training_on<Training, Machine>();
 

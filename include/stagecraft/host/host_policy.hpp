@@ -11,6 +11,12 @@
 
 namespace stagecraft {
 
+namespace detail {
+
+inline constexpr diagnostic no_memory_problem{};
+
+}  // namespace detail
+
 /// See ExecutionPolicy. Policies that derive from it say only what is different.
 struct host_policy {
   static constexpr bool joins_epilogues = true;
@@ -22,7 +28,9 @@ struct host_policy {
   template <class Sizes>
   struct replica_memory {};
   template <class M, auto Training, class Machine>
-  static constexpr diagnostic memory_problem{};
+  static constexpr diagnostic const& memory_problem() {
+    return detail::no_memory_problem;
+  }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>&, bool, int, int, host_memory&) {}
   template <class Sizes>

@@ -3,6 +3,7 @@
 // and applied by the optimizer. Each on a range of elements.
 #pragma once
 
+#include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/host_plan.hpp>
@@ -84,8 +85,8 @@ struct parameter_update {
       constexpr regularizer penalty{info.regularizer.l1 * times, info.regularizer.l2 * times};
       kernels::add_regularization_gradient<architecture>(penalty, values, gradient, count);
     }
-    kernels::update<Plan::training.optimizer, architecture>(memory.learning_rate, memory.update, values, gradient,
-                                                            optimizer.slots, optimizer.stride, count);
+    kernels::update<optimizer_of_weight<typename Plan::model, Plan::training, Parameter>, architecture>(
+        memory.learning_rate, memory.update, values, gradient, optimizer.slots, optimizer.stride, count);
   }
 
  private:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/optimizers/decay.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
 #include <string_view>
 
 namespace stagecraft::optimizers {
@@ -12,8 +13,8 @@ namespace stagecraft::optimizers {
 /// w -= learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
 /// amsgrad divides by the largest v seen so far instead of v.
 struct adam {
-  /// How far weights move against their gradients in an update.
-  float learning_rate = 0.001F;
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
   /// The share of the mean squared gradient v that an update keeps.
@@ -25,6 +26,8 @@ struct adam {
   /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
   /// says, and callbacks change, is the rate before that.
   float decay = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
 
   static constexpr std::string_view name = "adam";
 

@@ -5,6 +5,7 @@
 
 #include <stagecraft/operations/formula.hpp>
 #include <stagecraft/operations/tensor.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
 #include <concepts>
 #include <string_view>
 
@@ -17,15 +18,26 @@ class update_tracer {
  public:
   using tensor = operations::tensor;
 
-  constexpr update_tracer(operations::operation_list& list, int* slots) : list_(&list), slots_(slots) {}
+  constexpr update_tracer(operations::operation_list& list, int* slots, stagecraft::learning_rate const& rate)
+      : list_(&list), slots_(slots), rate_(rate) {}
 
   /// A number that is kept with each weight from update to update, and begins with 0: Keras's `add_slot`. `name` is for
   /// readers; slots are told apart by the order of the calls. E4089 for more than `most_slots`.
   constexpr tensor slot([[maybe_unused]] std::string_view name) {
     return {list_, list_->append(operations::input{first_slot + (*slots_)++}, {}, {})};
   }
-  /// The trainer's learning rate, which begins with the optimizer's.
-  constexpr tensor learning_rate() { return {list_, list_->append(operations::weight{0}, {}, {})}; }
+  /// The rate of this update: the trainer's learning rate, which begins with the optimizer's, or what a schedule makes
+  /// of it.
+  constexpr tensor learning_rate() {
+    tensor const initial{list_, list_->append(operations::weight{0}, {}, {})};
+    if (rate_.schedule == nullptr && rate_.warmup_steps == 0) return initial;
+    if (rate_.initial == 0)
+      list_->problem.report(4089, "the training's learning rate schedule begins with a rate of 0");
+    auto const rate = rate_.schedule == nullptr ? initial : rate_.schedule->call(*this, initial, rate_.numbers);
+    if (rate_.warmup_steps == 0) return rate;
+    auto const n = step() - 1;
+    return where(n < rate_.warmup_steps, initial * (n / rate_.warmup_steps), rate);
+  }
   /// The number of this update, from 1 on: Keras's `iterations` + 1.
   constexpr tensor step() { return {list_, list_->append(operations::weight{1}, {}, {})}; }
 
@@ -39,6 +51,11 @@ class update_tracer {
       new_values.push_back({given->index, value.id});
   }
 
+  /// For schedules. E4089.
+  constexpr void check_at_least_one(std::string_view option, float value) {
+    if (!(value >= 1)) list_->problem.report(4089, "the training's learning rate schedule has ", option, " below 1");
+  }
+
   /// What is given at each place, as `input`s of a formula: the weight, its gradient, and the slots from here on.
   static constexpr int weight = 0, gradient = 1, first_slot = 2, most_slots = 6;
   struct new_value {
@@ -49,6 +66,7 @@ class update_tracer {
  private:
   operations::operation_list* list_;
   int* slots_;
+  stagecraft::learning_rate rate_;
 };
 
 /// An optimizer has a learning rate, and says what becomes of a weight:
@@ -91,13 +109,19 @@ struct optimizer_step {
     constexpr traced() {
       operations::tensor const weight{&list, list.append(operations::input{update_tracer::weight}, {}, {})};
       operations::tensor const gradient{&list, list.append(operations::input{update_tracer::gradient}, {}, {})};
-      update_tracer ops(list, &slots);
-      Optimizer.update(ops, weight, gradient);
+      update_tracer ops(list, &slots, Optimizer.learning_rate);
+      Optimizer.update(ops, weight, clipped(gradient));
       for (int variable = update_tracer::weight; variable < update_tracer::first_slot + slots; ++variable)
         if (variable != update_tracer::gradient) results.push_back(value_of(ops, variable));
     }
 
    private:
+    /// What the option `clipvalue` of all optimizers makes of it.
+    constexpr operations::tensor clipped(operations::tensor gradient) {
+      if constexpr (requires { Optimizer.clipvalue; })
+        if (Optimizer.clipvalue != 0) return maximum(minimum(gradient, Optimizer.clipvalue), -Optimizer.clipvalue);
+      return gradient;
+    }
     /// The last value that it gets; what is not updated keeps its own.
     constexpr int value_of(update_tracer const& ops, int variable) {
       int value = -1;
@@ -133,7 +157,7 @@ inline constexpr int slots_of = typename optimizer_step<Optimizer>::traced{}.slo
 /// An optimizer's step as a formula: given at each place are the weight, its gradient and its slots; everywhere the
 /// learning rate and the number of the update. Results are the weight and its slots.
 template <auto Optimizer>
-inline constexpr auto const& formula_of_optimizer = operations::formula_of<optimizer_step<Optimizer>>;
+inline constexpr auto const& formula_of_optimizer = frozen<optimizer_step<Optimizer>>;
 template <auto Optimizer>
 inline constexpr operations::formula_view view_of_optimizer{formula_of_optimizer<Optimizer>.steps,
                                                             formula_of_optimizer<Optimizer>.results};

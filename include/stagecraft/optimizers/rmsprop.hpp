@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/optimizers/decay.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
 #include <string_view>
 
 namespace stagecraft::optimizers {
@@ -13,8 +14,8 @@ namespace stagecraft::optimizers {
 /// With it: m = momentum m + learning_rate g / sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in
 /// the two cases; so does this library.)
 struct rmsprop {
-  /// How far weights move against their gradients in an update.
-  float learning_rate = 0.001F;
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean squared gradient that an update keeps.
   float rho = 0.9F;
   /// The share of its last movement that a weight keeps; 0: none.
@@ -26,6 +27,8 @@ struct rmsprop {
   /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
   /// says, and callbacks change, is the rate before that.
   float decay = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
 
   static constexpr std::string_view name = "rmsprop";
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/optimizers/decay.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
 #include <string_view>
 
 namespace stagecraft::optimizers {
@@ -11,8 +12,8 @@ namespace stagecraft::optimizers {
 /// Without momentum: w -= learning_rate * g.
 /// With it: m = momentum * m - learning_rate * g, then w += m, or w += momentum * m - learning_rate * g for Nesterov.
 struct sgd {
-  /// How far weights move against their gradients in an update.
-  float learning_rate = 0.01F;
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.01F;
   /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
   /// Whether the momentum is Nesterov's, which looks one movement ahead.
@@ -20,6 +21,8 @@ struct sgd {
   /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
   /// says, and callbacks change, is the rate before that.
   float decay = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
 
   static constexpr std::string_view name = "sgd";
 

@@ -53,10 +53,15 @@ constexpr int stage_of_timetable() {
 template <class M, auto Training, execution_mode Mode>
 inline constexpr timetable unchecked_timetable = [] {
   constexpr pipelining_options options = options_of<M, Training>;
-  return Mode == execution_mode::training
-             ? timetable(options.schedule, devices_of_stages<M>, options.accumulation_steps(), true,
-                         options.batch_serialization_iterations, options.recomputation_mode)
-             : timetable(options.schedule, devices_of_stages<M>, Training.steps_per_execution, false);
+  constexpr bool trains = Mode == execution_mode::training;
+  constexpr int micro_batches = trains ? options.accumulation_steps() : Training.steps_per_execution;
+  // A loop without stages overlaps if there is a next micro-batch.
+  constexpr bool overlaps_io =
+      Training.overlaps_io && (is_pipelined<M> ? options.schedule == schedule::grouped : micro_batches > 1);
+  return trains ? timetable(options.schedule, devices_of_stages<M>, micro_batches, true,
+                            options.batch_serialization_iterations, options.recomputation_mode, overlaps_io)
+                : timetable(options.schedule, devices_of_stages<M>, micro_batches, false, 1, recomputation_mode::none,
+                            overlaps_io);
 }();
 
 template <class M, auto Training, execution_mode Mode>
@@ -71,7 +76,8 @@ inline constexpr diagnostic const& timetable_problem = schedule_problem<M, Train
 ///
 ///     static_assert(sc::timetable_of<two_stages, training>.slots() == 11);
 ///
-/// Errors: numbers that the schedule has no use for, and what it cannot do, E2020, E2022, E2024 to E2031, E2047, E4021.
+/// Errors: numbers that the schedule has no use for, and what it cannot do, E2020, E2022, E2024 to E2031, E2047, E2059,
+/// E4021.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr timetable timetable_of = [] {
   static_assert(detail::report<detail::timetable_problem<M, Training, Mode>>());
@@ -87,7 +93,8 @@ inline constexpr auto pipeline_bubble = detail::timetable_answer<M, detail::time
     detail::unchecked_timetable<M, Training, Mode>.bubble());
 
 /// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
-/// It may be asked before these numbers are right.
+/// With overlapped input and output they are not, but at least two more. It may be asked before these numbers are
+/// right.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
     detail::timetable_answer<M, detail::form_of_schedule_problem<M, Training, Mode == execution_mode::training>>(

@@ -235,6 +235,7 @@ struct profile_data {
   int micro_batches = 1;  ///< of a replica, per weight update
   int batch_serialization = 1;
   stagecraft::recomputation_mode recomputation_mode = stagecraft::recomputation_mode::none;
+  bool overlaps_io = false;            ///< micro-batches come, and results leave, while others are worked on
   std::vector<profile_ipu> ipus = {};  ///< of one replica
   profile_time_line time_line = {};
   std::vector<profile_layer> layers = {};
@@ -253,7 +254,7 @@ struct profile_data {
                        [&](auto const& ipu) { return ipu.most_bytes() <= machine.bytes_per_tile; });
   }
   [[nodiscard]] stagecraft::timetable timetable() const {
-    return {schedule, device_of_stage, micro_batches, trains, batch_serialization, recomputation_mode};
+    return {schedule, device_of_stage, micro_batches, trains, batch_serialization, recomputation_mode, overlaps_io};
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/description/training_on.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/report/detail/profile_tiles.hpp>
 #include <stagecraft/report/detail/profile_time_line.hpp>
@@ -47,6 +48,7 @@ class profile_data_maker {
     data_.micro_batches = table.micro_batches();
     data_.batch_serialization = table.batch_serialization();
     data_.recomputation_mode = table.recomputation();
+    data_.overlaps_io = table.overlaps_io();
     find_layers();
     find_time_line();
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
@@ -225,7 +227,7 @@ class profile_data_maker {
 /// Errors: those of `profile`, except that the model need not fit.
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
 [[nodiscard]] profile_data profile_data_of() {
-  return detail::profile_data_maker<M, Training, Mode, Machine>().make();
+  return detail::profile_data_maker<M, training_on<Training, Machine>, Mode, Machine>().make();
 }
 
 }  // namespace stagecraft

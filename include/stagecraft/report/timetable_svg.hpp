@@ -19,19 +19,21 @@ class timetable_drawing {
  public:
   timetable_drawing(timetable const& table, timetable_picture_options const& options)
       : grid_(table, options), drawing_(grid_.title(options) + ": " + grid_.description()) {
-    double widest = 0;
+    double widest = 0, widest_move = 0;
     for (auto const& column : grid_.columns())
       for (int device = 0; column.slot >= 0 && device < table.devices(); ++device)
         for (auto const& cell : grid_.cells(column.slot, device))
-          widest = std::max(widest, text_width(cell.label, cell_text));
-    slot_width_ = std::max(28.0, widest + 9) * grid_.most_parts();
+          (cell.moves() ? widest_move : widest) = std::max(
+              cell.moves() ? widest_move : widest, text_width(cell.label, cell.moves() ? move_text : cell_text));
+    slot_width_ = std::max(std::max(28.0, widest + 9) * grid_.most_parts(), 2 * (widest_move + 5));
+    if (table.overlaps_io()) row_ = pass_row + 15;
     for (int device = 0; device < table.devices(); ++device)
       left_ = std::max(left_, margin + 24 + text_width(grid_.stages_of(device), 11) + 12);
   }
 
   [[nodiscard]] std::string draw(timetable_picture_options const& options) {
     double const right = left_ + width_of(grid_.columns().size());
-    double const bottom = top + row * grid_.table().devices();
+    double const bottom = top + row_ * grid_.table().devices();
     drawing_.text(margin, 34, grid_.title(options), {.size = 18, .bold = true});
     drawing_.text(margin, 54, grid_.description() + ", " + grid_.cost(), {.color = "faint"});
     draw_phases(bottom);
@@ -43,7 +45,7 @@ class timetable_drawing {
   }
 
  private:
-  static constexpr double margin = 20, top = 96, row = 38, cell_text = 12, gap_width = 34;
+  static constexpr double margin = 20, top = 96, pass_row = 38, cell_text = 12, move_text = 9.5, gap_width = 34;
 
   [[nodiscard]] double width_of(std::size_t columns) const {
     double width = 0;
@@ -76,15 +78,15 @@ class timetable_drawing {
   }
 
   void draw_devices(double right) {
-    double const bottom = top + row * grid_.table().devices();
+    double const bottom = top + row_ * grid_.table().devices();
     drawing_.upright_text(margin + 4, (top + bottom) / 2, "device",
                           {.size = 11, .color = "faint", .anchor = text_anchor::middle});
     for (int device = 0; device < grid_.table().devices(); ++device) {
-      double const y = top + row * device;
-      drawing_.box(left_, y + 2, right - left_, row - 4, "panel", 4);
-      drawing_.text(left_ - 10, y + row / 2 - 1, std::to_string(device),
+      double const y = top + row_ * device;
+      drawing_.box(left_, y + 2, right - left_, row_ - 4, "panel", 4);
+      drawing_.text(left_ - 10, y + row_ / 2 - 1, std::to_string(device),
                     {.size = 13, .anchor = text_anchor::end, .bold = true});
-      drawing_.text(left_ - 10, y + row / 2 + 12, grid_.stages_of(device),
+      drawing_.text(left_ - 10, y + row_ / 2 + 12, grid_.stages_of(device),
                     {.size = 10.5, .color = "faint", .anchor = text_anchor::end});
     }
   }
@@ -97,7 +99,7 @@ class timetable_drawing {
       drawing_.box(x, top, width, bottom - top, "sheet");
       for (int device = 0; device < grid_.table().devices(); ++device)
         for (int dot = -1; dot <= 1; ++dot)
-          drawing_.box(x + width / 2 + 8 * dot - 1.5, top + row * (device + 0.5) - 1.5, 3, 3, "line", 1.5);
+          drawing_.box(x + width / 2 + 8 * dot - 1.5, top + row_ * (device + 0.5) - 1.5, 3, 3, "line", 1.5);
       drawing_.text(x + width / 2, bottom + 16, "+" + std::to_string(column.hidden), number);
       return;
     }
@@ -106,19 +108,26 @@ class timetable_drawing {
     if (column.slot < grid_.table().slots())
       drawing_.text(x + width / 2, bottom + 16, std::to_string(column.slot), number);
     for (int device = 0; device < grid_.table().devices(); ++device)
-      for (auto const& cell : grid_.cells(column.slot, device))
-        draw_cell(x + cell.begin * width, top + row * device + 4, (cell.end - cell.begin) * width, cell.label,
-                  cell.step.kind, cell.step.micro_batch);
+      for (auto const& cell : grid_.cells(column.slot, device)) {
+        double const y = top + row_ * device + (cell.moves() ? pass_row - 2 : 4);
+        draw_cell(x + cell.begin * width, y, (cell.end - cell.begin) * width, cell.label, cell.step.kind,
+                  cell.step.micro_batch);
+      }
   }
 
   void draw_cell(double x, double y, double width, std::string_view label, pass_kind kind, int micro_batch) {
+    if (kind == pass_kind::infeed || kind == pass_kind::outfeed) {
+      drawing_.box(x + 1, y, width - 2, 13, tint_class(micro_batch), 2);
+      drawing_.text(x + width / 2, y + 10, label, {.size = move_text, .color = "ink", .anchor = text_anchor::middle});
+      return;
+    }
     bool const dark = kind == pass_kind::backward || kind == pass_kind::weight_update;
     std::string color = kind == pass_kind::weight_update ? "gray" : strong_class(micro_batch);
     if (kind == pass_kind::forward) color = tint_class(micro_batch);
     if (kind == pass_kind::recompute) color = tint_class(micro_batch) + " " + color + "-edge";
     double const outline = kind == pass_kind::recompute ? 0.5 : 0;
-    drawing_.box(x + 1 + outline, y + outline, width - 2 - 2 * outline, row - 8 - 2 * outline, color, 3);
-    drawing_.text(x + width / 2, y + (row - 8) / 2 + 4.3, label,
+    drawing_.box(x + 1 + outline, y + outline, width - 2 - 2 * outline, pass_row - 8 - 2 * outline, color, 3);
+    drawing_.text(x + width / 2, y + (pass_row - 8) / 2 + 4.3, label,
                   {.size = cell_text, .color = dark ? "white" : "ink", .anchor = text_anchor::middle});
   }
 
@@ -133,7 +142,8 @@ class timetable_drawing {
     auto const entry = [&](pass_kind kind, std::string_view label, std::string_view meaning) {
       if (!grid_.shows(kind)) return;
       double const width = std::max(30.0, text_width(label, cell_text) + 6);
-      draw_cell(x, y - 15, width, label, kind, 0);
+      bool const moves = kind == pass_kind::infeed || kind == pass_kind::outfeed;
+      draw_cell(x, y - (moves ? 6 : 15), width, label, kind, 0);
       x += width + 6;
       say(meaning, 18);
     };
@@ -143,12 +153,15 @@ class timetable_drawing {
     entry(pass_kind::recompute, stages ? "R0.1" : "R0", "recompute");
     entry(pass_kind::backward, stages ? "B0.1" : "B0", "backward");
     entry(pass_kind::weight_update, "U", "weight update");
+    entry(pass_kind::infeed, "I0", "from the host");
+    entry(pass_kind::outfeed, "O0", "to the host");
     return x;
   }
 
   timetable_grid grid_;
   svg_drawing drawing_;
   double left_ = 90;
+  double row_ = pass_row;  ///< with a strip for what comes and goes, if that is shown
   double slot_width_ = 28;
 };
 
@@ -156,7 +169,8 @@ class timetable_drawing {
 
 /// The timetable of a pipeline as an SVG picture. The slots of the ramp-up, the steady block and the ramp-down are
 /// marked; forward passes are light and backward passes dark in their micro-batch's colour, which comes again after
-/// eight. On a page in dark colours, the picture is dark.
+/// eight. With overlapped input and output, what comes and goes has a strip below the passes. On a page in dark
+/// colours, the picture is dark.
 [[nodiscard]] inline std::string timetable_svg(timetable const& table, timetable_picture_options const& options = {}) {
   return detail::timetable_drawing(table, options).draw(options);
 }

@@ -60,7 +60,8 @@ inline std::string phase_text(std::string_view name, std::size_t width) {
 ///     device 1  .   F0  B0  F1  B1  F2  B2  F3  B3  .   U   stage 1
 ///
 /// F3 is the forward pass of micro-batch 3, B3 its backward pass, R3 its recomputation, U the weight update; a device
-/// with several stages has F3.1 for stage 1. A slot without a pass has a point.
+/// with several stages has F3.1 for stage 1. A slot without a pass has a point. With overlapped input and output, I3 is
+/// where micro-batch 3 comes from the host, O3 where its results go there.
 [[nodiscard]] inline std::string timetable_text(timetable const& table, timetable_picture_options const& options = {}) {
   detail::timetable_grid const grid(table, options);
   auto const devices = static_cast<std::size_t>(table.devices());

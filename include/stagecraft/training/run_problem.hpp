@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/description/training_checks.hpp>
+#include <stagecraft/description/training_on.hpp>
 #include <stagecraft/engine/session_of.hpp>
 #include <string_view>
 #include <type_traits>
@@ -64,14 +65,15 @@ constexpr diagnostic const& run_problem() {
     return findings<typename traced_model<M>::type>.problem;
   else if constexpr (has_invalid_stages<M>)
     return stage_problem<M>;
-  else if constexpr (training_problem<M, Description>.failed())
-    return training_problem<M, Description>;
+  else if constexpr (training_problem<M, training_on<Description, Machine>>.failed())
+    return training_problem<M, training_on<Description, Machine>>;
   else if constexpr (machine_problem<M, Description, Machine>.failed())
     return machine_problem<M, Description, Machine>;
   else if constexpr (execution_problem<Machine>.failed())
     return execution_problem<Machine>;
   else
-    return policy_of<Machine>::template memory_problem<model_of_session<M>, training_on<Description, Machine>, Machine>;
+    return policy_of<Machine>::template memory_problem<model_of_session<M>, training_on<Description, Machine>,
+                                                       Machine>();
 }
 
 }  // namespace stagecraft::detail

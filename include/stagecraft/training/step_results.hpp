@@ -106,6 +106,20 @@ class step_results {
     return result;
   }
 
+  /// Metrics that are no means over rows are those of all replicas' rows together, in the values of each replica:
+  /// `of(i)` gives its results.
+  template <class Of, std::size_t Replicas>
+  static void merge_states(Of const& of, std::array<values_type, Replicas>& all) {
+    if constexpr (!accumulates)
+      for_each_metric([&]<std::size_t Index>() {
+        if constexpr (reported.items[Index].metric.result != nullptr) {
+          auto state = std::get<Index>(of(0).metrics_);
+          for (std::size_t i = 1; i < Replicas; ++i) state.merge(std::get<Index>(of(i).metrics_));
+          for (auto& values : all) values[losses + Index] = state.result();
+        }
+      });
+  }
+
  private:
   [[nodiscard]] static std::string output_name(std::size_t output) {
     return std::string(output_names<M>[output].view());

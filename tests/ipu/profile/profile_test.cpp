@@ -195,8 +195,8 @@ static_assert(state_elsewhere.update_cycles() > alone.update_cycles());
 constexpr auto with_io_tiles = sc::ipu_config{.io_tiles = {.num_io_tiles = 32}};
 using ipu_with_io_tiles = sc::ipu_devices<with_io_tiles>;
 static_assert(ipu_with_io_tiles::target.tiles_per_ipu == 1440);
-constexpr auto overlapped = sc::profile<network, plain, ipu_with_io_tiles>;
-static_assert(overlapped.host_cycles() == 0, "the host's transfers are shorter than the passes");
+// Without operations on them, they do nothing (with them: overlapped_io_test.cpp).
+static_assert(sc::profile<network, plain, ipu_with_io_tiles>.host_cycles() == 16 * host_cycles);
 
 using ipu_that_waits = sc::ipu_devices<sc::ipu_config{.optimizations = {.prefetch_data_streams = false}}>;
 static_assert(sc::profile<network, plain, ipu_that_waits>.host_cycles() ==

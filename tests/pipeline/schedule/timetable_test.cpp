@@ -186,6 +186,41 @@ static_assert(steady.recomputation() == recomputation_mode::recompute_then_backp
 static_assert(sc::timetable(sc::grouped, bent, 4, false, 1, recomputation_mode::automatic).recomputation() ==
               recomputation_mode::none);
 
+// Overlapped input and output, as in the tests of Graphcore's pipeline visitor: of four passes, with a place for each
+// micro-batch of a block, the ramp-up is "a... ba.. cba. dcba dcba dcba" for what comes, "a b c d" being passes 0 to 3,
+// one slot later for what is computed, and two for what leaves. So "a" comes in slot 0, is computed in 1, leaves in 2.
+template <bool Trains>
+constexpr sc::timetable overlapped(sc::grouped, std::span<int const>(own_devices).first(Trains ? 2 : 4), 7, Trains, 1,
+                                   recomputation_mode::none, true);
+template <bool Trains>
+inline constexpr bool is_one_and_two_slots_later = [] {
+  auto const& table = overlapped<Trains>;
+  bool holds = table.overlaps_io() && table.overlap_length() == 4;
+  for (int m = 0; m < table.micro_batches(); ++m) {
+    holds = holds && table.infeed_slot(m) == m && table.infed_at(m) == m;
+    for (int pass = 0; pass < 4; ++pass) holds = holds && table.slot(pass, m) == m + pass + 1;
+    int const leaves = m + table.stages() - 1 + 2;
+    holds = holds && table.outfeed_slot(m) == leaves && table.outfed_at(leaves) == m;
+  }
+  return holds && table.infed_at(7) == -1 && table.outfed_at(0) == -1;
+}();
+static_assert(is_one_and_two_slots_later<false> && is_one_and_two_slots_later<true>);
+// Seven are no multiple of four, and at least six. Two slots more than without, or one, where the last one leaves while
+// others work backward.
+static_assert(overlapped<false>.slots() == 7 + 4 - 1 + 2 && overlapped<true>.slots() == 7 + 4 - 1 + 1);
+static_assert(overlapped<false>.ramp_up_slots() == 5 && overlapped<false>.ramp_down_slots() == 5 &&
+              overlapped<false>.steady_slots() == 2);
+static_assert(overlapped<true>.bubble() == 1 - 7 * 4 / (2 * 11 * 2.0));
+static_assert(overlapped<true>.fifo_depth(0) == 2 && overlapped<true>.activations_alive(1) == 1,
+              "what waits for a backward pass waits as long as without");
+// One stage: the next micro-batch comes during the backward pass, and the loss leaves then.
+constexpr sc::timetable loop(schedule::sequential, {}, 3, true, 1, recomputation_mode::none, true);
+static_assert(loop.infeed_slot(1) == 2 && loop.slot(0, 1) == 3 && loop.slot(1, 1) == 4 && loop.outfeed_slot(1) == 4);
+static_assert(loop.slots() == 7 && loop.steps(2, 0).size() == 3 &&
+              loop.steps(2, 0)[0] == sc::timetable_step{pass_kind::infeed, 0, 0, 1} &&
+              loop.steps(2, 0)[1] == sc::timetable_step{pass_kind::backward, 1, 0, 0} &&
+              loop.steps(2, 0)[2] == sc::timetable_step{pass_kind::outfeed, 0, 0, 0});
+
 // The guide's figures: devices down, slots across; F forward and B backward of a micro-batch, U the weight update.
 
 std::string cell(sc::timetable const& table, int slot, int device) {

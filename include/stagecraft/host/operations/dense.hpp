@@ -57,7 +57,7 @@ struct operation<layers::dense> {
     call.divide([](Call const& part) {
       float* const dy = part.output_gradient();
       if constexpr (Call::plan::fuses_update(Call::call, 0)) {
-        constexpr auto optimizer = Call::plan::training.optimizer;
+        constexpr auto optimizer = Call::template optimizer<0>;
         auto const& memory = part.memory;
         kernels::matmul_weight_gradient_of_rows<s::rows, s::inputs, s::units, false, arch>(
             part.input(0), dy, memory.workspace,

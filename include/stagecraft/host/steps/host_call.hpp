@@ -2,6 +2,7 @@
 // One call of a layer, as its forward and backward steps on the host see it: shapes as constants, tensors as pointers.
 #pragma once
 
+#include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/host_plan.hpp>
 #include <cstddef>
@@ -80,6 +81,11 @@ struct host_call {
                ? parameter_info(index).size()
                : Plan::weights.size[static_cast<std::size_t>(first_parameter + index)];
   }
+  /// What updates a weight of the layer.
+  template <int Index>
+  static constexpr auto optimizer =
+      detail::optimizer_of_weight<typename Plan::model, Plan::training,
+                                  static_cast<std::size_t>(first_parameter + Index)>;
   [[nodiscard]] static constexpr long long weight_offset(int index) {
     return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
   }

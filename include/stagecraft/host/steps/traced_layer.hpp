@@ -37,7 +37,7 @@ class plan_of_layer {
   };
 
  public:
-  static constexpr auto value = operations::freeze_plan(make{});
+  static constexpr auto const& value = frozen<make>;
 };
 
 /// A bit for each gradient of a call for which `is(index)`, of inputs and then of weights.
@@ -223,7 +223,7 @@ class traced_layer {
         if (part.share().is_first()) chains_of<Parameter>(part).link();
       });
       call.divide([](Call const& part) {
-        constexpr auto optimizer = Call::plan::training.optimizer;
+        constexpr auto optimizer = Call::template optimizer<Parameter>;
         constexpr int rows = operand(plan.gradients[at(Call::input_count + Parameter)], 0);
         auto const offset = Call::weight_offset(Parameter);
         kernels::update_function<optimizer, arch> const function(part.memory.learning_rate, part.memory.update);

@@ -33,8 +33,9 @@ struct ipu_policy : host_policy {
   using replica_memory = emulated_devices<Sizes>;
   /// E3010 or E3012 where a training, or what can be evaluated only, needs more memory than there is.
   template <class M, auto Training, class Machine>
-  static constexpr diagnostic const& memory_problem =
-      detail::memory_problem<M, Training, detail::main_mode<M, Training>, Machine>;
+  static constexpr diagnostic const& memory_problem() {
+    return detail::memory_problem<M, Training, detail::main_mode<M, Training>, Machine>;
+  }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, host_memory& memory) {
     own.begin((trains ? own.counted.training : own.counted.inference)[static_cast<std::size_t>(pass)], device, memory,

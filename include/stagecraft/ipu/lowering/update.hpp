@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
@@ -78,8 +79,8 @@ constexpr lowered_step lower_update() {
   for (int i = 0; i < slots; ++i)
     state[i] = step.tensor(tensor_role::optimizer_state, i, variable_type, elements, planned);
   constexpr float times = detail::penalties_in_gradient<M, Training, replicas_of<M, Training, Machine>>;
-  append_update(step, detail::view_of_optimizer<Training.optimizer>, weight, gradient, state,
-                {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
+  append_update(step, detail::view_of_optimizer<detail::optimizer_of_weight<M, Training, Parameter>>, weight, gradient,
+                state, {.l1 = info.regularizer.l1 * times, .l2 = info.regularizer.l2 * times});
   if (!info.regularizer.empty() && !info.regularizer.is_own())
     append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
   return step;

@@ -55,11 +55,15 @@ struct floating_point_behaviour_options {
                                    floating_point_behaviour_options const&) = default;
 };
 
-/// IPUConfig.io_tiles: tiles that only talk to the host and to streaming memory, while the others compute.
+/// IPUConfig.io_tiles: tiles that only talk to the host and to streaming memory.
 struct io_tiles_options {
-  int num_io_tiles = 0;                ///< of each IPU; at least one tile is left to compute (E3007)
-  bool place_ops_on_io_tiles = false;  ///< needs I/O tiles (E3006); no operation is placed there, so it has no effect
-  /// The part of the I/O tiles' memory that operations placed there may take. From 0 to 1 (E3004).
+  int num_io_tiles = 0;  ///< of each IPU; at least one tile is left to compute (E3007)
+  /// They do so while the others compute, which needs I/O tiles (E3006): a micro-batch comes a slot before its first
+  /// pass, and its results leave a slot after. Of models with stages, in the grouped schedule only (E2059), and with at
+  /// least two more micro-batches than it works on at once (E2024, E2025). If it is not set, the tiles do nothing.
+  bool place_ops_on_io_tiles = false;
+  /// The part of the I/O tiles' memory that operations placed there may take. From 0 to 1 (E3004). It is not checked
+  /// whether what comes and goes fits in.
   float available_memory_proportion = 0.9F;
 
   friend constexpr bool operator==(io_tiles_options const&, io_tiles_options const&) = default;

@@ -45,6 +45,7 @@ struct pass_profile {
   operation_cost additions;     ///< of gradients that come from other passes
   std::int64_t host_bytes = 0;  ///< from or to the host
   std::int64_t host_cycles = 0;
+  std::int64_t infeed_cycles = 0;  ///< of these, for what comes from the host
   std::int64_t fetched_bytes = 0;  ///< from streaming memory
   std::int64_t stored_bytes = 0;   ///< to streaming memory
   std::int64_t stashed_bytes = 0;  ///< of these, what a backward pass will fetch
@@ -264,33 +265,40 @@ class pass_profiler {
   }
 
   constexpr void add_host() {
+    std::int64_t outfed = 0;
     if (Pass == 0)
       for (auto const& call : graph.calls)
         if (call.is_input) result_.host_bytes += elements_of_batch(call.shape.size()) * size_of(pass::type);
     if constexpr (pass::is_last_forward) {
       if constexpr (trains) {
         [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-          ((result_.host_bytes += batch_data_bytes<Output>()), ...);
+          ((result_.host_bytes += batch_data_bytes<Output>(false)), ...);
+          ((outfed += batch_data_bytes<Output>(true)), ...);
         }(std::make_index_sequence<pass::outputs>{});
       } else {
         for (int const output : graph.outputs_of(0))
-          result_.host_bytes += elements_of_batch(graph.call(output).shape.size()) * size_of(pass::type);
+          outfed += elements_of_batch(graph.call(output).shape.size()) * size_of(pass::type);
       }
     }
-    if (result_.host_bytes > 0)
-      result_.host_cycles = (Machine::config.optimizations.prefetch_data_streams ? 0 : target.host_latency_cycles) +
-                            cycles_at(target, result_.host_bytes, target.host_bytes_per_second);
+    auto const cycles = [](std::int64_t bytes) {
+      return bytes == 0 ? 0
+                        : (Machine::config.optimizations.prefetch_data_streams ? 0 : target.host_latency_cycles) +
+                              cycles_at(target, bytes, target.host_bytes_per_second);
+    };
+    result_.infeed_cycles = cycles(result_.host_bytes);
+    result_.host_bytes += outfed;
+    result_.host_cycles = cycles(result_.host_bytes);
   }
   static constexpr std::int64_t elements_of_batch(std::int64_t elements) { return Training.batch_size * elements; }
-  /// Targets and scales, and the loss.
+  /// Targets and scales, or the loss.
   template <std::size_t Output>
-  static constexpr std::int64_t batch_data_bytes() {
+  static constexpr std::int64_t batch_data_bytes(bool losses) {
     constexpr auto const& step = lowered_loss_of<M, Training, Mode, Machine, Output>;
     std::int64_t bytes = 0;
     for (int i = 0; i < step.tensor_count; ++i)
-      if (auto const& tensor = step.tensors[i]; tensor.role == tensor_role::target ||
-                                                tensor.role == tensor_role::sample_scale ||
-                                                tensor.role == tensor_role::loss)
+      if (auto const& tensor = step.tensors[i];
+          losses ? tensor.role == tensor_role::loss
+                 : tensor.role == tensor_role::target || tensor.role == tensor_role::sample_scale)
         bytes += tensor.elements * size_of(tensor.type);
     return bytes;
   }

@@ -84,13 +84,14 @@ constexpr bool has_profile() {
 ///
 /// Time. Cycles of vertices are Poplar's libraries' own estimates (ipu/cycles/), those of exchanges and syncs the
 /// target's. In each slot of the timetable, an IPU does the steps of its passes one after the other, and what comes
-/// from and goes to the host and streaming memory in between; with I/O tiles (io_tiles), which need an exchange to hand
-/// it on, meanwhile. What is recomputed is done in the slot before its backward pass. The slot ends with the transfers
-/// between IPUs, after a sync. Data from the host are at hand unless prefetch_data_streams is off: then each transfer
-/// waits for the host. The host computes metrics, behind all this. A long timetable is not gone through: its middle
-/// repeats, so that a part of it says the time of all of it, exactly.
-/// In the weight update, each IPU updates its weights; replicas reduce gradients and gather results in a ring. Sums of
-/// gradients that are offloaded are fetched for the first micro-batch, too.
+/// from and goes to the host and streaming memory in between. I/O tiles with operations on them (place_ops_on_io_tiles)
+/// take what comes from the host in the slot before, send what goes there in the slot after, and do so, and transfers
+/// of streaming memory, while the other tiles compute; an exchange hands on what they have. What is recomputed is done
+/// in the slot before its backward pass. The slot ends with the transfers between IPUs, after a sync. Data from the
+/// host are at hand unless prefetch_data_streams is off: then each transfer waits for the host. The host computes
+/// metrics, behind all this. A long timetable is not gone through: its middle repeats, so that a part of it says the
+/// time of all of it, exactly. In the weight update, each IPU updates its weights; replicas reduce gradients and gather
+/// results in a ring. Sums of gradients that are offloaded are fetched for the first micro-batch, too.
 ///
 /// Memory. Every tile keeps room for what tile 0, the fullest, has of a tensor. Assumptions on code are in tile_code.
 ///
@@ -106,7 +107,7 @@ class model_profile {
     else
       return no_time;
   }
-  static constexpr timetable const& table() { return detail::unchecked_timetable<M, Training, Mode>; }
+  static constexpr stagecraft::timetable const& table() { return detail::unchecked_timetable<M, Training, Mode>; }
   static constexpr double part(std::int64_t some, std::int64_t all) {
     return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
   }
@@ -153,7 +154,9 @@ class model_profile {
   [[nodiscard]] static constexpr double samples_per_second() {
     return cycles() == 0 ? 0.0 : static_cast<double>(Training.batch_size) * micro_batches() * replicas() / seconds();
   }
-  /// From the begin of a micro-batch's first slot to the end of its last forward pass, in a pipeline that is full.
+  /// The most that a micro-batch takes: from the begin of the slot in which it comes from the host, that of its first
+  /// pass or with overlapped input and output the one before, to the end of the slot in which its results leave. Slots
+  /// are as long as what others do in them meanwhile.
   [[nodiscard]] static constexpr std::int64_t latency_cycles() { return time().latency; }
   [[nodiscard]] static constexpr double latency() { return Machine::target.seconds(latency_cycles()); }
 
@@ -183,14 +186,20 @@ class model_profile {
   [[nodiscard]] static constexpr double flops_per_second() {
     return cycles() == 0 ? 0.0 : static_cast<double>(flops()) * replicas() / seconds();
   }
-  /// The most that an IPU does of the policy's type, with the faster of the two types of partial sums that the
-  /// configuration has for convolutions and for matrix products.
+  /// The most that an IPU does of the policy's type, with the fastest type of partial sums that convolutions and matrix
+  /// products have, in the configuration or in a stage.
   [[nodiscard]] static constexpr std::int64_t peak_flops_per_second() {
     auto const peak = [](poplar_options const& options) {
       return Machine::target.peak_flops_per_second(Training.dtype_policy.compute_dtype, options.partials_type);
     };
-    auto const convolutions = peak(Machine::config.convolutions), matmuls = peak(Machine::config.matmuls);
-    return convolutions > matmuls ? convolutions : matmuls;
+    std::int64_t most = detail::larger(peak(Machine::config.convolutions), peak(Machine::config.matmuls));
+    for (int number = 0; number < passes(); ++number) {
+      auto const own = detail::options_of_pass<M, Training>(table().is_backward(number), table().stage_of_pass(number));
+      most = detail::larger(most, peak(detail::with_options_of_stage(Machine::config.matmuls, own.matmul_options)));
+      most = detail::larger(most,
+                            peak(detail::with_options_of_stage(Machine::config.convolutions, own.convolution_options)));
+    }
+    return most;
   }
   /// Of what the IPUs can do at most, 0 to 1.
   [[nodiscard]] static constexpr double utilisation() {
@@ -198,6 +207,8 @@ class model_profile {
   }
 
   // Parts of the program.
+  /// When which pass works on which micro-batch, as it is on the machine.
+  [[nodiscard]] static constexpr stagecraft::timetable const& timetable() { return table(); }
   [[nodiscard]] static constexpr pass_profile const& pass(int number) {
     return *detail::pass_profiles<M, Training, Mode, Machine>[at(number)];
   }

@@ -16,9 +16,10 @@ namespace stagecraft {
 /// A slot, by the devices of a replica.
 template <std::size_t Devices>
 struct slot_time {
-  /// Cycles in which a device is busy before the transfers between IPUs; and those of its transfers to and from host
-  /// and streaming memory that I/O tiles do meanwhile.
-  std::array<std::int64_t, Devices> busy{}, hidden{};
+  /// Cycles in which a device is busy before the transfers between IPUs.
+  std::array<std::int64_t, Devices> busy{};
+  /// Cycles of its transfers to and from the host, and to and from streaming memory, that I/O tiles do meanwhile.
+  std::array<std::int64_t, Devices> hidden_host{}, hidden_streaming{};
   std::int64_t longest = 0;    ///< of the devices' busy cycles
   std::int64_t inter_ipu = 0;  ///< transfers between IPUs
   std::int64_t sync = 0;       ///< of the IPUs, before these
@@ -30,8 +31,9 @@ namespace detail {
 
 /// What a pass does in one slot.
 struct pass_share {
-  std::int64_t work = 0;       ///< with what the I/O tiles give to the others and with gathering weights
-  std::int64_t transfers = 0;  ///< to and from the host and streaming memory
+  std::int64_t work = 0;  ///< with what the I/O tiles give to the others and with gathering weights
+  std::int64_t host = 0;
+  std::int64_t streaming = 0;
 };
 
 /// What the slots need to know of a pass.
@@ -40,6 +42,9 @@ struct pass_time {
   int device = 0;
   pass_share ahead;  ///< what it recomputes in the slot before its own
   pass_share own;
+  // With overlapped input and output.
+  std::int64_t infeed = 0;   ///< cycles of the slot before its own
+  std::int64_t outfeed = 0;  ///< cycles of the slot after
   std::int64_t sent_bytes = 0;
   std::array<std::int64_t, 4 * Devices> links{};  ///< bytes over each link of each IPU
 };
@@ -49,16 +54,20 @@ inline constexpr auto pass_time_of = [] {
   constexpr auto const& pass = pass_profile_of<M, Training, Mode, Machine, Pass>;
   constexpr auto const& table = planning_timetable<M, Training, Mode>;
   constexpr auto devices = static_cast<std::size_t>(table.devices());
+  constexpr bool overlaps_io = unchecked_timetable<M, Training, Mode>.overlaps_io();
   pass_time<devices> result;
   result.device = pass.device;
   result.own.work = pass.work(Mode == execution_mode::training).cycles() + pass.gather_cycles;
-  result.own.transfers = pass.host_cycles + pass.streaming_cycles;
+  result.own.streaming = pass.streaming_cycles;
+  (overlaps_io ? result.outfeed : result.own.host) = pass.host_cycles;
   if constexpr (table.is_backward(Pass) && table.recomputes_ahead(table.stage_of_pass(Pass))) {
-    result.ahead = {pass.recompute.cycles() + pass.gather_cycles, pass.recompute_streaming_cycles};
+    result.ahead = {pass.recompute.cycles() + pass.gather_cycles, 0, pass.recompute_streaming_cycles};
     result.own.work -= result.ahead.work;
-    result.own.transfers -= result.ahead.transfers;
+    result.own.streaming -= result.ahead.streaming;
   }
-  if constexpr (Machine::io_tiles > 0) {
+  if constexpr (overlaps_io) {
+    result.infeed = pass.infeed_cycles;
+    result.outfeed -= pass.infeed_cycles;
     auto const bytes = pass.host_bytes + pass.fetched_bytes + pass.stored_bytes;
     if (bytes > 0)
       result.own.work +=
@@ -92,7 +101,7 @@ struct short_timetable {
   int first_slot = 0;         ///< of the block that is repeated
   int period = 0;             ///< its slots
   std::int64_t left_out = 0;  ///< how often it is repeated, beyond the once that it is in the table
-  int steady = 0;             ///< a micro-batch with a whole pipeline before it, or the last one
+  int looked_at = 0;          ///< micro-batches from the first on that differ in what is done beside them
 
   constexpr explicit short_timetable(timetable const& whole) : table(whole) {}
 };
@@ -105,16 +114,16 @@ inline constexpr short_timetable short_timetable_of = [] {
   if (whole.schedule() == schedule::interleaved) block = whole.overlap_length();
   if (whole.schedule() == schedule::sequential) block = whole.batch_serialization();
   int const micro_batches = whole.micro_batches();
-  int const span = whole.passes() * whole.batch_serialization();
+  int const span = whole.passes() * whole.batch_serialization() + (whole.overlaps_io() ? 2 : 0);
   int first = 0;  // micro-batch: all before it have begun, and the first has ended
   while (first < micro_batches && whole.slot(0, first) < span) first += block;
-  result.steady = first < micro_batches ? first : micro_batches - 1;
+  result.looked_at = smaller(first + block, micro_batches);
   int const shorter = first + block + micro_batches % block;
   if (shorter >= micro_batches) return result;
   result.table = timetable(whole.schedule(), devices_of_stages<M>, shorter, whole.trains(), whole.batch_serialization(),
-                           whole.recomputation());
-  result.first_slot = whole.slot(0, first);
-  result.period = whole.slot(0, first + block) - result.first_slot;
+                           whole.recomputation(), whole.overlaps_io());
+  result.first_slot = whole.infeed_slot(first);
+  result.period = whole.infeed_slot(first + block) - result.first_slot;
   result.left_out = (micro_batches - shorter) / block;
   return result;
 }();
@@ -128,16 +137,19 @@ constexpr auto find_slot_time(int slot) {
   constexpr auto devices = static_cast<std::size_t>(table.devices());
   slot_time<devices> result;
   std::array<std::int64_t, 4 * devices> links{};
-  std::array<std::int64_t, devices> transfers{};
+  std::array<std::int64_t, devices> host{}, streaming{};
   bool sends = false;
   for (int pass = 0; pass < table.passes(); ++pass) {
     auto const& own = passes[static_cast<std::size_t>(pass)];
     auto const device = static_cast<std::size_t>(own.device);
     auto const add = [&](pass_share const& share) {
       result.busy[device] += share.work;
-      transfers[device] += share.transfers;
+      host[device] += share.host;
+      streaming[device] += share.streaming;
     };
-    if (own.ahead.work + own.ahead.transfers > 0 && table.micro_batch_at(pass, slot + 1) >= 0) add(own.ahead);
+    if (table.micro_batch_at(pass, slot + 1) >= 0) host[device] += own.infeed;
+    if (table.micro_batch_at(pass, slot - 1) >= 0) host[device] += own.outfeed;
+    if (own.ahead.work + own.ahead.streaming > 0 && table.micro_batch_at(pass, slot + 1) >= 0) add(own.ahead);
     if (table.micro_batch_at(pass, slot) < 0) continue;
     add(own.own);
     if (own.sent_bytes == 0) continue;
@@ -145,8 +157,11 @@ constexpr auto find_slot_time(int slot) {
     for (std::size_t i = 0; i < links.size(); ++i) links[i] += own.links[i];
   }
   for (std::size_t i = 0; i < devices; ++i) {
-    if (Machine::io_tiles > 0) result.hidden[i] = smaller(result.busy[i], transfers[i]);
-    result.busy[i] += transfers[i] - result.hidden[i];
+    if (table.overlaps_io()) {
+      result.hidden_host[i] = smaller(result.busy[i], host[i]);
+      result.hidden_streaming[i] = smaller(result.busy[i] - result.hidden_host[i], streaming[i]);
+    }
+    result.busy[i] += host[i] + streaming[i] - result.hidden_host[i] - result.hidden_streaming[i];
     result.longest = larger(result.longest, result.busy[i]);
   }
   if (!sends) return result;

@@ -34,7 +34,9 @@ struct time_profile {
   std::int64_t slots = 0;        ///< cycles of all slots of the timetable
   std::int64_t update = 0;       ///< cycles of the weight update behind them
   std::int64_t update_sync = 0;  ///< of these, the sync of all IPUs at the end
-  std::int64_t latency = 0;  ///< cycles from the begin of a micro-batch's first slot to the end of its forward passes
+  /// The most cycles that a micro-batch takes from the begin of the slot in which it comes to the end of the one in
+  /// which its results leave.
+  std::int64_t latency = 0;
   std::int64_t idle_in_slots = 0;  ///< of all devices together
   std::int64_t flops = 0;          ///< of all devices, with the weight update
   std::array<ipu_cycles, Devices> devices{};
@@ -48,7 +50,7 @@ namespace detail {
 template <std::size_t Devices>
 struct slot_sum {
   std::int64_t cycles = 0, inter_ipu = 0, sync = 0;
-  std::array<std::int64_t, Devices> idle{}, hidden{};
+  std::array<std::int64_t, Devices> idle{}, hidden_host{}, hidden_streaming{};
 
   constexpr void add(slot_sum const& other, std::int64_t times) {
     cycles += times * other.cycles;
@@ -56,7 +58,8 @@ struct slot_sum {
     sync += times * other.sync;
     for (std::size_t i = 0; i < Devices; ++i) {
       idle[i] += times * other.idle[i];
-      hidden[i] += times * other.hidden[i];
+      hidden_host[i] += times * other.hidden_host[i];
+      hidden_streaming[i] += times * other.hidden_streaming[i];
     }
   }
 };
@@ -72,7 +75,8 @@ constexpr auto add_slots(int first, int last) {
     sum.sync += own.sync;
     for (std::size_t i = 0; i < devices; ++i) {
       sum.idle[i] += own.longest - own.busy[i];
-      sum.hidden[i] += own.hidden[i];
+      sum.hidden_host[i] += own.hidden_host[i];
+      sum.hidden_streaming[i] += own.hidden_streaming[i];
     }
   }
   return sum;
@@ -108,9 +112,8 @@ class time_profiler {
       own.sync += sum.sync;
       own.idle += sum.idle[i];
       result_.idle_in_slots += sum.idle[i];
-      auto const hidden_of_host = smaller(own.host, sum.hidden[i]);
-      own.host -= hidden_of_host;
-      own.streaming -= sum.hidden[i] - hidden_of_host;
+      own.host -= sum.hidden_host[i];
+      own.streaming -= sum.hidden_streaming[i];
     }
     result_.latency = latency();
     if constexpr (trains) add_update();
@@ -142,13 +145,28 @@ class time_profiler {
     }
   }
 
-  constexpr std::int64_t latency() const {
-    auto const& table = shortened.table;
-    int const last = table.slot(table.forward_pass(table.stages() - 1), shortened.steady);
-    std::int64_t cycles = 0;
-    for (int slot = table.slot(0, shortened.steady); slot <= last; ++slot)
-      cycles += slot_time_of<M, Training, Mode, Machine>(slot).cycles();
-    return cycles;
+  /// Cycles of the whole timetable's slots before one, from those of the shortened one's, whose block comes again.
+  static constexpr std::int64_t cycles_before(int slot, auto const& of_short) {
+    auto const before = [&](int number) { return of_short[static_cast<std::size_t>(number)]; };
+    int const end_of_block = shortened.first_slot + shortened.period;
+    if (shortened.left_out == 0 || slot <= end_of_block) return before(slot);
+    auto const block = before(end_of_block) - before(shortened.first_slot);
+    auto const blocks = (slot - end_of_block) / shortened.period;
+    if (blocks < shortened.left_out)
+      return before(end_of_block) + blocks * block - before(shortened.first_slot) +
+             before(shortened.first_slot + (slot - end_of_block) % shortened.period);
+    return shortened.left_out * block + before(slot - static_cast<int>(shortened.left_out) * shortened.period);
+  }
+  static constexpr std::int64_t latency() {
+    std::array<std::int64_t, static_cast<std::size_t>(shortened.table.slots() + 1)> cycles{};
+    for (int slot = 0; slot < shortened.table.slots(); ++slot)
+      cycles[static_cast<std::size_t>(slot + 1)] =
+          cycles[static_cast<std::size_t>(slot)] + slot_time_of<M, Training, Mode, Machine>(slot).cycles();
+    std::int64_t longest = 0;
+    for (int micro_batch = 0; micro_batch < shortened.looked_at; ++micro_batch)
+      longest = larger(longest, cycles_before(whole.outfeed_slot(micro_batch) + 1, cycles) -
+                                    cycles_before(whole.infeed_slot(micro_batch), cycles));
+    return longest;
   }
 
   constexpr void add_update() {

@@ -34,8 +34,12 @@ namespace stagecraft {
 /// before its backward pass, so that the activations of one are there at a time (Graphcore's programs hold all of
 /// them).
 ///
-/// All questions can be asked at compile time and
-/// at run time, and take time in proportion to the number of stages at most, bubble() to its square.
+/// Overlapped input and output, of devices whose I/O tiles talk to the host while the others compute: a micro-batch
+/// comes in one slot, infeed_slot(m), the first pass works on it in the next, and its results leave in the slot after
+/// the last forward pass, outfeed_slot(m). All passes are then one slot later than above, and the ramps are longer.
+///
+/// All questions can be asked at compile time and at run time, and take time in proportion to the number of stages at
+/// most, bubble() to its square.
 ///
 /// N is a positive multiple of overlap_length() (times B), otherwise the last block of an interleaved pipeline has
 /// gaps. Definition: Graphcore's pipelining_ops.pipeline, and the pipeline visitors of its compiler.
@@ -48,11 +52,14 @@ class timetable {
   /// @param trains                 whether there are backward passes and a weight update
   /// @param batch_serialization    B of the sequential schedule; the others do not have it
   /// @param recomputation          whether all stages but the last carry out forward steps again, and how
+  /// @param overlaps_io            whether what comes from the host comes a slot before it is needed, and goes a slot
+  ///                               after
   constexpr timetable(stagecraft::schedule schedule, std::span<int const> device_of_stage, int micro_batches,
                       bool trains, int batch_serialization = 1,
-                      recomputation_mode recomputation = recomputation_mode::none)
+                      recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
       : schedule_(schedule),
         trains_(trains),
+        overlaps_io_(overlaps_io),
         recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
     if (!device_of_stage.empty())
       stages_ = device_of_stage.size() < capacity ? static_cast<int>(device_of_stage.size()) : capacity;
@@ -79,6 +86,8 @@ class timetable {
   [[nodiscard]] constexpr int batch_serialization() const { return serialized_; }
   /// `none`, or how: automatic has become what it stands for.
   [[nodiscard]] constexpr recomputation_mode recomputation() const { return recomputation_; }
+  /// Whether micro-batches come and results leave in slots of their own, beside the passes of others.
+  [[nodiscard]] constexpr bool overlaps_io() const { return overlaps_io_; }
 
   // Passes.
   /// S in inference, 2 S in training.
@@ -116,13 +125,28 @@ class timetable {
   }
 
   // Slots.
-  /// Slots in which there are passes. A pipeline that trains updates its weights in the slot behind them.
-  [[nodiscard]] constexpr int slots() const { return slot(passes() - 1, micro_batches_ - 1) + 1; }
+  /// Slots in which there are passes, or micro-batches that come or leave. A pipeline that trains updates its weights
+  /// in the slot behind them.
+  [[nodiscard]] constexpr int slots() const {
+    int const last = slot(passes() - 1, micro_batches_ - 1), left = outfeed_slot(micro_batches_ - 1);
+    return (last > left ? last : left) + 1;
+  }
   /// When a pass works on a micro-batch.
-  [[nodiscard]] constexpr int slot(int pass, int micro_batch) const { return start(micro_batch) + serialized_ * pass; }
+  [[nodiscard]] constexpr int slot(int pass, int micro_batch) const {
+    return start(micro_batch) + serialized_ * pass + (overlaps_io_ ? 1 : 0);
+  }
+  /// When a micro-batch comes from the host: in the slot of its first pass, or, with overlapped input and output, in
+  /// the one before.
+  [[nodiscard]] constexpr int infeed_slot(int micro_batch) const {
+    return slot(0, micro_batch) - (overlaps_io_ ? 1 : 0);
+  }
+  /// When its results go to the host: in the slot of its last forward pass, or in the one after.
+  [[nodiscard]] constexpr int outfeed_slot(int micro_batch) const {
+    return slot(forward_pass(stages_ - 1), micro_batch) + (overlaps_io_ ? 1 : 0);
+  }
   /// On which micro-batch a pass works in a slot; -1: on none.
   [[nodiscard]] constexpr int micro_batch_at(int pass, int slot) const {
-    int const from_start = slot - serialized_ * pass;
+    int const from_start = slot - serialized_ * pass - (overlaps_io_ ? 1 : 0);
     if (from_start < 0) return -1;
     int micro_batch = from_start;
     if (schedule_ == stagecraft::schedule::interleaved) {
@@ -132,6 +156,12 @@ class timetable {
       micro_batch = in_block < serialized_ ? from_start / block * serialized_ + in_block : -1;
     }
     return micro_batch < micro_batches_ ? micro_batch : -1;
+  }
+  /// Which micro-batch comes from the host in a slot; -1: none.
+  [[nodiscard]] constexpr int infed_at(int slot) const { return micro_batch_at(0, slot + (overlaps_io_ ? 1 : 0)); }
+  /// Which micro-batch's results go to the host in a slot; -1: none's.
+  [[nodiscard]] constexpr int outfed_at(int slot) const {
+    return micro_batch_at(forward_pass(stages_ - 1), slot - (overlaps_io_ ? 1 : 0));
   }
   /// When a stage carries out forward steps again for its backward pass over a micro-batch.
   [[nodiscard]] constexpr int recompute_slot(int stage, int micro_batch) const {
@@ -238,8 +268,10 @@ class timetable {
     }
     return micro_batch;
   }
+  /// With those that come or leave beside the passes of others.
   [[nodiscard]] constexpr int most_in_flight() const {
-    return overlap_length() < micro_batches_ ? overlap_length() : micro_batches_;
+    int const most = overlap_length() + (overlaps_io_ ? (trains_ ? 1 : 2) : 0);
+    return most < micro_batches_ ? most : micro_batches_;
   }
   [[nodiscard]] constexpr int place_in_slot(int pass) const {
     return stage_of_pass(pass) + (is_backward(pass) ? 0 : stages_);
@@ -262,6 +294,7 @@ class timetable {
 
   stagecraft::schedule schedule_;
   bool trains_;
+  bool overlaps_io_;
   recomputation_mode recomputation_;
   int stages_ = 1;
   int devices_ = 1;

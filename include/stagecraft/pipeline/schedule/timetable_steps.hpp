@@ -86,7 +86,7 @@ class timetable_steps {
       auto const& table = *timetable_;
       int const last = table.stages() - 1;
       switch (part_) {
-        case first_part: return stage_ == 0 && finds_pass(pass_kind::infeed, stage_);
+        case first_part: return stage_ == 0 && finds(pass_kind::infeed, stage_, table.infed_at(slot_));
         case backward:
           if (recomputed_) return finds_backward(pass_kind::backward);
           return !table.recomputes_ahead(stage_) && finds_recomputation();
@@ -94,7 +94,7 @@ class timetable_steps {
         case recompute: return table.recomputes_ahead(stage_) && finds_recomputation();
         case send_backward: return table.sends(table.backward_pass(stage_)) && finds_backward(pass_kind::send);
         case send_forward: return table.sends(stage_) && finds_pass(pass_kind::send, stage_);
-        case outfeed: return stage_ == last && finds_pass(pass_kind::outfeed, stage_);
+        case outfeed: return stage_ == last && finds(pass_kind::outfeed, stage_, table.outfed_at(slot_));
         default: step_ = {}; return slot_ == table.slots() && table.trains() && stage_ == first_stage_;
       }
     }

@@ -39,12 +39,14 @@ class profile_time_line_maker {
     for (int device = 0; device < table_.devices(); ++device) {
       now_ = begin;
       device_ = device;
-      auto hidden = time.hidden[static_cast<std::size_t>(device)];
+      hidden_host_ = time.hidden_host[static_cast<std::size_t>(device)];
+      hidden_streaming_ = time.hidden_streaming[static_cast<std::size_t>(device)];
+      if (table_.overlaps_io()) add_overlapped_transfers(slot, times);
       for (int pass = table_.stages(); pass < table_.passes(); ++pass)
-        add_pass_in_slot(table_.backward_pass(pass - table_.stages()), slot, times, hidden);
-      for (int pass = 0; pass < table_.stages(); ++pass) add_pass_in_slot(pass, slot, times, hidden);
+        add_pass_in_slot(table_.backward_pass(pass - table_.stages()), slot, times);
+      for (int pass = 0; pass < table_.stages(); ++pass) add_pass_in_slot(pass, slot, times);
       for (int stage = 0; stage < table_.stages(); ++stage)
-        if (table_.recomputes_ahead(stage)) add_recomputation_in_slot(stage, slot, hidden);
+        if (table_.recomputes_ahead(stage)) add_recomputation_in_slot(stage, slot);
       wait_until(begin + time.longest);
       last_.kind = pass_kind::send;
       add(cycle_kind::sync, time.sync);
@@ -124,11 +126,12 @@ class profile_time_line_maker {
     add(cycle_kind::idle, time - now_);
   }
 
-  /// What is left to see of transfers, of which I/O tiles do some while the others compute.
-  static std::int64_t visible(std::int64_t cycles, std::int64_t& hidden) {
+  /// Adds what is left to see of transfers, of which I/O tiles do some while the others compute.
+  void add_visible(cycle_kind kind, std::int64_t cycles) {
+    auto& hidden = kind == cycle_kind::host ? hidden_host_ : hidden_streaming_;
     auto const behind = std::min(cycles, hidden);
     hidden -= behind;
-    return cycles - behind;
+    add(kind, cycles - behind);
   }
   void add_steps(std::vector<profile_work> const& work, bool ahead) {
     for (auto const& step : work) {
@@ -140,31 +143,44 @@ class profile_time_line_maker {
     last_.layer = -1;
   }
 
-  /// `hidden`: cycles of transfers that I/O tiles do while the others compute.
+  /// What comes for the next slot's passes, and goes of those before.
   template <class PassTimes>
-  void add_pass_in_slot(int pass, int slot, PassTimes const& times, std::int64_t& hidden) {
+  void add_overlapped_transfers(int slot, PassTimes const& times) {
+    for (int pass = 0; pass < table_.stages(); ++pass) {
+      if (table_.device_of_pass(pass) != device_) continue;
+      auto const& own = times[static_cast<std::size_t>(pass)];
+      for (bool const comes : {true, false}) {
+        int const micro_batch = table_.micro_batch_at(pass, slot + (comes ? 1 : -1));
+        if (micro_batch < 0) continue;
+        last_ = {comes ? pass_kind::infeed : pass_kind::outfeed, pass, micro_batch + added_micro_batches_, -1};
+        add_visible(cycle_kind::host, comes ? own.infeed : own.outfeed);
+      }
+    }
+  }
+  template <class PassTimes>
+  void add_pass_in_slot(int pass, int slot, PassTimes const& times) {
     int const micro_batch = table_.micro_batch_at(pass, slot);
     if (micro_batch < 0 || table_.device_of_pass(pass) != device_) return;
     auto const& [own, work] = passes_[static_cast<std::size_t>(pass)];
     bool const ahead = own->backward && table_.recomputes_ahead(own->stage);
     last_ = {pass == 0 ? pass_kind::infeed : pass_kind::outfeed, own->stage, micro_batch + added_micro_batches_, -1};
-    if (pass == 0) add(cycle_kind::host, visible(own->host_cycles, hidden));
+    if (pass == 0) add_visible(cycle_kind::host, times[static_cast<std::size_t>(pass)].own.host);
     last_.kind = own->backward ? pass_kind::backward : pass_kind::forward;
-    add(cycle_kind::streaming, visible(own->streaming_cycles - own->recompute_streaming_cycles, hidden));
+    add_visible(cycle_kind::streaming, own->streaming_cycles - own->recompute_streaming_cycles);
     auto const begin = now_;
     if (!ahead) add(cycle_kind::inter_ipu, own->gather_cycles);
     add_steps(work, false);
     // What is left is the exchange with I/O tiles.
     add(cycle_kind::exchange, begin + times[static_cast<std::size_t>(pass)].own.work - now_);
     last_.kind = pass_kind::outfeed;
-    if (pass != 0) add(cycle_kind::host, visible(own->host_cycles, hidden));
+    if (pass != 0) add_visible(cycle_kind::host, times[static_cast<std::size_t>(pass)].own.host);
   }
-  void add_recomputation_in_slot(int stage, int slot, std::int64_t& hidden) {
+  void add_recomputation_in_slot(int stage, int slot) {
     int const micro_batch = table_.recomputed_at(stage, slot);
     if (micro_batch < 0 || table_.device_of_stage(stage) != device_) return;
     auto const& [own, work] = passes_[static_cast<std::size_t>(table_.backward_pass(stage))];
     last_ = {pass_kind::recompute, stage, micro_batch + added_micro_batches_, -1};
-    add(cycle_kind::streaming, visible(own->recompute_streaming_cycles, hidden));
+    add_visible(cycle_kind::streaming, own->recompute_streaming_cycles);
     add(cycle_kind::inter_ipu, own->gather_cycles);
     add_steps(work, true);
   }
@@ -175,6 +191,7 @@ class profile_time_line_maker {
   profile_time_line line_;
   activity last_;
   std::int64_t now_ = 0;
+  std::int64_t hidden_host_ = 0, hidden_streaming_ = 0;  ///< of the transfers of a device in a slot, what is left
   int device_ = 0;
   int added_micro_batches_ = 0;
 };

@@ -100,6 +100,7 @@ class text_table {
     if (data.batch_serialization > 1) mode += ", batch serialization " + std::to_string(data.batch_serialization);
   }
   if (data.recomputation_mode != recomputation_mode::none) mode += ", recomputation";
+  if (data.overlaps_io) mode += ", overlapped input and output";
   auto batch = counted(data.effective_batch_size(), "sample");
   if (data.micro_batches != 1 || machine.replicas != 1)
     batch += " (" + counted(data.micro_batches, "micro-batch", "es") + " of " + grouped_digits(data.batch_size) +

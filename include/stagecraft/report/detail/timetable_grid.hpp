@@ -35,6 +35,9 @@ struct timetable_cell {
   std::string label;  ///< "F3": forward of micro-batch 3; "F3.1": in stage 1, where the device has several
   timetable_step step;
   double begin = 0, end = 1;
+
+  /// Whether it comes from the host or goes there, beside what is computed.
+  [[nodiscard]] bool moves() const { return step.kind == pass_kind::infeed || step.kind == pass_kind::outfeed; }
 };
 
 /// A slot that is shown, or, with `slot` -1, `hidden` slots that are not.
@@ -44,7 +47,7 @@ struct timetable_column {
 };
 
 /// What pictures show of a timetable: recomputation, backward and forward passes, and the weight update in a slot
-/// behind them.
+/// behind them; and what comes and goes, where it has slots of its own.
 class timetable_grid {
  public:
   timetable_grid(timetable const& table, timetable_picture_options const& options) : table_(table) {
@@ -59,7 +62,8 @@ class timetable_grid {
     }
     for (auto const& column : columns_)
       for (int device = 0; column.slot >= 0 && device < table.devices(); ++device) {
-        int const count = static_cast<int>(cells(column.slot, device).size());
+        int count = 0;
+        for (auto const& cell : cells(column.slot, device)) count += cell.moves() ? 0 : 1;
         if (count > 0 && parts(column.slot, device, count) > most_parts_)
           most_parts_ = parts(column.slot, device, count);
       }
@@ -81,12 +85,18 @@ class timetable_grid {
     std::vector<timetable_cell> result;
     for (auto const& step : table_.steps(slot, device))
       if (is_shown(step.kind)) result.push_back({label(step, device), step});
-    int const count = static_cast<int>(result.size());
-    for (int i = 0; i < count; ++i) {
-      auto& cell = result[static_cast<std::size_t>(i)];
-      int const all = parts(slot, device, count), place = all == count ? i : place_of(cell.step, device);
+    int count = 0, number = 0;
+    for (auto const& cell : result) count += cell.moves() ? 0 : 1;
+    for (auto& cell : result) {
+      if (cell.moves()) {
+        cell.begin = cell.step.kind == pass_kind::infeed ? 0.0 : 0.5;
+        cell.end = cell.begin + 0.5;
+        continue;
+      }
+      int const all = parts(slot, device, count), place = all == count ? number : place_of(cell.step, device);
       cell.begin = static_cast<double>(place) / all;
       cell.end = static_cast<double>(place + 1) / all;
+      ++number;
     }
     return result;
   }
@@ -111,6 +121,7 @@ class timetable_grid {
     count(text, table_.devices(), "device");
     text << (table_.trains() ? ", training, " : ", inference, ");
     count(text, table_.micro_batches(), "micro-batch", "es");
+    if (table_.overlaps_io()) text << ", overlapped input and output";
     return text.take();
   }
   /// "15 slots, bubble 46.7 %".
@@ -144,9 +155,12 @@ class timetable_grid {
   }
 
  private:
-  static bool is_shown(pass_kind kind) {
-    return kind == pass_kind::forward || kind == pass_kind::backward || kind == pass_kind::recompute ||
-           kind == pass_kind::weight_update;
+  [[nodiscard]] bool is_shown(pass_kind kind) const {
+    switch (kind) {
+      case pass_kind::infeed:
+      case pass_kind::outfeed: return table_.overlaps_io();
+      default: return kind != pass_kind::send;
+    }
   }
   static void count(text_writer& text, int number, char const* noun, char const* plural = "s") {
     text << number << ' ' << noun << (number == 1 ? "" : plural);
@@ -160,6 +174,8 @@ class timetable_grid {
     text_writer text;
     switch (step.kind) {
       case pass_kind::weight_update: return "U";
+      case pass_kind::infeed: return 'I' + std::to_string(step.micro_batch);
+      case pass_kind::outfeed: return 'O' + std::to_string(step.micro_batch);
       case pass_kind::recompute: text << 'R'; break;
       case pass_kind::backward: text << 'B'; break;
       default: text << 'F'; break;

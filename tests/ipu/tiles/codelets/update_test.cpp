@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstdint>
 #include <doctest/doctest.h>
+
 #include <vector>
+#include "../../../optimizers/optimizer_table.hpp"
 #include "run_on_tiles.hpp"
 
 namespace sc = stagecraft;
@@ -100,6 +102,13 @@ void check_updates() {
 
 }  // namespace
 
+TEST_CASE("all other optimizers do on tiles what they do on the host") {
+  laws::with_optimizers([]<auto Optimizer>(char const* name) {
+    CAPTURE(name);
+    check_update<Optimizer>(101, {dtype::float32, dtype::float32}, 8);
+    check_update<Optimizer>(12, {dtype::float32, dtype::float16}, 3, {.l1 = 0.25F, .l2 = 0.125F});
+  });
+}
 TEST_CASE("optimizers do on tiles what they do on the host") {
   using namespace sc::optimizers;
   check_updates<sgd{}>();

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A training's optimizer as one weight sees it. Keras counterpart: `exclude_from_weight_decay` of
+// tfa.optimizers.DecoupledWeightDecayExtension.
+#pragma once
+
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/models/model_graph.hpp>
+#include <stagecraft/optimizers/weight_decay.hpp>
+#include <string_view>
+
+namespace stagecraft::detail {
+
+/// What a weight is called for that: "dense/kernel".
+constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph, int weight) {
+  fixed_text<2 * max_name_length + 1> result;
+  for (auto const& layer : graph.layers)
+    if (weight >= layer.first_parameter && weight < layer.first_parameter + layer.parameter_count)
+      result.append(layer.name.view()).append('/');
+  return result.append(graph.parameters[static_cast<std::size_t>(weight)].name.view());
+}
+
+template <class M, auto Training, std::size_t Weight>
+constexpr auto find_optimizer_of_weight() {
+  constexpr auto optimizer = Training.optimizer;
+  if constexpr (requires { optimizer.exclude_from_weight_decay; })
+    return optimizer_of(optimizer, full_name(graph_of<M>, static_cast<int>(Weight)));
+  else
+    return optimizer;
+}
+
+/// The training's optimizer, without what the weight is excluded from.
+template <class M, auto Training, std::size_t Weight>
+inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<M, Training, Weight>();
+
+}  // namespace stagecraft::detail

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An optimizer's learning rate: a number, or a schedule of the updates. Keras counterpart: the argument
+// `learning_rate` of optimizers, tf.keras.optimizers.schedules.LearningRateSchedule.
+#pragma once
+
+#include <stagecraft/operations/tensor.hpp>
+
+namespace stagecraft {
+
+class update_tracer;
+
+/// What a schedule does: the rate of an update, from the initial rate and the schedule's numbers.
+struct rate_rule {
+  operations::tensor (*call)(update_tracer& ops, operations::tensor initial, float const* numbers);
+};
+
+/// A number, or what a schedule of this folder gives: `.learning_rate = 0.1F`, or `.learning_rate =
+/// schedules::cosine_decay{.initial_learning_rate = 0.1F, .decay_steps = 1000}`. The rate of an update is computed once
+/// for all weights, in double. The trainer's `learning_rate()`, which callbacks may change, is the initial one: the
+/// schedule begins there, and what it says later is scaled with it.
+struct learning_rate {
+  /// What a schedule has as numbers of its own.
+  static constexpr int most_numbers = 18;
+  float initial = 0;                    ///< the rate of the first update
+  rate_rule const* schedule = nullptr;  ///< null: always the initial rate
+  float numbers[most_numbers]{};        ///< of the schedule
+  float warmup_steps = 0;               ///< the rate rises from 0 for so many updates
+
+  constexpr learning_rate() = default;
+  constexpr learning_rate(float rate) : initial(rate) {}  // NOLINT(google-explicit-constructor): a rate is a number
+  /// A schedule of your own, of up to eighteen numbers: a lambda that captures nothing,
+  ///
+  ///     .learning_rate = {0.1F, [](auto& ops, auto initial, float const* numbers) {
+  ///                         return initial * rsqrt(ops.step() / numbers[0]);
+  ///                       }, 50}
+  template <class Rule, class... Numbers>
+    requires(sizeof...(Numbers) <= most_numbers)
+  constexpr learning_rate(float rate, Rule, Numbers... number)
+      : initial(rate), schedule(&rule_of<Rule>), numbers{static_cast<float>(number)...} {}
+
+  constexpr operator float() const noexcept { return initial; }  // NOLINT(google-explicit-constructor)
+
+  friend constexpr bool operator==(learning_rate const&, learning_rate const&) = default;
+  friend constexpr bool operator==(learning_rate const& a, float b) { return a.initial == b; }
+
+ private:
+  template <class Rule>
+  static constexpr rate_rule rule_of{[](update_tracer& ops, operations::tensor initial, float const* numbers) {
+    return operations::tensor(Rule{}(ops, initial, numbers));
+  }};
+};
+
+}  // namespace stagecraft

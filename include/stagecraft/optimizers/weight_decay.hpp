@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Weights that shrink with each update, apart from their gradients. Counterpart:
+// tfa.optimizers.DecoupledWeightDecayExtension.
+#pragma once
+
+#include <stagecraft/optimizers/optimizer.hpp>
+#include <stagecraft/optimizers/weight_names.hpp>
+#include <string_view>
+
+namespace stagecraft::optimizers::detail {
+
+/// What another optimizer's `update` is given: the weight becomes what that says, less a share of itself.
+template <class Ops>
+class decaying {
+ public:
+  constexpr decaying(Ops& ops, operations::tensor weight, float share) : ops_(&ops), weight_(weight), share_(share) {}
+
+  constexpr auto slot(std::string_view name) { return ops_->slot(name); }
+  constexpr auto learning_rate() { return ops_->learning_rate(); }
+  constexpr auto step() { return ops_->step(); }
+  constexpr void update(operations::tensor variable, operations::tensor value) {
+    ops_->update(variable, variable.id == weight_.id && share_ != 0 ? value - weight_ * share_ : value);
+  }
+
+ private:
+  Ops* ops_;
+  operations::tensor weight_;
+  float share_;
+};
+
+}  // namespace stagecraft::optimizers::detail
+
+namespace stagecraft::detail {
+
+/// An optimizer as a weight of this name sees it: without what it excludes the weight from.
+template <class Optimizer>
+constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name) {
+  if constexpr (requires { optimizer.exclude_from_weight_decay; }) {
+    if (optimizer.exclude_from_weight_decay.match(weight_name)) optimizer.weight_decay = 0;
+    optimizer.exclude_from_weight_decay = {};
+  }
+  return optimizer;
+}
+
+}  // namespace stagecraft::detail
