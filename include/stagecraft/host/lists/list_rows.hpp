@@ -4,6 +4,7 @@
 
 #include <stagecraft/host/lists/list_values.hpp>
 #include <stagecraft/kernels/elementwise/row_groups.hpp>
+#include <stagecraft/kernels/reduction/reduce.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,8 +28,9 @@ class list_rows : protected list_values<Arch> {
     std::int64_t const rows = here().what.visit([&](auto const& what) { return rows_of(what, found); });
     bool is_one = found.step.y.is_one();
     for (int i = 0; i < found.step.operands; ++i) {
-      auto const& x = found.step.x[i];
-      is_one = is_one && (x.stride == 0 ? x.length == 1 : x.is_one() && x.length == found.step.y.length);
+      auto const& operand = found.step.x[i];
+      is_one = is_one &&
+               (operand.stride == 0 ? operand.length == 1 : operand.is_one() && operand.length == found.step.y.length);
     }
     found.step.is_one_row = is_one;
     return rows;

@@ -89,15 +89,15 @@ class list_runner : list_rows<Arch> {
       list_rows<Arch>::depth_;
 
   /// The packed right operand of this product; null if there are too many.
-  float const* packed(kernels::product_shape const& shape) {
+  float const* packed(kernels::product_shape const& of) {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
     if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
     float* const begin = next_packed_;
-    next_packed_ += kernels::packed_product_floats<Arch>(shape);
+    next_packed_ += kernels::packed_product_floats<Arch>(of);
     packed_[packed_count_++] = {id_, begin};
-    kernels::pack_product<Arch>(shape, x(1), begin);
+    kernels::pack_product<Arch>(of, x(1), begin);
     return begin;
   }
   [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[at(id_)]; }

@@ -61,15 +61,15 @@ class row_groups {
   /// The group that begins at a position, in a later trip of the loop.
   outcome repeat(std::size_t position) {
     for (int i = 0; i < kept_; ++i) {
-      auto const& group = groups_[i];
-      if (group.begin != position) continue;
-      for (int k = group.first; k < group.last; ++k) {
+      auto const& again = groups_[i];
+      if (again.begin != position) continue;
+      for (int k = again.first; k < again.last; ++k) {
         auto& each = members_[k];
         if (each.first_trip_only) each.step.run = nothing;
         if (each.moved >= 0) (each.moved == 0 ? each.step.y : each.step.x[each.moved - 1]).begin += each.per_trip;
       }
-      run(group.first, group.last, group.rows);
-      return {true, group.end};
+      run(again.first, again.last, again.rows);
+      return {true, again.end};
     }
     return {false, position};
   }

@@ -5,8 +5,6 @@
 
 #include <stagecraft/kernels/elementwise/broadcast.hpp>
 #include <stagecraft/kernels/elementwise/function.hpp>
-#include <stagecraft/kernels/reduction/reduction.hpp>
-#include <stagecraft/operations/kinds/reduce.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -87,15 +85,6 @@ void map_rows(row_step const& of, std::int64_t first, std::int64_t count) {
   }
 }
 
-/// The sum or maximum of each row.
-template <class Reduction, class Arch>
-void reduce_rows(row_step const& of, std::int64_t first, std::int64_t count) {
-  for (std::int64_t row = first; row < first + count; ++row) {
-    auto const found = reduce_array<Reduction, Arch>(of.x[0].begin + row * of.x[0].stride, of.x[0].length);
-    of.y.begin[row * of.y.stride] = Reduction::join(float{Reduction::start}, Reduction::of_lanes(found));
-  }
-}
-
 template <class Arch>
 void copy_rows(row_step const& of, std::int64_t first, std::int64_t count) {
   constexpr int width = lanes<Arch>;
@@ -119,12 +108,6 @@ template <class Arch = default_architecture>
     return std::array<row_step::kernel, sizeof...(F)>{&detail::map_rows<static_cast<operations::function>(F), Arch>...};
   }(std::make_index_sequence<operations::function_count>{});
   return kernels[static_cast<std::size_t>(apply)];
-}
-/// The loop of a sum or maximum along rows.
-template <class Arch = default_architecture>
-[[nodiscard]] inline row_step::kernel row_kernel(operations::reduction by) {
-  return by == operations::reduction::sum ? &detail::reduce_rows<detail::sum_of_batches<Arch>, Arch>
-                                          : &detail::reduce_rows<detail::maximum_of_batches<Arch>, Arch>;
 }
 
 }  // namespace stagecraft::kernels
