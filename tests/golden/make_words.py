@@ -8,7 +8,7 @@ Keras 2.15 has some arguments elsewhere than 2.6: `causal` of the attentions is 
 
 import sys
 
-from word_cases import WordCases
+from word_cases import BATCH, WordCases
 import numpy as np
 import tensorflow as tf
 
@@ -54,7 +54,98 @@ def regularization(cases):
     word("rescaling", [(2, 3)], lambda: layers.Rescaling(0.5, offset=-1))
 
 
-FAMILIES = (merging, regularization)
+def preprocessing(cases):
+    word = cases.word
+
+    def numbers(layer, inputs):
+        return tf.cast(layer(inputs[0]), "float32")
+
+    def tokens(*shape):
+        return cases.numbers.integers(BATCH, *shape, high=4).astype(np.float32)
+
+    word("center_crop", [(5, 4, 2)], lambda: layers.CenterCrop(2, 3))
+    def with_weights(layer, inputs):
+        if layer.built:
+            layer.finalize_state()
+        return layer(inputs[0])
+
+    word("normalization", [(2, 3)], layers.Normalization, with_weights)
+    word("normalization_axes", [(2, 2, 3)], lambda: layers.Normalization(axis=(1, -1)), with_weights)
+    word("normalization_given", [(2, 3)], lambda: layers.Normalization(mean=[1, 2, 3], variance=0.5))
+    word("normalization_one", [(2, 3)], lambda: layers.Normalization(axis=None, mean=1, variance=4))
+    word("discretization", [(4,)], lambda: layers.Discretization([-1.0, 0.0, 0.5]), numbers)
+    def encode(layer, inputs):  # TensorFlow has no gradient of it
+        return layer(tf.stop_gradient(inputs[0]))
+
+    def weigh(layer, inputs):
+        result = tf.reduce_sum(tf.one_hot(tf.cast(inputs[0], "int32"), 4) * inputs[1][:, :, None], 1)
+        kept = [tf.stop_gradient(each) for each in inputs]
+        tf.debugging.assert_near(layer(kept[0], count_weights=kept[1]), result)
+        return result
+
+    def resize_by_area(layer, inputs):
+        rows = tf.image.resize(tf.eye(5)[None, :, None], (3, 1), "area")[0, :, 0]
+        columns = tf.image.resize(tf.eye(4)[None, :, None], (6, 1), "area")[0, :, 0]
+        result = tf.einsum("ij,bjkc,lk->bilc", rows, inputs[0], columns)
+        tf.debugging.assert_near(layer(tf.stop_gradient(inputs[0])), result, atol=1e-5)
+        return result
+
+    word("category_encoding", [tokens(3)], lambda: layers.CategoryEncoding(4), encode)
+    word("category_encoding_one_hot", [tokens(1)], lambda: layers.CategoryEncoding(4, output_mode="one_hot"), encode)
+    # Keras 2.15 wants it for one number of a sample alone; 2.6 adds an axis.
+    word("category_encoding_one_hot_each", [tokens(3)], lambda: layers.Lambda(lambda x: tf.one_hot(tf.cast(x, "int32"), 4)))
+    word("category_encoding_count", [tokens(3)], lambda: layers.CategoryEncoding(4, output_mode="count"), encode)
+    word(
+        "category_encoding_weighted",
+        [tokens(3), (3,)],
+        lambda: layers.CategoryEncoding(4, output_mode="count"),
+        weigh,
+    )
+    for by in ("nearest", "bilinear", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"):
+        word(
+            f"resizing_{by}",
+            [(5, 4, 2)],
+            lambda: layers.Resizing(3, 6, interpolation=by),
+            resize_by_area if by == "area" else None,
+        )
+
+
+def window(cases):
+    same = {"padding": "same"}
+    for name, shape, make, arguments, options in (
+        ("conv3d", (3, 3, 4, 2), layers.Conv3D, (3, 2), {}),
+        ("conv3d_same_strides", (4, 3, 4, 2), layers.Conv3D, (2, (3, 2, 3), 2, "same"), {"activation": "tanh"}),
+        (
+            "conv3d_dilated",
+            (4, 2, 2, 2),
+            layers.Conv3D,
+            (2, (2, 2, 1)),
+            {"dilation_rate": (2, 1, 1), "use_bias": False},
+        ),
+        ("conv3d_groups", (3, 2, 2, 4), layers.Conv3D, (4, (2, 1, 2)), {"groups": 2}),
+        ("conv1d_transpose", (4, 2), layers.Conv1DTranspose, (3, 3, 2), {"activation": "tanh"}),
+        ("conv1d_transpose_same", (3, 2), layers.Conv1DTranspose, (2, 3, 2, "same"), {"output_padding": 1}),
+        ("conv1d_transpose_no_bias", (3, 2), layers.Conv1DTranspose, (2, 2, 3), {"use_bias": False}),
+        ("conv3d_transpose", (2, 2, 3, 2), layers.Conv3DTranspose, (2, 2), {}),
+        ("conv3d_transpose_same", (3, 2, 2, 2), layers.Conv3DTranspose, (2, (2, 3, 2), (1, 2, 2), "same"), {}),
+        ("conv3d_transpose_strides", (2, 2, 2, 2), layers.Conv3DTranspose, (2, (3, 2, 2), 2), {}),
+        ("locally_connected1d", (4, 2), layers.LocallyConnected1D, (3, 2), {"activation": "tanh"}),
+        ("locally_connected1d_strides", (5, 2), layers.LocallyConnected1D, (2, 3, 2), {"use_bias": False}),
+        ("locally_connected2d", (3, 5, 2), layers.LocallyConnected2D, (2, (2, 3), (1, 2)), {}),
+        ("max_pooling3d", (2, 4, 5, 2), layers.MaxPooling3D, (), {}),
+        ("max_pooling3d_same", (3, 3, 2, 2), layers.MaxPooling3D, ((3, 2, 2), (1, 2, 1)), same),
+        ("average_pooling3d", (2, 4, 2, 2), layers.AveragePooling3D, ((1, 2, 2),), {}),
+        ("average_pooling3d_same", (3, 4, 2, 2), layers.AveragePooling3D, (3, 2), same),
+        ("global_max_pooling3d", (2, 2, 3, 2), layers.GlobalMaxPooling3D, (), {}),
+        ("global_average_pooling3d", (2, 2, 3, 2), layers.GlobalAveragePooling3D, (), {"keepdims": True}),
+        ("zero_padding3d", (1, 2, 2, 2), layers.ZeroPadding3D, (((1, 0), (0, 2), (1, 1)),), {}),
+        ("cropping3d", (2, 3, 3, 2), layers.Cropping3D, (((1, 0), (0, 1), (1, 1)),), {}),
+        ("up_sampling3d", (1, 2, 2, 2), layers.UpSampling3D, ((2, 1, 3),), {}),
+    ):
+        cases.word(name, [shape], lambda: make(*arguments, **options))
+
+
+FAMILIES = (merging, regularization, preprocessing, window)
 for seed, family in enumerate(FAMILIES):
     if len(sys.argv) > 1 and family.__name__ not in sys.argv[1:]:
         continue

@@ -23,4 +23,28 @@ using regularization_model = sc::sequential<input{2, 2, 2, 3}, rescaling{0.5, {.
                                             gaussian_noise{0.25}, spatial_dropout3d{0.25}, gaussian_dropout{0.25, 3},
                                             unit_normalization{}, alpha_dropout{0.125}, flatten{}, dense{2}>;
 
+struct preprocessing_model : sc::functional<preprocessing_model> {
+  static constexpr auto build(auto& model) {
+    using enum sc::interpolation;
+    auto x = normalization({.axis = {1, -1}})(model.input(4, 5, 2));
+    auto a = resizing(2, 3, {.interpolation = lanczos3})(center_crop(3, 4)(dense(3, sc::tanh)(x)));
+    auto b = resizing(3, 2, {.interpolation = area})(x);
+    auto bins = discretization({.bin_boundaries = {-0.5, 0, 0.5}})(flatten()(b));
+    auto codes = category_encoding(4, {.output_mode = sc::output_mode::count})(bins, flatten()(b));
+    return dense(2)(concatenate()(dense(3)(codes), flatten()(a)));
+  }
+};
+
+struct window_model : sc::functional<window_model> {
+  static constexpr auto build(auto& model) {
+    auto x = conv3d(2, 2, sc::tanh)(model.input(3, 3, 3, 2));
+    auto a = conv3d_transpose(2, 2, {.strides = 2, .padding = sc::padding::same})(x);
+    auto b = cropping3d({0, 1, 1})(zero_padding3d({1, 1, 0})(up_sampling3d({1, 2, 2})(max_pooling3d({1, 2, 2})(a))));
+    auto c = conv1d_transpose(3, 2, sc::relu)(locally_connected1d(2, 3)(reshape(32, 4)(a)));
+    auto d = locally_connected2d(2, {2, 3}, {.strides = 2})(reshape(8, 4, 4)(a));
+    return dense(2)(concatenate()(flatten()(average_pooling3d()(b)), global_max_pooling3d()(a),
+                                  global_average_pooling3d()(b), flatten()(c), flatten()(d)));
+  }
+};
+
 }  // namespace words

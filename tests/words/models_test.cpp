@@ -29,3 +29,5 @@ void check() {
 
 TEST_CASE("merging, attention") { check<words::merging_model>(); }
 TEST_CASE("regularization, scales") { check<words::regularization_model>(); }
+TEST_CASE("preprocessing") { check<words::preprocessing_model>(); }
+TEST_CASE("windows") { check<words::window_model>(); }
