@@ -8,6 +8,7 @@
 #include <stagecraft/description/pipeline_checks.hpp>
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/description/reported_metrics.hpp>
+#include <stagecraft/description/stage_options_checks.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -134,6 +135,7 @@ constexpr void check_options_of_runs(checked_options const& checked, diagnostic&
   check_queues(checked, Description.infeed_queue, Description.outfeed_queue, Description.asynchronous_callbacks,
                problem);
   check_storage(checked, problem);
+  check_poplar_options_of_stages(checked, problem);
 }
 
 /// The first rule that an inference breaks.
