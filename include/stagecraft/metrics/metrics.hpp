@@ -18,12 +18,14 @@
 #include <stagecraft/metrics/kl_divergence.hpp>
 #include <stagecraft/metrics/log_cosh_error.hpp>
 #include <stagecraft/metrics/mae.hpp>
+#include <stagecraft/metrics/mean.hpp>
 #include <stagecraft/metrics/mean_absolute_error.hpp>
 #include <stagecraft/metrics/mean_absolute_percentage_error.hpp>
 #include <stagecraft/metrics/mean_io_u.hpp>
 #include <stagecraft/metrics/mean_relative_error.hpp>
 #include <stagecraft/metrics/mean_squared_error.hpp>
 #include <stagecraft/metrics/mean_squared_logarithmic_error.hpp>
+#include <stagecraft/metrics/mean_tensor.hpp>
 #include <stagecraft/metrics/metric.hpp>
 #include <stagecraft/metrics/metric_list.hpp>
 #include <stagecraft/metrics/metric_sums.hpp>
@@ -43,6 +45,7 @@
 #include <stagecraft/metrics/sparse_top_k_categorical_accuracy.hpp>
 #include <stagecraft/metrics/specificity_at_sensitivity.hpp>
 #include <stagecraft/metrics/squared_hinge.hpp>
+#include <stagecraft/metrics/sum.hpp>
 #include <stagecraft/metrics/top_k_categorical_accuracy.hpp>
 #include <stagecraft/metrics/true_negatives.hpp>
 #include <stagecraft/metrics/true_positives.hpp>
