@@ -132,4 +132,17 @@ inline std::vector<word> augmentation_words() {
   };
 }
 
+inline std::vector<word> recurrent_words() {
+  auto const same = sc::padding::same;
+  return {
+      {"conv_lstm1d", conv_lstm1d{2, 2, {.recurrent_activation = sc::sigmoid, .return_sequences = true}}, {{3, 4, 2}}},
+      {"conv_lstm2d", conv_lstm2d{2, 2, {.recurrent_activation = sc::sigmoid}}, {{3, 3, 3, 2}}},
+      {"conv_lstm2d_backwards",
+       conv_lstm2d{1, {3, 2}, {.strides = 2, .padding = same, .use_bias = false, .go_backwards = true}},
+       {{3, 4, 3, 2}},
+       {.has_slopes = false}},
+      {"conv_lstm3d", conv_lstm3d{1, 2, {.padding = same, .recurrent_activation = sc::sigmoid}}, {{2, 2, 2, 2, 2}}},
+  };
+}
+
 }  // namespace words

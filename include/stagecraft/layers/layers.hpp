@@ -23,6 +23,9 @@
 #include <stagecraft/layers/conv2d_transpose.hpp>
 #include <stagecraft/layers/conv3d.hpp>
 #include <stagecraft/layers/conv3d_transpose.hpp>
+#include <stagecraft/layers/conv_lstm1d.hpp>
+#include <stagecraft/layers/conv_lstm2d.hpp>
+#include <stagecraft/layers/conv_lstm3d.hpp>
 #include <stagecraft/layers/cropping1d.hpp>
 #include <stagecraft/layers/cropping2d.hpp>
 #include <stagecraft/layers/cropping3d.hpp>
