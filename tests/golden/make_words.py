@@ -209,6 +209,15 @@ def recurrent(cases):
     ):
         cases.word(name, [shape], lambda: make(*arguments, **options))
 
+    def loop(name, make_cell, **options):
+        cases.word(name, [(4, 2)], lambda: layers.RNN(make_cell(), **options))
+
+    loop("rnn_simple_rnn_cell", lambda: layers.SimpleRNNCell(3))
+    loop("rnn_lstm_cell", lambda: layers.LSTMCell(3), return_sequences=True)
+    loop("rnn_gru_cell", lambda: layers.GRUCell(3), go_backwards=True)
+    loop("rnn_gru_cell_reset_before", lambda: layers.GRUCell(3, use_bias=False, reset_after=False))
+    loop("rnn_stacked", lambda: [layers.LSTMCell(3), layers.LSTMCell(2)], return_sequences=True)
+
 
 FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent)
 for seed, family in enumerate(FAMILIES):

@@ -6,6 +6,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/lstm_states.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 #include <stagecraft/layers/volume.hpp>
 #include <stagecraft/layers/window_layer.hpp>
@@ -100,11 +101,7 @@ struct conv_lstm_layer : window_layer<Derived, Size, conv_lstm_options<Size>, fa
       auto const h = drops ? where(drawn < rate, 0.0F, before[0] * (1.0F / (1.0F - rate))) : before[0];
       z += convolve(ops, h, recurrent_kernel, around);
       auto const gate = [&](int index) { return ops.slice(z, -1, index * outputs, outputs); };
-      auto const &a = given.activation, &r = given.recurrent_activation;
-      auto const kept = r(gate(1)) * before[1];
-      auto const c = kept + r(gate(0)) * a(gate(2));
-      auto const open = r(gate(3));
-      return std::array{open * a(c), c};
+      return detail::lstm_states(given.activation, given.recurrent_activation, gate, before[1]);
     };
     std::array const initial{ops.full(state, 0), ops.full(state, 0)};
     auto const done = ops.scan(ops.reshape(projected, sequence), 1, initial, step, given.go_backwards);
