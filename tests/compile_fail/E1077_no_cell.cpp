@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1077: a layer in place of a cell.
-// expect-error: layer 'rnn' is given 'stagecraft::layers::lstm', which is no cell, as lstm_cell is one
+// expect-error: layer 'rnn' is given 'lstm', which is no cell, as lstm_cell is one
 // expect-error: [E1077]
 #include <stagecraft/pipeline.hpp>
 
