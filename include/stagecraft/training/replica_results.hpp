@@ -16,7 +16,7 @@ namespace stagecraft {
 /// - `none`: those of the last replica;
 /// - `list`: all of them. In logs, "loss" is the last replica's, and "loss_replica_0" and so on are those of all;
 ///   `evaluate` gives an array per value, with one number per replica;
-/// - `sum`, `mean`: of all replicas, in their order.
+/// - `sum`, `mean`: of all replicas, in their order; where a metric is no mean over rows, `mean` is that of all rows.
 /// With one replica these are all the same.
 template <class Session, Model M, auto Training, run_kind Kind>
 class replica_results {
@@ -46,6 +46,8 @@ class replica_results {
     values_of_all result;
     for (std::size_t replica = 0; replica < result.size(); ++replica)
       result[replica] = replicas_[replica].results.values();
+    if constexpr (replicas > 1 && method == replicated_metric_reduction_method::mean)
+      results_of_one::merge_states([&](std::size_t i) -> auto const& { return replicas_[i].results; }, result);
     return result;
   }
 

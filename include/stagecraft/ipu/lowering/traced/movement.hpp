@@ -190,13 +190,37 @@ constexpr void add_part(Program& program, int source, int result, operations::ex
   });
 }
 
+/// Elements with zeros between them: first a row of zeros is put behind each, then the rows go to their place. The last
+/// one may be cut.
+template <class Program>
+constexpr void add_apart(Program& program, operations::pad const& what, int operand, int id) {
+  auto const &part = program.node_of(operand).shape, &whole = program.node_of(id).shape;
+  if (what.step < 0) {
+    program.failed = true;
+    return;
+  }
+  std::int64_t const outer = elements_of_axes(whole, 0, what.axis), inner = stride_of_axis(whole, what.axis);
+  std::int64_t const length = whole[what.axis], count = part[what.axis], step = what.step;
+  std::int64_t const apart = count * step, left = length - what.begin, used = apart < left ? apart : left;
+  int const result = program.result(id);
+  int const source = program.tensor_of(operand, program.type_of(result));
+  bool const is_whole = apart == length && what.begin == 0;
+  int const rows = is_whole ? result : program.temporary(outer * apart * inner, program.type_of(result));
+  rearranged_box box{.extents = {outer, count, step, inner}, .counts = {outer, count, 1, inner}};
+  box.source_stride = {count * inner, inner, inner, 1};
+  program.add([&](lowered_step& to) { append_rearrange(to, rearrange_function::copy_and_clear, source, rows, box); });
+  if (is_whole) return;
+  rearranged_box place{.extents = {1, outer, length, inner}, .counts = {1, outer, used, inner}};
+  place.first = {0, 0, what.begin, 0};
+  place.source_stride = {0, apart * inner, inner, 1};
+  program.add([&](lowered_step& to) { append_rearrange(to, rearrange_function::copy_and_clear, rows, result, place); });
+}
+
 template <class Program>
 constexpr void lower_traced(Program& program, operations::pad const& what, int id) {
   int const operand = program.operand(id, 0);
-  if (what.step != 1 && what.step != -1 && program.node_of(operand).shape[what.axis] > 1) {
-    program.failed = true;  // places between the copies would have to be cleared
-    return;
-  }
+  if (what.step != 1 && what.step != -1 && program.node_of(operand).shape[what.axis] > 1)
+    return add_apart(program, what, operand, id);
   if (is_part_of_reader<operations::pad>(program, id)) return;
   auto const& whole = program.node_of(id).shape;
   if (!is_left_to_reader<operations::pad>(program, operand)) {
