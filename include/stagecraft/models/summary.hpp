@@ -2,6 +2,7 @@
 // The table of a model's layers: Keras's `summary()`, and everything that it prints as constants.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/detail/table.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace stagecraft {
 
@@ -42,11 +42,11 @@ namespace detail {
 
 /// The rows of a summary, while their number is not known.
 struct summary_draft {
-  std::vector<summary_row> rows;
-  std::vector<shape> shapes;
-  std::vector<int> shape_counts;
-  std::vector<summary_connection> connections;
-  std::vector<int> connection_counts;
+  growing_array<summary_row> rows;
+  growing_array<shape> shapes;
+  growing_array<int> shape_counts;
+  growing_array<summary_connection> connections;
+  growing_array<int> connection_counts;
 };
 
 struct summary_sizes {
@@ -66,7 +66,7 @@ class summarizer {
       return draft_;
     }
     // A sequential model or a subclass: in the order of the first calls, without inputs.
-    std::vector<int> seen;
+    growing_array<int> seen;
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
       int const child = post_order::child_holding(records_, i, 0);
       bool const nested = child > 0;

@@ -2,6 +2,7 @@
 // What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
 #include <span>
@@ -35,8 +36,8 @@ struct formula_step {
 /// rounds once: so that all compilers and machines compute the same.
 class formula {
  public:
-  std::vector<formula_step> steps;
-  std::vector<int> results;
+  growing_array<formula_step> steps;
+  growing_array<int> results;
   diagnostic problem;
 
   /// A number of the list that is given at each place, too, beside the inputs.
@@ -44,23 +45,23 @@ class formula {
     int id, index;
   };
 
-  constexpr formula(operation_list const& list, std::vector<int> const& wanted, given_number const& given = {-1, 0})
+  constexpr formula(operation_list const& list, growing_array<int> const& wanted, given_number const& given = {-1, 0})
       : problem(list.problem), given_{source_of(list, given.id), given.index} {
-    std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
     for (int const id : wanted) ++uses[at(source_of(list, id))];
     for (int id = list.size(); id-- > 0;)
       if (uses[at(id)] > 0)
         for (int i = 0; i < operands_of(list, id); ++i) ++uses[at(operand(list, id, i))];
 
-    std::vector<char> is_uniform(list.nodes.size(), 0);
+    growing_array<char> is_uniform(list.nodes.size(), 0);
     for (int id = 0; id < list.size(); ++id) {
       bool same = !list.node_of(id).what.is<input>() && id != given_.id;
       for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[at(operand(list, id, i))];
       is_uniform[at(id)] = same;
     }
     // The operand of a sum or difference that is computed together with it, or -1.
-    std::vector<char> is_part(list.nodes.size(), 0);
-    std::vector<int> product_of(list.nodes.size(), -1);
+    growing_array<char> is_part(list.nodes.size(), 0);
+    growing_array<int> product_of(list.nodes.size(), -1);
     for (int id = 0; id < list.size(); ++id) {
       auto const* what = list.node_of(id).what.if_is<map>();
       if (uses[at(id)] == 0 || is_uniform[at(id)] || what == nullptr || id == given_.id ||
