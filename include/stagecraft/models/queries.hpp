@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/diagnostics/stand_in.hpp>
-#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <array>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace stagecraft {
 
@@ -53,7 +53,7 @@ template <class L>
 struct collector_of final : layer_collector {
   constexpr collector_of() { wanted = tag_of<L>; }
   constexpr void take(layer_base const& layer) override { values.push_back(static_cast<L const&>(layer)); }
-  growing_array<L> values;
+  std::vector<L> values;  // which need no default value
 };
 
 template <class M, class L>
