@@ -3,6 +3,7 @@
 #   stagecraft::pipeline    models, stages and their checks, what an IPU is and what operations cost on it; depends on
 #                           nothing
 #   stagecraft::stagecraft  all of the library; needs xtensor, xsimd and threads
+#   stagecraft::report      what is known of models, timetables, profiles and runs as text, pages and pictures (report/)
 #   stagecraft::zlib        gzipped data files (datasets/gzip.hpp); needs zlib
 #   stagecraft::json        profiles as JSON (report/profile_json.hpp); needs nlohmann's JSON library
 #   stagecraft::precompiled stagecraft::stagecraft, with a precompiled header in each target that links to it
@@ -19,6 +20,7 @@ file(GLOB_RECURSE stagecraft_headers RELATIVE ${stagecraft_include}/stagecraft C
      ${stagecraft_include}/stagecraft/*.hpp)
 set(stagecraft_headers_pipeline)
 set(stagecraft_headers_stagecraft)
+set(stagecraft_headers_report)
 set(stagecraft_headers_zlib)
 set(stagecraft_headers_json)
 foreach(header IN LISTS stagecraft_headers)
@@ -26,6 +28,8 @@ foreach(header IN LISTS stagecraft_headers)
     list(APPEND stagecraft_headers_zlib ${stagecraft_include}/stagecraft/${header})
   elseif(header IN_LIST stagecraft_json_headers)
     list(APPEND stagecraft_headers_json ${stagecraft_include}/stagecraft/${header})
+  elseif(header MATCHES "^report/")
+    list(APPEND stagecraft_headers_report ${stagecraft_include}/stagecraft/${header})
   elseif(header MATCHES "^(${stagecraft_pipeline_rooms})/" OR header MATCHES "^(pipeline|version)\\.hpp$")
     list(APPEND stagecraft_headers_pipeline ${stagecraft_include}/stagecraft/${header})
   else()
@@ -92,6 +96,9 @@ if(xtensor_FOUND AND xsimd_FOUND)
   target_precompile_headers(stagecraft_precompiled INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:<stagecraft/stagecraft.hpp$<ANGLE-R>>")
   target_compile_options(stagecraft_precompiled INTERFACE ${stagecraft_precompiled_header_options})
 
+  stagecraft_interface_target(stagecraft_report report "${stagecraft_headers_report}")
+  target_link_libraries(stagecraft_report INTERFACE stagecraft)
+
   find_package(ZLIB QUIET)
   if(ZLIB_FOUND)
     stagecraft_interface_target(stagecraft_zlib zlib "${stagecraft_headers_zlib}")
@@ -102,7 +109,7 @@ if(xtensor_FOUND AND xsimd_FOUND)
   find_package(nlohmann_json QUIET)
   if(nlohmann_json_FOUND)
     stagecraft_interface_target(stagecraft_json json "${stagecraft_headers_json}")
-    target_link_libraries(stagecraft_json INTERFACE stagecraft nlohmann_json::nlohmann_json)
+    target_link_libraries(stagecraft_json INTERFACE stagecraft_report nlohmann_json::nlohmann_json)
   else()
     stagecraft_lacks(json "nlohmann's JSON library" "nlohmann-json3-dev")
   endif()
@@ -111,7 +118,7 @@ else()
   if(xtensor_FOUND)
     set(library xsimd)
   endif()
-  foreach(target IN ITEMS stagecraft precompiled zlib json)
+  foreach(target IN ITEMS stagecraft precompiled report zlib json)
     stagecraft_lacks(${target} ${library} lib${library}-dev)
   endforeach()
   message(STATUS "stagecraft: ${library} was not found (Debian's package is lib${library}-dev), so that only "

@@ -8,17 +8,17 @@ import pathlib
 import re
 import sys
 
-# Rooms by level, from the bottom: a header includes rooms of smaller levels, and its own room. The longest path that a
-# header's begins with is its room; `detail/` is part of the room that it is in.
+# Rooms by level, from the bottom: a header includes rooms of smaller levels, and its own room. The longest path of these that
+# a header's begins with is its room.
 FLOORS = (
     "diagnostics",
     "threads initializers regularizers pipeline/schedule kernels/simd",
     "graph kernels/random",
     "operations/kinds ipu/machine",
     "operations ipu/cycles",
-    "operations/plan activations constraints metrics optimizers ipu/convolution",
+    "operations/plan activations constraints optimizers ipu/convolution",
     "layers losses optimizers/schedules kernels/elementwise ipu/steps",
-    "models kernels/reduction kernels/product kernels/pooling kernels/normalization ipu/vertices ipu/tiles",
+    "models metrics kernels/reduction kernels/product kernels/pooling kernels/normalization ipu/vertices ipu/tiles",
     "pipeline kernels/convolution kernels/loss ipu/operations",
     "description kernels/update host/lists ipu/lowering/traced",
     "plan",
@@ -65,9 +65,11 @@ def includes_of(path):
 
 
 def room_of(name):
-    """The room of a header such as graph/shape.hpp, or None: graph."""
+    """The room of a header such as graph/shape.hpp, or None: the longest path in LEVELS that its own begins with."""
     room = name.rpartition("/")[0]
-    return room.removesuffix("/detail") if room.removesuffix("/detail") in LEVELS else None
+    while room and room not in LEVELS:
+        room = room.rpartition("/")[0]
+    return room or None
 
 
 def level_of(name):

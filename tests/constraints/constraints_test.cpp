@@ -55,6 +55,15 @@ TEST_CASE("constraints agree with Keras") {
   check("min_max_norm", constrained<min_max_norm{}, matrix>(weight));
   check("min_max_norm_options",
         constrained<min_max_norm{.min_value = 2.4F, .max_value = 2.5F, .rate = 0.25F}, matrix>(weight));
+  auto const check_radial = [&]<int Size>() {
+    auto const name = "radial_" + std::to_string(Size);
+    check(name, constrained<radial_constraint{}, sc::shape{Size, Size, 2, 2}>(file[name + "_weights"].values));
+  };
+  check_radial.template operator()<1>();
+  check_radial.template operator()<2>();
+  check_radial.template operator()<3>();
+  check_radial.template operator()<4>();
+  check_radial.template operator()<5>();
 }
 
 namespace {

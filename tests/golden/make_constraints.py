@@ -28,4 +28,8 @@ file.add("matrix", matrix)
 file.add("filters", filters)
 for name, constraint in cases.items():
     file.add(name, constraint(tf.constant(filters if "filters" in name else matrix)).numpy())
+for size in (1, 2, 3, 4, 5):
+    weights = numbers.normal(size, size, 2, 2)
+    file.add(f"radial_{size}_weights", weights)
+    file.add(f"radial_{size}", constraints.RadialConstraint()(tf.constant(weights)).numpy() if size > 1 else weights)
 file.write()

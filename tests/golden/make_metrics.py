@@ -147,3 +147,107 @@ strange = np.array(
 top_2 = Metric(metrics.SparseTopKCategoricalAccuracy(2))
 add("sparse_top_k_not_finite", top_2, [([0, 3, 0, 3, 0], strange), ([3, 2, 3, 0, 1], strange)])
 file.write()
+
+# Metrics that share their data: those of tests/metrics/metric_table.hpp, under the same names.
+file = GoldenFile("metric_table.txt", "Metrics: <data>/{target,prediction,sample_weight}_<batch> for three batches;")
+file.comment("<data>/<metric>: after each batch, without and (weighted/) with sample weights.")
+file.comment("yes_no: one column; labels: three columns, each a yes or no; classes: four columns and one-hot targets;")
+file.comment("values, positive: three columns; class_numbers: one column of predicted class numbers.")
+
+
+def with_weights(pairs):
+    return [(t, p, numbers.uniform(len(t), high=2, digits=1)) for t, p in pairs]
+
+
+def yes_no(rows, columns=1):
+    target = numbers.integers(rows, columns, high=2)
+    return target, np.clip(0.25 * target + numbers.uniform(rows, columns, high=0.8, digits=3), 0, 1)
+
+
+def class_numbers(rows):
+    return numbers.integers(rows, 1, high=3), numbers.integers(rows, 1, high=3)
+
+
+table = {
+    "yes_no": with_weights([yes_no(rows) for rows in (40, 37, 20)]),
+    "labels": with_weights([yes_no(rows, 3) for rows in (16, 15, 8)]),
+    "classes": with_weights(
+        [(numbers.one_hot(rows, 4), tf.nn.softmax(numbers.normal(rows, 4)).numpy()) for rows in (20, 33, 8)]
+    ),
+    "values": with_weights([(numbers.normal(rows, 3), numbers.normal(rows, 3)) for rows in (20, 33, 8)]),
+    "positive": with_weights(
+        [(numbers.uniform(rows, 3, low=0.1), numbers.uniform(rows, 3, low=0.1)) for rows in (20, 33, 8)]
+    ),
+    "class_numbers": with_weights([class_numbers(rows) for rows in (20, 33, 8)]),
+}
+of_yes_no = {
+    "auc": lambda: metrics.AUC(),
+    "auc_minoring": lambda: metrics.AUC(num_thresholds=21, summation_method="minoring"),
+    "auc_majoring": lambda: metrics.AUC(num_thresholds=21, summation_method="majoring"),
+    "auc_pr": lambda: metrics.AUC(curve="PR"),
+    "auc_pr_minoring": lambda: metrics.AUC(num_thresholds=21, curve="PR", summation_method="minoring"),
+    "auc_logits": lambda: metrics.AUC(from_logits=True),
+    "precision": lambda: metrics.Precision(),
+    "precision_threshold": lambda: metrics.Precision(thresholds=0.3),
+    "recall": lambda: metrics.Recall(),
+    "true_positives": lambda: metrics.TruePositives(),
+    "false_positives": lambda: metrics.FalsePositives(thresholds=0.3),
+    "true_negatives": lambda: metrics.TrueNegatives(),
+    "false_negatives": lambda: metrics.FalseNegatives(),
+    "precision_at_recall": lambda: metrics.PrecisionAtRecall(0.6),
+    "recall_at_precision": lambda: metrics.RecallAtPrecision(0.6),
+    "sensitivity_at_specificity": lambda: metrics.SensitivityAtSpecificity(0.6, num_thresholds=11),
+    "specificity_at_sensitivity": lambda: metrics.SpecificityAtSensitivity(0.6, num_thresholds=1),
+}
+walked = {
+    "yes_no": {
+        **of_yes_no,
+        "binary_crossentropy": lambda: metrics.BinaryCrossentropy(label_smoothing=0.1),
+        "binary_crossentropy_logits": lambda: metrics.BinaryCrossentropy(from_logits=True),
+    },
+    "labels": {
+        "auc": lambda: metrics.AUC(),
+        "auc_multi_label": lambda: metrics.AUC(multi_label=True),
+        "precision": lambda: metrics.Precision(),
+        "precision_top_k": lambda: metrics.Precision(top_k=2),
+        "recall_top_k_threshold": lambda: metrics.Recall(top_k=1, thresholds=0.6),
+        "recall_class_id": lambda: metrics.Recall(class_id=1),
+        "precision_at_recall": lambda: metrics.PrecisionAtRecall(0.5),
+    },
+    "classes": {
+        "categorical_crossentropy": lambda: metrics.CategoricalCrossentropy(label_smoothing=0.1),
+        "kl_divergence": lambda: metrics.KLDivergence(),
+        "categorical_hinge": lambda: metrics.CategoricalHinge(),
+        "hinge": lambda: metrics.Hinge(),
+        "squared_hinge": lambda: metrics.SquaredHinge(),
+    },
+    "values": {
+        "root_mean_squared_error": lambda: metrics.RootMeanSquaredError(),
+        "mean_relative_error": lambda: metrics.MeanRelativeError(np.full(3, 2.5, np.float32)),
+        "cosine_similarity": lambda: metrics.CosineSimilarity(),
+        "log_cosh_error": lambda: metrics.LogCoshError(),
+        "mean_absolute_percentage_error": lambda: metrics.MeanAbsolutePercentageError(),
+    },
+    "positive": {
+        "mean_squared_logarithmic_error": lambda: metrics.MeanSquaredLogarithmicError(),
+        "poisson": lambda: metrics.Poisson(),
+    },
+    "class_numbers": {"mean_io_u": lambda: metrics.MeanIoU(num_classes=3)},
+}
+for data, batches_of in table.items():
+    for index, (target, prediction, weight) in enumerate(batches_of):
+        file.add(f"{data}/target_{index}", target)
+        file.add(f"{data}/prediction_{index}", prediction)
+        file.add(f"{data}/sample_weight_{index}", weight)
+    for name, make in walked[data].items():
+        for prefix in ("", "weighted/"):
+            metric, results = make(), []
+            for target, prediction, weight in batches_of:
+                prediction = tf.constant(prediction, tf.float32)
+                if name.startswith("mean_relative_error") and prefix:
+                    weight = np.repeat(weight[:, None], 3, 1)  # Keras wants weights of the values' shape here
+                metric.update_state(tf.constant(target, tf.float32), prediction, weight if prefix else None)
+                results.append(metric.result().numpy())
+            file.add(f"{prefix}{data}/{name}", results)
+            print(data, name, prefix, results)
+file.write()

@@ -8,7 +8,7 @@ Keras 2.15 has some arguments elsewhere than 2.6: `causal` of the attentions is 
 
 import sys
 
-from word_cases import WordCases
+from word_cases import BATCH, WordCases
 import numpy as np
 import tensorflow as tf
 
@@ -54,7 +54,172 @@ def regularization(cases):
     word("rescaling", [(2, 3)], lambda: layers.Rescaling(0.5, offset=-1))
 
 
-FAMILIES = (merging, regularization)
+def preprocessing(cases):
+    word = cases.word
+
+    def numbers(layer, inputs):
+        return tf.cast(layer(inputs[0]), "float32")
+
+    def tokens(*shape):
+        return cases.numbers.integers(BATCH, *shape, high=4).astype(np.float32)
+
+    word("center_crop", [(5, 4, 2)], lambda: layers.CenterCrop(2, 3))
+    def with_weights(layer, inputs):
+        if layer.built:
+            layer.finalize_state()
+        return layer(inputs[0])
+
+    word("normalization", [(2, 3)], layers.Normalization, with_weights)
+    word("normalization_axes", [(2, 2, 3)], lambda: layers.Normalization(axis=(1, -1)), with_weights)
+    word("normalization_given", [(2, 3)], lambda: layers.Normalization(mean=[1, 2, 3], variance=0.5))
+    word("normalization_one", [(2, 3)], lambda: layers.Normalization(axis=None, mean=1, variance=4))
+    word("discretization", [(4,)], lambda: layers.Discretization([-1.0, 0.0, 0.5]), numbers)
+    def encode(layer, inputs):  # TensorFlow has no gradient of it
+        return layer(tf.stop_gradient(inputs[0]))
+
+    def weigh(layer, inputs):
+        result = tf.reduce_sum(tf.one_hot(tf.cast(inputs[0], "int32"), 4) * inputs[1][:, :, None], 1)
+        kept = [tf.stop_gradient(each) for each in inputs]
+        tf.debugging.assert_near(layer(kept[0], count_weights=kept[1]), result)
+        return result
+
+    def resize_by_area(layer, inputs):
+        rows = tf.image.resize(tf.eye(5)[None, :, None], (3, 1), "area")[0, :, 0]
+        columns = tf.image.resize(tf.eye(4)[None, :, None], (6, 1), "area")[0, :, 0]
+        result = tf.einsum("ij,bjkc,lk->bilc", rows, inputs[0], columns)
+        tf.debugging.assert_near(layer(tf.stop_gradient(inputs[0])), result, atol=1e-5)
+        return result
+
+    word("category_encoding", [tokens(3)], lambda: layers.CategoryEncoding(4), encode)
+    word("category_encoding_one_hot", [tokens(1)], lambda: layers.CategoryEncoding(4, output_mode="one_hot"), encode)
+    # Keras 2.15 wants it for one number of a sample alone; 2.6 adds an axis.
+    word("category_encoding_one_hot_each", [tokens(3)], lambda: layers.Lambda(lambda x: tf.one_hot(tf.cast(x, "int32"), 4)))
+    word("category_encoding_count", [tokens(3)], lambda: layers.CategoryEncoding(4, output_mode="count"), encode)
+    word(
+        "category_encoding_weighted",
+        [tokens(3), (3,)],
+        lambda: layers.CategoryEncoding(4, output_mode="count"),
+        weigh,
+    )
+    for by in ("nearest", "bilinear", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"):
+        word(
+            f"resizing_{by}",
+            [(5, 4, 2)],
+            lambda: layers.Resizing(3, 6, interpolation=by),
+            resize_by_area if by == "area" else None,
+        )
+
+
+def window(cases):
+    same = {"padding": "same"}
+    for name, shape, make, arguments, options in (
+        ("conv3d", (3, 3, 4, 2), layers.Conv3D, (3, 2), {}),
+        ("conv3d_same_strides", (4, 3, 4, 2), layers.Conv3D, (2, (3, 2, 3), 2, "same"), {"activation": "tanh"}),
+        (
+            "conv3d_dilated",
+            (4, 2, 2, 2),
+            layers.Conv3D,
+            (2, (2, 2, 1)),
+            {"dilation_rate": (2, 1, 1), "use_bias": False},
+        ),
+        ("conv3d_groups", (3, 2, 2, 4), layers.Conv3D, (4, (2, 1, 2)), {"groups": 2}),
+        ("conv1d_transpose", (4, 2), layers.Conv1DTranspose, (3, 3, 2), {"activation": "tanh"}),
+        ("conv1d_transpose_same", (3, 2), layers.Conv1DTranspose, (2, 3, 2, "same"), {"output_padding": 1}),
+        ("conv1d_transpose_no_bias", (3, 2), layers.Conv1DTranspose, (2, 2, 3), {"use_bias": False}),
+        ("conv3d_transpose", (2, 2, 3, 2), layers.Conv3DTranspose, (2, 2), {}),
+        ("conv3d_transpose_same", (3, 2, 2, 2), layers.Conv3DTranspose, (2, (2, 3, 2), (1, 2, 2), "same"), {}),
+        ("conv3d_transpose_strides", (2, 2, 2, 2), layers.Conv3DTranspose, (2, (3, 2, 2), 2), {}),
+        ("locally_connected1d", (4, 2), layers.LocallyConnected1D, (3, 2), {"activation": "tanh"}),
+        ("locally_connected1d_strides", (5, 2), layers.LocallyConnected1D, (2, 3, 2), {"use_bias": False}),
+        ("locally_connected2d", (3, 5, 2), layers.LocallyConnected2D, (2, (2, 3), (1, 2)), {}),
+        ("max_pooling3d", (2, 4, 5, 2), layers.MaxPooling3D, (), {}),
+        ("max_pooling3d_same", (3, 3, 2, 2), layers.MaxPooling3D, ((3, 2, 2), (1, 2, 1)), same),
+        ("average_pooling3d", (2, 4, 2, 2), layers.AveragePooling3D, ((1, 2, 2),), {}),
+        ("average_pooling3d_same", (3, 4, 2, 2), layers.AveragePooling3D, (3, 2), same),
+        ("global_max_pooling3d", (2, 2, 3, 2), layers.GlobalMaxPooling3D, (), {}),
+        ("global_average_pooling3d", (2, 2, 3, 2), layers.GlobalAveragePooling3D, (), {"keepdims": True}),
+        ("zero_padding3d", (1, 2, 2, 2), layers.ZeroPadding3D, (((1, 0), (0, 2), (1, 1)),), {}),
+        ("cropping3d", (2, 3, 3, 2), layers.Cropping3D, (((1, 0), (0, 1), (1, 1)),), {}),
+        ("up_sampling3d", (1, 2, 2, 2), layers.UpSampling3D, ((2, 1, 3),), {}),
+    ):
+        cases.word(name, [shape], lambda: make(*arguments, **options))
+
+
+def augmentation(cases):
+    """With ranges of one number, training draws nothing. TensorFlow's gradients are not those of what it computes: here
+    each pixel's share of each pixel is found from images of one pixel."""
+    image = (4, 5, 2)
+
+    def augmented(layer, inputs):
+        pixels = image[0] * image[1]
+        beyond = layer(tf.zeros((1, *image)), training=True)
+        units = tf.tile(tf.reshape(tf.eye(pixels), (pixels, *image[:2], 1)), (1, 1, 1, image[2]))
+        shares = layer(units, training=True)[..., :1] - beyond[..., :1]
+        result = tf.einsum("pijc,bpd->bijd", shares, tf.reshape(inputs[0], (-1, pixels, image[2]))) + beyond
+        tf.debugging.assert_near(layer(tf.stop_gradient(inputs[0]), training=True), result, atol=1e-5)
+        return result
+
+    def unchanged(layer, inputs):
+        return layer(inputs[0], training=False)
+
+    def resized_and_cropped(layer, inputs):  # as Keras 2.6 does; 2.15 crops first
+        rows, columns = image[:2]
+        is_tall = rows / columns > layer.height / layer.width
+        size = (
+            int(layer.width * rows / columns) if is_tall else layer.height,
+            layer.width if is_tall else int(layer.height * columns / rows),
+        )
+        resized = tf.image.resize(inputs[0], size)
+        top, left = (size[0] - layer.height) // 2, (size[1] - layer.width) // 2
+        return resized[:, top : top + layer.height, left : left + layer.width]
+
+    def rotate(turn, **options):
+        return lambda: layers.RandomRotation((turn, turn), **options)
+
+    def translate(down, right, **options):
+        return lambda: layers.RandomTranslation((down, down), (right, right), **options)
+
+    word = cases.word
+    word("random_flip", [image], layers.RandomFlip, unchanged)
+    word("random_contrast", [image], lambda: layers.RandomContrast((0, 0.5)), unchanged)
+    word("random_crop", [image], lambda: layers.RandomCrop(2, 3), resized_and_cropped)
+    word("random_translation", [image], translate(0.3, -0.15), augmented)
+    word("random_translation_wrap", [image], translate(-1, 0.7, fill_mode="wrap"), augmented)
+    word("random_rotation", [image], rotate(0.1), augmented)
+    word("random_rotation_constant", [image], rotate(-0.2, fill_mode="constant", fill_value=0.5), augmented)
+    word("random_rotation_nearest", [image], rotate(0.07, fill_mode="nearest", interpolation="nearest"), augmented)
+    word("random_zoom", [image], lambda: layers.RandomZoom((0.3, 0.3)), augmented)
+    word("random_zoom_both", [image], lambda: layers.RandomZoom((-0.3, -0.3), (0.4, 0.4), fill_mode="nearest"), augmented)
+    word("random_zoom_drawn", [image], lambda: layers.RandomZoom(0.25, fill_mode="wrap"), unchanged)
+
+
+def recurrent(cases):
+    smooth = {"recurrent_activation": "sigmoid"}
+    for name, shape, make, arguments, options in (
+        ("conv_lstm1d", (3, 4, 2), layers.ConvLSTM1D, (2, 2), {**smooth, "return_sequences": True}),
+        ("conv_lstm2d", (3, 3, 3, 2), layers.ConvLSTM2D, (2, 2), smooth),
+        (
+            "conv_lstm2d_backwards",
+            (3, 4, 3, 2),
+            layers.ConvLSTM2D,
+            (1, (3, 2), 2, "same"),
+            {"use_bias": False, "go_backwards": True},
+        ),
+        ("conv_lstm3d", (2, 2, 2, 2, 2), layers.ConvLSTM3D, (1, 2), {**smooth, "padding": "same"}),
+    ):
+        cases.word(name, [shape], lambda: make(*arguments, **options))
+
+    def loop(name, make_cell, **options):
+        cases.word(name, [(4, 2)], lambda: layers.RNN(make_cell(), **options))
+
+    loop("rnn_simple_rnn_cell", lambda: layers.SimpleRNNCell(3))
+    loop("rnn_lstm_cell", lambda: layers.LSTMCell(3), return_sequences=True)
+    loop("rnn_gru_cell", lambda: layers.GRUCell(3), go_backwards=True)
+    loop("rnn_gru_cell_reset_before", lambda: layers.GRUCell(3, use_bias=False, reset_after=False))
+    loop("rnn_stacked", lambda: [layers.LSTMCell(3), layers.LSTMCell(2)], return_sequences=True)
+
+
+FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent)
 for seed, family in enumerate(FAMILIES):
     if len(sys.argv) > 1 and family.__name__ not in sys.argv[1:]:
         continue

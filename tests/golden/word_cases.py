@@ -5,7 +5,7 @@ from layer_cases import LayerCases, weight_path
 import tensorflow as tf
 
 BATCH = 3
-RATE = 0.02  # as in tests/words/check_word.hpp
+RATE = 0.005  # as in tests/words/check_word.hpp
 
 
 class WordCases(LayerCases):
@@ -53,6 +53,7 @@ class WordCases(LayerCases):
             for leaf, gradient in zip(leaves, tape.gradient(loss, leaves)):
                 if gradient is not None:
                     leaf.assign_sub(RATE * tf.convert_to_tensor(gradient))
+        assert losses[-1] <= losses[0], name
         self.file.add(f"{name}/losses", losses)
         for variable in layer.weights:
             self.file.add(f"{name}/{weight_path(variable)}_trained", variable)

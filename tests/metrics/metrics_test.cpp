@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 namespace sc = stagecraft;
 using sc::metrics::metric;
 using sc::metrics::metric_kind;
@@ -59,4 +61,31 @@ TEST_CASE("lists of metrics iterate in order") {
   int count = 0;
   for (metric const& item : two) CHECK(item == two[count++]);
   CHECK(count == 2);
+}
+
+TEST_CASE("numbers and tensors that come one after the other") {
+  std::vector<float> const values{1, 3, 5, 7}, weights{1, 1, 0, 0};
+  sc::metrics::mean mean;
+  sc::metrics::sum sum;
+  sc::metrics::mean_tensor tensor;
+  CHECK(mean.result() == 0);
+  CHECK(tensor.result().empty());
+  mean.update_state(values);
+  sum.update_state(values);
+  tensor.update_state(values);
+  CHECK(mean.result() == 4);
+  CHECK(sum.result() == 16);
+  mean.update_state(10, 2);
+  sum.update_state(values, weights);
+  tensor.update_state(std::vector<float>{4, 0, 2, 1}, 3);
+  CHECK(mean.result() == 6);
+  CHECK(sum.result() == 20);
+  CHECK(tensor.result() == std::vector{3.25, 0.75, 2.75, 2.5});
+  mean.reset_state();
+  sum.reset_state();
+  tensor.reset_state();
+  mean.update_state(values, weights);
+  CHECK(mean.result() == 2);
+  CHECK(sum.result() == 0);
+  CHECK(tensor.result().empty());
 }

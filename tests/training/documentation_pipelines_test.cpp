@@ -124,6 +124,17 @@ static_assert(sc::timetable_of<two_stages, training>.slot(1, 0) == 1);  // stage
 
 static_assert(sc::timetable_of<two_stages, training, sc::execution_mode::inference>.passes() == 2);
 
+inline constexpr auto tuned =
+    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                 .batch_size = 8,
+                 .steps_per_execution = 8,
+                 .pipeline = {.gradient_accumulation_steps_per_replica = 8,
+                              .forward_propagation_stages_poplar_options = sc::stage_options<
+                                  sc::pipeline_stage_options{.matmul_options = {.available_memory_proportion = 0.1F}},
+                                  sc::pipeline_stage_options{}>}};
+using two_ipus = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2}>;
+static_assert(sc::profile<two_stages, tuned, two_ipus>.fits());
+
 using overlapping =
     sc::ipu<sc::ipu_config{.auto_select_ipus = 2, .io_tiles = {.num_io_tiles = 32, .place_ops_on_io_tiles = true}}>;
 constexpr auto overlapped = sc::timetable_of<two_stages, sc::training_on<training, overlapping>>;

@@ -8,6 +8,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
+
+#include "../golden/golden.hpp"
+#include "../metrics/metric_table.hpp"
 
 namespace sc = stagecraft;
 
@@ -36,6 +41,17 @@ struct share_of_class : sc::own_metric<share_of_class> {
     return ops.sum(output * equal(ops.iota(output.shape()), target), -1);
   }
 };
+
+/// Keras's F1Score of one threshold.
+struct f1 : sc::own_metric<f1> {
+  static constexpr std::string_view name = "f1";
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const taken = output > 0.5F;
+    return ops.concatenate({ops.sum(target * taken, -1), ops.sum(target + taken, -1)});
+  }
+  constexpr double result(sc::metric_sums const& sums) const { return sums[1] != 0 ? 2 * sums[0] / sums[1] : 0; }
+};
+static_assert(sc::metrics::metric(f1{}).name() == "f1");
 
 }  // namespace
 
@@ -184,4 +200,68 @@ TEST_CASE("metrics of one's own") {
   std::int32_t const labels[] = {2, 0};
   of_classes.update(predictions, labels, 2);
   CHECK(of_classes.result() == doctest::Approx((3.0 + 4.0) / 2));
+}
+
+TEST_CASE("metrics agree with Keras, batch after batch, with weights and without, and of two replicas") {
+  auto const file = golden::read("metric_table.txt");
+  laws::with_metrics([&]<sc::metrics::metric Metric, int Columns>(std::string const& data, std::string const& name) {
+    CAPTURE(data);
+    CAPTURE(name);
+    using state_type = sc::metric_state<Metric, false, Columns>;
+    state_type state, weighted, replicas[2];
+    CHECK(state.result() == 0);
+    for (int batch = 0; batch < 3; ++batch) {
+      CAPTURE(batch);
+      auto const of = [&](char const* what) -> auto const& {
+        return file[data + "/" + what + "_" + std::to_string(batch)].values;
+      };
+      auto const rows = static_cast<int>(of("prediction").size()) / Columns;
+      state.update(of("prediction").data(), of("target").data(), rows);
+      weighted.update(of("prediction").data(), of("target").data(), rows, of("sample_weight").data());
+      replicas[batch % 2].update(of("prediction").data(), of("target").data(), rows);
+      auto const at = static_cast<std::size_t>(batch);
+      CHECK(state.result() == doctest::Approx(file[data + "/" + name][at]).epsilon(3e-6));
+      CHECK(weighted.result() == doctest::Approx(file["weighted/" + data + "/" + name][at]).epsilon(3e-6));
+    }
+    replicas[0].merge(replicas[1]);
+    CHECK(replicas[0].result() == doctest::Approx(state.result()).epsilon(1e-12));
+    state.reset();
+    CHECK(state.result() == 0);
+  });
+}
+
+TEST_CASE("a metric of one's own that is no mean") {
+  constexpr int rows = 70;
+  std::vector<float> predictions, targets, weights;
+  double found = 0, all = 0, weighted_found = 0, weighted_all = 0;
+  for (int i = 0; i < 3 * rows; ++i) {
+    predictions.push_back(static_cast<float>(i * 37 % 100) / 100);
+    targets.push_back(static_cast<float>(i * 13 % 3 == 0));
+    if (i % 3 == 0) weights.push_back(static_cast<float>(i % 4));
+    float const hit = predictions.back() > 0.5F ? 1.0F : 0.0F;
+    found += static_cast<double>(hit * targets.back());
+    all += static_cast<double>(hit + targets.back());
+    weighted_found += static_cast<double>(weights.back() * hit * targets.back());
+    weighted_all += static_cast<double>(weights.back() * (hit + targets.back()));
+  }
+  sc::metric_state<f1{}, false, 3> state, weighted;
+  state.update(predictions.data(), targets.data(), rows);
+  weighted.update(predictions.data(), targets.data(), rows, weights.data());
+  CHECK(state.result() == doctest::Approx(2 * found / all));
+  CHECK(weighted.result() == doctest::Approx(2 * weighted_found / weighted_all));
+}
+
+TEST_CASE("class numbers as targets of yes/no metrics, and classes of rows") {
+  float const predictions[] = {0.1F, 0.7F, 0.2F, 0.6F, 0.3F, 0.1F, 0.2F, 0.2F, 0.6F};
+  std::int32_t const labels[] = {1, 2, 2};
+  sc::metric_state<sc::metrics::precision{}, true, 3> precision;
+  precision.update(predictions, labels, 3);
+  CHECK(precision.result() == doctest::Approx(2.0 / 3));
+  sc::metric_state<sc::metrics::mean_io_u{.num_classes = 3}, true, 3> overlap;
+  overlap.update(predictions, labels, 3);
+  CHECK(overlap.result() == doctest::Approx((0.0 + 1.0 + 0.5) / 3));
+  static_assert(!fits_targets(sc::metrics::kl_divergence{}, true, 3) &&
+                fits_targets(sc::metrics::kl_divergence{}, false, 3) &&
+                fits_targets(sc::metrics::precision{}, true, 3) &&
+                !fits_targets(sc::metrics::sparse_categorical_crossentropy{}, false, 3));
 }

@@ -33,7 +33,42 @@ samples half_of(samples const& all, std::size_t replica) {
   return result;
 }
 
+using yes_or_no = sc::sequential<sc::layers::input{4}, sc::layers::dense{1, sc::sigmoid}>;
+template <int Replicas>
+constexpr auto of_all_rows =
+    sc::training{.loss = sc::losses::binary_crossentropy{.reduction = sc::losses::reduction::sum},
+                 .metrics = {sc::metrics::auc{}, sc::metrics::mean_absolute_error{}},
+                 .weighted_metrics = sc::metrics::recall{.thresholds = 0.1F},
+                 .batch_size = 8,
+                 .num_replicas = Replicas,
+                 .replicated_metric_reduction_method = sc::replicated_metric_reduction_method::mean};
+
 }  // namespace
+
+TEST_CASE("metrics that are no means are those of all replicas' rows, weighted or not") {
+  samples const data(64);
+  std::vector<float> yes, weights;
+  for (std::size_t i = 0; i < 64; ++i) {
+    yes.push_back(static_cast<float>(data.y[i] % 2));
+    weights.push_back(static_cast<float>(i % 5) / 4);
+  }
+  sc::trainer<yes_or_no, of_all_rows<1>> alone;
+  sc::trainer<yes_or_no, of_all_rows<2>, sc::host<2>> two;
+  two.set_weights(alone.get_weights());
+  auto const [loss, area, error, recall] = alone.evaluate(data.x, yes, {.verbose = 0, .sample_weight = weights});
+  auto const [losses, areas, errors, recalls] = two.evaluate(data.x, yes, {.verbose = 0, .sample_weight = weights});
+  CHECK(areas == area);
+  CHECK(errors == doctest::Approx(error));
+  CHECK(recalls == doctest::Approx(recall));
+  CHECK(losses == doctest::Approx(loss));
+  CHECK(area > 0);
+  CHECK(recall > 0);
+  // What Keras reports of a sum: the mean over batches, whose rows are added up.
+  auto const first = alone.test_on_batch(samples(8).x, std::vector<float>(8, 1.0F));
+  auto const weighted = alone.test_on_batch(samples(8).x, std::vector<float>(8, 1.0F), std::vector<float>(8, 0.5F));
+  CHECK(weighted[0] == doctest::Approx(first[0] / 2));
+  CHECK(weighted[3] == doctest::Approx(first[3]));
+}
 
 TEST_CASE_TEMPLATE("each replica evaluates its own batches", Way, cases::replicated_way, cases::replicated_stages) {
   samples const data(128);

@@ -23,4 +23,44 @@ using regularization_model = sc::sequential<input{2, 2, 2, 3}, rescaling{0.5, {.
                                             gaussian_noise{0.25}, spatial_dropout3d{0.25}, gaussian_dropout{0.25, 3},
                                             unit_normalization{}, alpha_dropout{0.125}, flatten{}, dense{2}>;
 
+struct preprocessing_model : sc::functional<preprocessing_model> {
+  static constexpr auto build(auto& model) {
+    using enum sc::interpolation;
+    auto x = normalization({.axis = {1, -1}})(model.input(4, 5, 2));
+    auto a = resizing(2, 3, {.interpolation = lanczos3})(center_crop(3, 4)(dense(3, sc::tanh)(x)));
+    auto b = resizing(3, 2, {.interpolation = area})(x);
+    auto bins = discretization({.bin_boundaries = {-0.5, 0, 0.5}})(flatten()(b));
+    auto codes = category_encoding(4, {.output_mode = sc::output_mode::count})(bins, flatten()(b));
+    return dense(2)(concatenate()(dense(3)(codes), flatten()(a)));
+  }
+};
+
+struct window_model : sc::functional<window_model> {
+  static constexpr auto build(auto& model) {
+    auto x = conv3d(2, 2, sc::tanh)(model.input(3, 3, 3, 2));
+    auto a = conv3d_transpose(2, 2, {.strides = 2, .padding = sc::padding::same})(x);
+    auto b = cropping3d({0, 1, 1})(zero_padding3d({1, 1, 0})(up_sampling3d({1, 2, 2})(max_pooling3d({1, 2, 2})(a))));
+    auto c = conv1d_transpose(3, 2, sc::relu)(locally_connected1d(2, 3)(reshape(32, 4)(a)));
+    auto d = locally_connected2d(2, {2, 3}, {.strides = 2})(reshape(8, 4, 4)(a));
+    return dense(2)(concatenate()(flatten()(average_pooling3d()(b)), global_max_pooling3d()(a),
+                                  global_average_pooling3d()(b), flatten()(c), flatten()(d)));
+  }
+};
+
+using augmentation_model =
+    sc::sequential<input{5, 6, 2}, random_flip{}, random_contrast{0.25}, random_translation{0.25, 0.25},
+                   random_rotation{0.125, {.fill_mode = sc::fill_mode::constant}}, random_crop{4, 4},
+                   random_zoom{0.25, {.fill_mode = sc::fill_mode::wrap, .seed = 7}}, flatten{}, dense{2}>;
+
+struct recurrent_model : sc::functional<recurrent_model> {
+  static constexpr auto build(auto& model) {
+    auto x = conv_lstm2d(2, 2, {.return_sequences = true, .dropout = 0.25F})(model.input(3, 4, 3, 2));
+    auto a = conv_lstm1d(2, 2, {.recurrent_dropout = 0.25F})(reshape(3, 6, 2)(x));
+    auto b = conv_lstm3d(1, 2, {.padding = sc::padding::same})(reshape(3, 3, 2, 1, 2)(x));
+    rnn cells(stacked_rnn_cells(lstm_cell(3, {.dropout = 0.125F}), gru_cell(2)), {.return_sequences = true});
+    auto c = rnn(simple_rnn_cell(3), {.go_backwards = true})(cells(reshape(3, 12)(x)));
+    return dense(2)(concatenate()(flatten()(a), flatten()(b), c));
+  }
+};
+
 }  // namespace words

@@ -45,4 +45,109 @@ inline std::vector<word> regularization_words() {
   };
 }
 
+inline std::vector<word> preprocessing_words() {
+  using enum sc::interpolation;
+  auto const resized = [](sc::interpolation by, word_traits const& traits = {}) {
+    static constexpr char const* names[]{"nearest",  "bilinear", "bicubic",  "area",
+                                         "lanczos3", "lanczos5", "gaussian", "mitchellcubic"};
+    return word(std::string("resizing_") + names[static_cast<int>(by)], resizing{3, 6, {.interpolation = by}},
+                {{5, 4, 2}}, traits);
+  };
+  word_traits const whole{.has_slopes = false};
+  return {
+      {"center_crop", center_crop{2, 3}, {{5, 4, 2}}},
+      {"normalization", normalization{}, {{2, 3}}},
+      {"normalization_axes", normalization{{.axis = {1, -1}}}, {{2, 2, 3}}},
+      {"normalization_given", normalization{{.mean = {1, 2, 3}, .variance = 0.5F}}, {{2, 3}}},
+      {"normalization_one", normalization{{.axis = sc::axis_list::none(), .mean = 1, .variance = 4}}, {{2, 3}}},
+      {"discretization", discretization{{.bin_boundaries = {-1, 0, 0.5}}}, {{4}}, whole},
+      {"category_encoding", category_encoding{4}, {{3}}, whole},
+      {"category_encoding_one_hot", category_encoding{4, {.output_mode = sc::output_mode::one_hot}}, {{1}}, whole},
+      {"category_encoding_one_hot_each", category_encoding{4, {.output_mode = sc::output_mode::one_hot}}, {{3}}, whole},
+      {"category_encoding_count", category_encoding{4, {.output_mode = sc::output_mode::count}}, {{3}}, whole},
+      {"category_encoding_weighted", category_encoding{4, {.output_mode = sc::output_mode::count}}, {{3}, {3}}},
+      resized(nearest),
+      resized(bilinear),
+      resized(bicubic, {.tolerance = 2e-3}),  // TensorFlow looks its weights up in a table of 1024
+      resized(area),
+      resized(lanczos3),
+      resized(lanczos5),
+      resized(gaussian),
+      resized(mitchellcubic),
+  };
+}
+
+inline std::vector<word> window_words() {
+  auto const same = sc::padding::same;
+  return {
+      {"conv3d", conv3d{3, 2}, {{3, 3, 4, 2}}},
+      {"conv3d_same_strides", conv3d{2, {3, 2, 3}, sc::tanh, {.strides = 2, .padding = same}}, {{4, 3, 4, 2}}},
+      {"conv3d_dilated", conv3d{2, {2, 2, 1}, {.dilation_rate = {2, 1, 1}, .use_bias = false}}, {{4, 2, 2, 2}}},
+      {"conv3d_groups", conv3d{4, {2, 1, 2}, {.groups = 2}}, {{3, 2, 2, 4}}},
+      {"conv1d_transpose", conv1d_transpose{3, 3, sc::tanh, {.strides = 2}}, {{4, 2}}},
+      {"conv1d_transpose_same", conv1d_transpose{2, 3, {.strides = 2, .padding = same, .output_padding = 1}}, {{3, 2}}},
+      {"conv1d_transpose_no_bias", conv1d_transpose{2, 2, {.strides = 3, .use_bias = false}}, {{3, 2}}},
+      {"conv3d_transpose", conv3d_transpose{2, 2}, {{2, 2, 3, 2}}},
+      {"conv3d_transpose_same",
+       conv3d_transpose{2, {2, 3, 2}, {.strides = {1, 2, 2}, .padding = same}},
+       {{3, 2, 2, 2}}},
+      {"conv3d_transpose_strides", conv3d_transpose{2, {3, 2, 2}, {.strides = 2}}, {{2, 2, 2, 2}}},
+      {"locally_connected1d", locally_connected1d{3, 2, sc::tanh}, {{4, 2}}},
+      {"locally_connected1d_strides", locally_connected1d{2, 3, {.strides = 2, .use_bias = false}}, {{5, 2}}},
+      {"locally_connected2d", locally_connected2d{2, {2, 3}, {.strides = {1, 2}}}, {{3, 5, 2}}},
+      {"max_pooling3d", max_pooling3d{}, {{2, 4, 5, 2}}},
+      {"max_pooling3d_same", max_pooling3d{{3, 2, 2}, {.strides = {1, 2, 1}, .padding = same}}, {{3, 3, 2, 2}}},
+      {"average_pooling3d", average_pooling3d{{1, 2, 2}}, {{2, 4, 2, 2}}},
+      {"average_pooling3d_same", average_pooling3d{3, {.strides = 2, .padding = same}}, {{3, 4, 2, 2}}},
+      {"global_max_pooling3d", global_max_pooling3d{}, {{2, 2, 3, 2}}},
+      {"global_average_pooling3d", global_average_pooling3d{{.keepdims = true}}, {{2, 2, 3, 2}}},
+      {"zero_padding3d", zero_padding3d{{{1, 0}, {0, 2}, {1, 1}}}, {{1, 2, 2, 2}}},
+      {"cropping3d", cropping3d{{{1, 0}, {0, 1}, {1, 1}}}, {{2, 3, 3, 2}}},
+      {"up_sampling3d", up_sampling3d{{2, 1, 3}}, {{1, 2, 2, 2}}},
+  };
+}
+
+inline std::vector<word> augmentation_words() {
+  using enum sc::fill_mode;
+  sc::shape const image{4, 5, 2};
+  word_traits const trains{.trains = true}, drawn{};
+  return {
+      {"random_flip", random_flip{}, {image}, drawn},
+      {"random_contrast", random_contrast{{0, 0.5}}, {image}, drawn},
+      {"random_crop", random_crop{2, 3}, {image}, drawn},
+      {"random_translation", random_translation{{0.3, 0.3}, {-0.15, -0.15}}, {image}, trains},
+      {"random_translation_wrap", random_translation{{-1, -1}, {0.7, 0.7}, {.fill_mode = wrap}}, {image}, trains},
+      {"random_rotation", random_rotation{{0.1, 0.1}}, {image}, trains},
+      {"random_rotation_constant",
+       random_rotation{{-0.2, -0.2}, {.fill_mode = constant, .fill_value = 0.5F}},
+       {image},
+       trains},
+      {"random_rotation_nearest",
+       random_rotation{{0.07, 0.07}, {.fill_mode = nearest, .interpolation = sc::interpolation::nearest}},
+       {image},
+       trains},
+      {"random_zoom", random_zoom{{0.3, 0.3}}, {image}, trains},
+      {"random_zoom_both", random_zoom{{-0.3, -0.3}, {0.4, 0.4}, {.fill_mode = nearest}}, {image}, trains},
+      {"random_zoom_drawn", random_zoom{0.25, {.fill_mode = wrap}}, {image}, drawn},
+  };
+}
+
+inline std::vector<word> recurrent_words() {
+  auto const same = sc::padding::same;
+  return {
+      {"conv_lstm1d", conv_lstm1d{2, 2, {.recurrent_activation = sc::sigmoid, .return_sequences = true}}, {{3, 4, 2}}},
+      {"conv_lstm2d", conv_lstm2d{2, 2, {.recurrent_activation = sc::sigmoid}}, {{3, 3, 3, 2}}},
+      {"conv_lstm2d_backwards",
+       conv_lstm2d{1, {3, 2}, {.strides = 2, .padding = same, .use_bias = false, .go_backwards = true}},
+       {{3, 4, 3, 2}},
+       {.has_slopes = false}},
+      {"rnn_simple_rnn_cell", rnn{simple_rnn_cell{3}}, {{4, 2}}},
+      {"rnn_lstm_cell", rnn{lstm_cell{3}, {.return_sequences = true}}, {{4, 2}}},
+      {"rnn_gru_cell", rnn{gru_cell{3}, {.go_backwards = true}}, {{4, 2}}},
+      {"rnn_gru_cell_reset_before", rnn{gru_cell{3, {.use_bias = false, .reset_after = false}}}, {{4, 2}}},
+      {"rnn_stacked", rnn{stacked_rnn_cells{lstm_cell{3}, lstm_cell{2}}, {.return_sequences = true}}, {{4, 2}}},
+      {"conv_lstm3d", conv_lstm3d{1, 2, {.padding = same, .recurrent_activation = sc::sigmoid}}, {{2, 2, 2, 2, 2}}},
+  };
+}
+
 }  // namespace words

@@ -16,6 +16,7 @@ namespace sc = stagecraft;
 struct word_traits {
   bool trains = false;      ///< whether Keras's values are those of training
   bool has_slopes = true;   ///< whether differences say what the gradients are: not where inputs are rounded
+  bool tiles = true;        ///< whether tiles have all of its operations; else tile 0 carries the layer out
   double tolerance = 5e-6;  ///< of the comparison with Keras, relative to 1 or the value
 };
 

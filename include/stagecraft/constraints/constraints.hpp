@@ -7,4 +7,5 @@
 #include <stagecraft/constraints/min_max_norm.hpp>
 #include <stagecraft/constraints/non_neg.hpp>
 #include <stagecraft/constraints/own_constraint.hpp>
+#include <stagecraft/constraints/radial_constraint.hpp>
 #include <stagecraft/constraints/unit_norm.hpp>

@@ -25,12 +25,15 @@ struct inference_pipelining_options {
   offload offload_weights = offload::automatic;
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
+  /// What is planned otherwise in the forward steps of single stages on IPUs: an entry for each, or none (E2065).
+  stage_options_list forward_propagation_stages_poplar_options = {};
 
   /// The same as options of a training.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
     return {.schedule = schedule,
             .offload_weights = offload_weights,
-            .replicated_weight_sharding = replicated_weight_sharding};
+            .replicated_weight_sharding = replicated_weight_sharding,
+            .forward_propagation_stages_poplar_options = forward_propagation_stages_poplar_options};
   }
 };
 
@@ -44,8 +47,8 @@ struct inference_pipelining_options {
 /// field can be left out, but C++ demands their order; they are those of `training` that predictions need.
 ///
 /// Checked with the model, where a predictor is named: E4020 batch_size, E4021 steps_per_execution, E4029 inputs of
-/// another batch size; E2025, E2039, E2047, E2059 pipelines; E2042, E2043 queues; E2044 to E2046, E2049 replicas and
-/// devices.
+/// another batch size; E2025, E2039, E2047, E2059, E2065 pipelines; E2042, E2043 queues; E2044 to E2046, E2049
+/// replicas and devices.
 struct inference {
   /// Samples per step. Fewer can be given, in a batch that is filled up.
   int batch_size = 32;

@@ -55,8 +55,8 @@ struct output_weights {
 ///
 /// Checked with the model, where a trainer is named: E4020 batch_size, E4021 steps_per_execution, E4022 to E4028
 /// losses, metrics, outputs and loss weights; E4029 inputs of another batch size; E2020 to E2022, E2024, E2026 gradient
-/// accumulation; E2027 to E2039, E2047, E2048, E2059 the other options of pipelines; E2040 to E2043 queues; E2044 to
-/// E2046, E2049 replicas and devices.
+/// accumulation; E2027 to E2039, E2047, E2048, E2059, E2065 the other options of pipelines; E2040 to E2043 queues;
+/// E2044 to E2046, E2049 replicas and devices.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {
   /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.

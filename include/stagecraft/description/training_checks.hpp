@@ -8,12 +8,14 @@
 #include <stagecraft/description/pipeline_checks.hpp>
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/description/reported_metrics.hpp>
+#include <stagecraft/description/stage_options_checks.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/losses/loss.hpp>
+#include <stagecraft/metrics/metric_plan.hpp>
 #include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -83,12 +85,14 @@ constexpr void check_calls_of_metrics(diagnostic& problem) {
   }(std::make_index_sequence<output_names<M>.size()>{});
   for (auto const& each : reported_metrics<M, Training>) {
     if (problem.failed()) return;
-    if (each.metric.rules == nullptr || !each.metric.rules->takes_ops) continue;
+    if (each.metric.rules == nullptr || !(each.metric.rules->takes_ops || each.metric.result != nullptr)) continue;
     auto const call = [&](auto& ops, auto target, auto output) {
       return each.metric.rules->call(each.metric.options, ops, target, output);
     };
     int const columns = graph_of<M>.call(graph_of<M>.outputs_of(0)[each.output]).shape.back();
-    problem = trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
+    problem = each.metric.result != nullptr
+                  ? trace_metric_sums(each.metric, sparse[each.output], 2, columns).list.problem
+                  : trace_row(call, columns, sparse[each.output], "metric", each.metric.name()).list.problem;
   }
 }
 
@@ -131,6 +135,7 @@ constexpr void check_options_of_runs(checked_options const& checked, diagnostic&
   check_queues(checked, Description.infeed_queue, Description.outfeed_queue, Description.asynchronous_callbacks,
                problem);
   check_storage(checked, problem);
+  check_poplar_options_of_stages(checked, problem);
 }
 
 /// The first rule that an inference breaks.

@@ -70,10 +70,10 @@ class weight_plan {
   struct make {
     constexpr operations::traced_plan operator()() const { return operations::traced_plan(Make{}(), false); }
   };
-  static constexpr auto frozen = operations::freeze_plan(make{});
+  static constexpr auto const& plan = detail::frozen<make>;
 
  public:
-  static constexpr operations::plan_view value = frozen;
+  static constexpr operations::plan_view value = plan;
 };
 
 /// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
@@ -116,7 +116,7 @@ struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole
 /// Whether tiles carry out all operations of a plan for a weight: maps, sums and maxima.
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward) {
-    auto const& [what, shape, first, operands, has_gradient] = plan.nodes[static_cast<std::size_t>(id)];
+    auto const& [what, shape, first, operands, has_gradient] = plan.nodes[id];
     bool const is_known = is_alias(what) || what.is<operations::map>() || what.is<operations::reduce>() ||
                           what.is<operations::broadcast>() || what.is<operations::input>() ||
                           what.is<operations::constant>();

@@ -99,6 +99,7 @@ constexpr Option option_of_own(Own const& own) {
   if constexpr (requires { own.seed, result.seed; }) result.seed = static_cast<decltype(result.seed)>(own.seed);
   result.rules = &rules_of_own<Own, typename Option::own_call>::value;
   result.options = words_of(own);
+  if constexpr (requires { result.take(own); }) result.take(own);
   return result;
 }
 

@@ -2,6 +2,7 @@
 // A traced model as one flat constexpr value, and a view of it that all rules are written against.
 #pragma once
 
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/traced_graph.hpp>
 #include <array>
@@ -28,8 +29,8 @@ struct graph_view {
   std::span<detail::traced_mask const> masks;
   std::span<int const> order;  ///< the calls (without inputs) in Keras's order, see graph/post_order.hpp
 
-  [[nodiscard]] constexpr call_info const& call(int index) const { return calls[static_cast<std::size_t>(index)]; }
-  [[nodiscard]] constexpr layer_info const& layer(int index) const { return layers[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] constexpr call_info const& call(int index) const { return calls[index]; }
+  [[nodiscard]] constexpr layer_info const& layer(int index) const { return layers[index]; }
   [[nodiscard]] constexpr layer_info const& layer_of(int index) const { return layer(call(index).layer); }
   [[nodiscard]] constexpr std::string_view name() const { return nested_models[0].name; }
   [[nodiscard]] constexpr model_kind kind() const { return nested_models[0].kind; }
@@ -39,68 +40,60 @@ struct graph_view {
   /// The calls whose outputs a call takes.
   [[nodiscard]] constexpr std::span<int const> inputs_of(int index) const {
     auto const& node = call(index);
-    return inputs.subspan(static_cast<std::size_t>(node.first_input), static_cast<std::size_t>(node.input_count));
+    return inputs.subspan(node.first_input, node.input_count);
   }
   /// The same without those that only tell which steps of a sequence count: what users see.
   [[nodiscard]] constexpr std::span<int const> own_inputs_of(int index) const {
     auto const all = inputs_of(index);
-    return all.first(all.size() - static_cast<std::size_t>(call(index).mask_inputs));
+    return all.first(all.size() - call(index).mask_inputs);
   }
   /// What a call of a nested model takes.
   [[nodiscard]] constexpr std::span<nested_input_info const> nested_inputs_of(int model) const {
-    auto const& node = nested_models[static_cast<std::size_t>(model)];
-    return nested_inputs.subspan(static_cast<std::size_t>(node.first_input),
-                                 static_cast<std::size_t>(node.input_count));
+    auto const& node = nested_models[model];
+    return nested_inputs.subspan(node.first_input, node.input_count);
   }
   /// The calls whose outputs are those of a nested model; 0 is the model itself.
   [[nodiscard]] constexpr std::span<int const> outputs_of(int model) const {
-    auto const& node = nested_models[static_cast<std::size_t>(model)];
-    return model_outputs.subspan(static_cast<std::size_t>(node.first_output),
-                                 static_cast<std::size_t>(node.output_count));
+    auto const& node = nested_models[model];
+    return model_outputs.subspan(node.first_output, node.output_count);
   }
   /// Which steps of a call's output count; null: all.
   [[nodiscard]] constexpr detail::traced_mask const* mask_of(int index) const {
     int const number = call(index).mask;
-    return number == 0 ? nullptr : &masks[static_cast<std::size_t>(number - 1)];
+    return number == 0 ? nullptr : &masks[number - 1];
   }
   /// The weights of a layer.
   [[nodiscard]] constexpr std::span<parameter const> parameters_of(int index) const {
     auto const& info = layer(index);
-    return parameters.subspan(static_cast<std::size_t>(info.first_parameter),
-                              static_cast<std::size_t>(info.parameter_count));
+    return parameters.subspan(info.first_parameter, info.parameter_count);
   }
 };
 
 /// The records of one model.
 template <graph_sizes Sizes>
 struct graph {
-  std::array<layer_info, Sizes.layers> layers{};
-  std::array<parameter, Sizes.parameters> parameters{};
-  std::array<call_info, Sizes.calls> calls{};
-  std::array<int, Sizes.inputs> inputs{};
-  std::array<nested_model_info, Sizes.nested_models> nested_models{};
-  std::array<nested_input_info, Sizes.nested_inputs> nested_inputs{};
-  std::array<int, Sizes.model_outputs> model_outputs{};
-  std::array<detail::traced_mask, Sizes.masks> masks{};
-  std::array<shape, Sizes.traced_shapes> traced_shapes{};  ///< for who traces the model again
-  bool uses_stages = false;
+  std::array<layer_info, Sizes.layers> layers;
+  std::array<parameter, Sizes.parameters> parameters;
+  std::array<call_info, Sizes.calls> calls;
+  std::array<int, Sizes.inputs> inputs;
+  std::array<nested_model_info, Sizes.nested_models> nested_models;
+  std::array<nested_input_info, Sizes.nested_inputs> nested_inputs;
+  std::array<int, Sizes.model_outputs> model_outputs;
+  std::array<detail::traced_mask, Sizes.masks> masks;
+  std::array<shape, Sizes.traced_shapes> traced_shapes;  ///< for who traces the model again
+  bool uses_stages;
 
-  constexpr explicit graph(detail::traced_graph const& traced) : uses_stages(traced.uses_stages) {
-    copy(traced.layers, layers);
-    copy(traced.parameters, parameters);
-    copy(traced.calls, calls);
-    copy(traced.inputs, inputs);
-    copy(traced.nested_models, nested_models);
-    copy(traced.nested_inputs, nested_inputs);
-    copy(traced.model_outputs, model_outputs);
-    copy(traced.masks, masks);
-    copy(traced.traced_shapes, traced_shapes);
-  }
-
- private:
-  static constexpr void copy(auto const& from, auto& to) {
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i];
-  }
+  constexpr explicit graph(detail::traced_graph const& traced)
+      : layers(detail::array_of<Sizes.layers>(traced.layers)),
+        parameters(detail::array_of<Sizes.parameters>(traced.parameters)),
+        calls(detail::array_of<Sizes.calls>(traced.calls)),
+        inputs(detail::array_of<Sizes.inputs>(traced.inputs)),
+        nested_models(detail::array_of<Sizes.nested_models>(traced.nested_models)),
+        nested_inputs(detail::array_of<Sizes.nested_inputs>(traced.nested_inputs)),
+        model_outputs(detail::array_of<Sizes.model_outputs>(traced.model_outputs)),
+        masks(detail::array_of<Sizes.masks>(traced.masks)),
+        traced_shapes(detail::array_of<Sizes.traced_shapes>(traced.traced_shapes)),
+        uses_stages(traced.uses_stages) {}
 };
 
 namespace detail {

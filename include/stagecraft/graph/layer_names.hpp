@@ -47,12 +47,12 @@ class layer_names {
   /// Keras's rule: the class name in snake case, with a number from its second use on.
   constexpr fixed_name next(int index) {
     auto name = peek(index);
-    ++counters_[static_cast<std::size_t>(index)].used;
+    ++counters_[index].used;
     return name;
   }
   /// The same, without taking it.
   [[nodiscard]] constexpr fixed_name peek(int index) const {
-    auto const& own = counters_[static_cast<std::size_t>(index)];
+    auto const& own = counters_[index];
     auto name = own.base;
     if (own.used > 0) name.append('_').append(own.used);
     return name;
@@ -65,8 +65,8 @@ class layer_names {
     auto hash = static_cast<unsigned>(instance);
     for (std::size_t i = 0; i < name.length; ++i) hash = hash * 31 + static_cast<unsigned char>(name.characters[i]);
     int& newest = newest_[hash % buckets];
-    for (int i = newest; i > 0; i = taken_[static_cast<std::size_t>(i - 1)].before) {
-      auto const& other = taken_[static_cast<std::size_t>(i - 1)];
+    for (int i = newest; i > 0; i = taken_[i - 1].before) {
+      auto const& other = taken_[i - 1];
       if (other.hash == hash && other.instance == instance && other.name == name) return false;
     }
     taken_.push_back({hash, instance, newest, name});

@@ -99,21 +99,19 @@ class model_builder {
   constexpr symbolic_tensor take_input() {
     auto& frame = frames_.back();
     if (frame.next_bound < frame.bound.size()) return frame.bound[frame.next_bound++];
-    problem.report(1001, "model '", nested_models[static_cast<std::size_t>(frame.model)].name,
-                   "' has more inputs than the ", static_cast<int>(frame.bound.size()), " that it is called with");
+    problem.report(1001, "model '", nested_models[frame.model].name, "' has more inputs than the ",
+                   static_cast<int>(frame.bound.size()), " that it is called with");
     return frame.bound.empty() ? symbolic_tensor{this, 0} : frame.bound[0];
   }
   /// The shape that the next call gives, if it is known: then nobody asks for weights or costs, either.
   [[nodiscard]] constexpr shape const* known_shape() const {
     return calls.size() < known_.size() ? &known_[calls.size()] : nullptr;
   }
-  [[nodiscard]] constexpr std::string_view name_of(int layer) const {
-    return layers[static_cast<std::size_t>(layer)].name;
-  }
+  [[nodiscard]] constexpr std::string_view name_of(int layer) const { return layers[layer].name; }
   /// The mask of the tensors that a layer combines: what counts for all of them.
   [[nodiscard]] constexpr detail::traced_mask mask_of(std::span<symbolic_tensor const> tensors) const {
     detail::traced_mask result;
-    for (auto const& tensor : tensors) result.add(masks[calls[static_cast<std::size_t>(tensor.call)].mask]);
+    for (auto const& tensor : tensors) result.add(masks[calls[tensor.call].mask]);
     return result;
   }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
@@ -156,11 +154,11 @@ class model_builder {
                                              std::string_view name) {
     auto const position = frame.next_bound;
     auto const given = take_input();
-    auto const& model = nested_models[static_cast<std::size_t>(frame.model)];
+    auto const& model = nested_models[frame.model];
     if (!(given.shape() == dimensions))
       problem.report(1004, "model '", model.name, "' has an input of shape ", dimensions, ", but is called with ",
                      given.shape());
-    auto& names = instances_[static_cast<std::size_t>(model.instance)].inputs;
+    auto& names = instances_[model.instance].inputs;
     if (position >= names.size()) names.push_back(name.empty() ? names_.next("input") : fixed_name(name));
     if (position < static_cast<std::size_t>(model.input_count) && position < names.size())
       nested_inputs[static_cast<std::size_t>(model.first_input) + position].name = names[position];
@@ -176,7 +174,7 @@ class model_builder {
   }
 
   constexpr symbolic_tensor append(call_info const& call) {
-    auto& layer = layers[static_cast<std::size_t>(call.layer)];
+    auto& layer = layers[call.layer];
     if (layer.call_count++ == 0) layer.first_call = static_cast<int>(calls.size());
     calls.push_back(call);
     return {this, static_cast<int>(calls.size()) - 1};
@@ -196,11 +194,9 @@ inline constexpr shape no_shape{};
 }  // namespace detail
 
 constexpr shape const& symbolic_tensor::shape() const {
-  return model == nullptr ? detail::no_shape : model->calls[static_cast<std::size_t>(call)].shape;
+  return model == nullptr ? detail::no_shape : model->calls[call].shape;
 }
-constexpr dtype symbolic_tensor::type() const {
-  return model == nullptr ? dtype::float32 : model->calls[static_cast<std::size_t>(call)].type;
-}
+constexpr dtype symbolic_tensor::type() const { return model == nullptr ? dtype::float32 : model->calls[call].type; }
 
 constexpr model_builder::type_counter& model_builder::counter_of(type_tag const* type) {
   for (auto& counter : type_counters_)
@@ -214,7 +210,7 @@ constexpr void model_builder::take_name(std::string_view what, fixed_name const&
   if (name.is_cut)
     problem.report(1026, what, " name '", name, "...' has more than ", static_cast<int>(max_name_length),
                    " characters; give the ", what, " a shorter name");
-  if (!names_.take(name, scopes_[static_cast<std::size_t>(frames_.back().scope)].instance))
+  if (!names_.take(name, scopes_[frames_.back().scope].instance))
     problem.report(1005, what, " name '", name, "' is used twice; each layer of a model needs a name of its own");
 }
 
@@ -231,13 +227,13 @@ constexpr int model_builder::add_layer(fixed_name const& name, std::string_view 
 
 /// Whether a layer made anew can be one that the instance has. E1063 otherwise.
 constexpr bool model_builder::is_layer_again(int known, detail::call_record const& record) {
-  auto const& layer = layers[static_cast<std::size_t>(known)];
+  auto const& layer = layers[known];
   if (same_type(layer.type, record.type) &&
       (record.layer->layer_name.empty() || layer.name == record.layer->layer_name))
     return true;
-  problem.report(1063, "model '", nested_models[static_cast<std::size_t>(current_model())].name,
-                 "' is called again, but makes a layer ", record.class_name, " where its first call made '", layer.name,
-                 "' (", layer.class_name, "); a model's code must make the same layers in each call");
+  problem.report(1063, "model '", nested_models[current_model()].name, "' is called again, but makes a layer ",
+                 record.class_name, " where its first call made '", layer.name, "' (", layer.class_name,
+                 "); a model's code must make the same layers in each call");
   return false;
 }
 
@@ -245,8 +241,8 @@ constexpr bool model_builder::is_layer_again(int known, detail::call_record cons
 constexpr int model_builder::layer_of(detail::call_record const& record) {
   auto& layer = *record.layer;
   if (layer.layer_id >= 0) return layer.layer_id;
-  auto& scope = scopes_[static_cast<std::size_t>(frames_.back().scope)];
-  auto& known = instances_[static_cast<std::size_t>(scope.instance)].layers;
+  auto& scope = scopes_[frames_.back().scope];
+  auto& known = instances_[scope.instance].layers;
   if (scope.next_layer < known.size() && is_layer_again(known[scope.next_layer], record))
     return layer.layer_id = known[scope.next_layer++];
   for (int i = 0; i < record.wrapped.count; ++i) names_.next(record.wrapped.names[i]);  // Keras makes them first
@@ -266,7 +262,7 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
 
 constexpr symbolic_tensor model_builder::add_call(detail::call_record const& record) {
   auto const index = record.layer->layer_id;
-  auto& layer = layers[static_cast<std::size_t>(index)];
+  auto& layer = layers[index];
   if (layer.call_count == 0) {
     layer.first_parameter = static_cast<int>(parameters.size());
     layer.parameter_count = record.parameters->count;
@@ -298,9 +294,9 @@ constexpr symbolic_tensor model_builder::add_call(detail::call_record const& rec
 }
 
 constexpr void model_builder::check_shared_weights(int index, parameter_list const& weights) {
-  auto const& layer = layers[static_cast<std::size_t>(index)];
+  auto const& layer = layers[index];
   for (int i = 0; i < layer.parameter_count && i < weights.count; ++i) {
-    auto const& known = parameters[static_cast<std::size_t>(layer.first_parameter + i)];
+    auto const& known = parameters[layer.first_parameter + i];
     if (!(known.shape == weights.entries[i].shape))
       problem.report(1008, "layer '", layer.name, "' is called again with inputs for which its weight '", known.name,
                      "' would have shape ", weights.entries[i].shape, ", but it was made with ", known.shape);
@@ -310,15 +306,14 @@ constexpr void model_builder::check_shared_weights(int index, parameter_list con
 /// The instance of a model made anew: one that the model around it has from its first call, or a new one.
 constexpr int model_builder::instance_of(detail::model_description const& model) {
   if (!frames_.empty()) {
-    auto& scope = scopes_[static_cast<std::size_t>(frames_.back().scope)];
-    auto const& known = instances_[static_cast<std::size_t>(scope.instance)].models;
+    auto& scope = scopes_[frames_.back().scope];
+    auto const& known = instances_[scope.instance].models;
     if (scope.next_model < known.size()) {
       int const again = known[scope.next_model++];
-      auto const& instance = instances_[static_cast<std::size_t>(again)];
+      auto const& instance = instances_[again];
       if (instance.class_name != model.class_name || (!model.name.empty() && instance.name != model.name))
-        problem.report(1063, "model '", nested_models[static_cast<std::size_t>(current_model())].name,
-                       "' is called again, but makes a model ", model.class_name, " where its first call made '",
-                       instance.name, "' (", instance.class_name,
+        problem.report(1063, "model '", nested_models[current_model()].name, "' is called again, but makes a model ",
+                       model.class_name, " where its first call made '", instance.name, "' (", instance.class_name,
                        "); a model's code must make the same layers in each call");
       return again;
     }
@@ -330,10 +325,9 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
   int const made = static_cast<int>(instances_.size());
   if (!frames_.empty()) {
     // Members of a subclass may be called alike.
-    if (counter < 0 && nested_models[static_cast<std::size_t>(current_model())].kind != model_kind::subclass)
-      take_name("model", name);
-    auto& scope = scopes_[static_cast<std::size_t>(frames_.back().scope)];
-    instances_[static_cast<std::size_t>(scope.instance)].models.push_back(made);
+    if (counter < 0 && nested_models[current_model()].kind != model_kind::subclass) take_name("model", name);
+    auto& scope = scopes_[frames_.back().scope];
+    instances_[scope.instance].models.push_back(made);
     ++scope.next_model;
   }
   instances_.emplace_back();
@@ -347,7 +341,7 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
 constexpr int model_builder::enter(detail::model_description const& model, int scope,
                                    std::span<symbolic_tensor const> bound) {
   bool const again = scope >= 0;
-  int const number = again ? scopes_[static_cast<std::size_t>(scope)].instance : instance_of(model);
+  int const number = again ? scopes_[scope].instance : instance_of(model);
   detail::nested_frame frame;
   frame.model = static_cast<int>(nested_models.size());
   frame.bound = bound;
@@ -356,7 +350,7 @@ constexpr int model_builder::enter(detail::model_description const& model, int s
     frame.scope = static_cast<int>(scopes_.size());
     scopes_.push_back({number});
   }
-  auto& instance = instances_[static_cast<std::size_t>(number)];
+  auto& instance = instances_[number];
   nested_model_info info;
   info.name = instance.name;
   info.class_name = model.class_name;
@@ -374,8 +368,8 @@ constexpr int model_builder::enter(detail::model_description const& model, int s
 
 constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
   auto const frame = frames_.back();
-  auto& model = nested_models[static_cast<std::size_t>(frame.model)];
-  auto& instance = instances_[static_cast<std::size_t>(model.instance)];
+  auto& model = nested_models[frame.model];
+  auto& instance = instances_[model.instance];
   bool const is_named_now = instance.name_counter >= 0;
   if (is_named_now) {
     model.name = instance.name = names_.next(instance.name_counter);
@@ -392,8 +386,7 @@ constexpr void model_builder::leave(std::span<symbolic_tensor const> outputs) {
     model_outputs.push_back(output.model == nullptr ? 0 : output.call);
   }
   frames_.pop_back();
-  if (is_named_now && !frames_.empty() &&
-      nested_models[static_cast<std::size_t>(current_model())].kind != model_kind::subclass)
+  if (is_named_now && !frames_.empty() && nested_models[current_model()].kind != model_kind::subclass)
     take_name("model", instance.name);
 }
 

@@ -61,20 +61,20 @@ class post_order {
     own.find_depths();
     growing_array<char> known(own.depth_of_key.size(), 0);
     for (int const first : own.first_of_depth)
-      if (first >= 0 && own.nodes[at(first)].next >= 0) return false;
+      if (first >= 0 && own.nodes[first].next >= 0) return false;
     for (auto const& node : own.nodes) {
-      if (node.input_count > 1 || known[at(node.key)] != 0) return false;
-      known[at(node.key)] = 1;
+      if (node.input_count > 1 || known[node.key] != 0) return false;
+      known[node.key] = 1;
     }
     return true;
   }
 
   /// The nested model directly inside `model` that holds a call, `model` itself, or -1 if the call is outside.
   static constexpr int child_holding(graph_records const& graph, int call, int model) {
-    int at_level = graph.calls[at(call)].nested_model;
+    int at_level = graph.calls[call].nested_model;
     if (at_level == model) return model;
     while (at_level >= 0) {
-      auto const parent = graph.nested_models[at(at_level)].parent;
+      auto const parent = graph.nested_models[at_level].parent;
       if (parent == model) return at_level;
       at_level = parent;
     }
@@ -82,17 +82,16 @@ class post_order {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   constexpr void append_calls(int model, growing_array<int>& result) const {
     level own(graph_, model);
     own.find_depths();
     for (int depth = own.deepest(); depth >= 0; --depth)
-      for (int i = own.first_of_depth[at(depth)]; i >= 0; i = own.nodes[at(i)].next) {
-        auto const& node = own.nodes[at(i)];
+      for (int i = own.first_of_depth[depth]; i >= 0; i = own.nodes[i].next) {
+        auto const& node = own.nodes[i];
         if (node.nested_model >= 0)
           append_calls(node.nested_model, result);
-        else if (!graph_.calls[at(node.call)].is_input)
+        else if (!graph_.calls[node.call].is_input)
           result.push_back(node.call);
       }
   }
@@ -113,11 +112,11 @@ class post_order {
       nodes.reserve(graph.calls.size());
       int keys = 0;
       for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) {
-        auto const& call = graph.calls[at(i)];
+        auto const& call = graph.calls[i];
         int const child = call.nested_model == model ? model : child_holding(graph, i, model);
         if (child < 0) continue;
-        if (child != model && node_of_model[at(child)] >= 0) {
-          node_of[at(i)] = node_of_model[at(child)];
+        if (child != model && node_of_model[child] >= 0) {
+          node_of[i] = node_of_model[child];
           continue;
         }
         int const index = static_cast<int>(nodes.size());
@@ -126,28 +125,27 @@ class post_order {
         node.first_input = static_cast<int>(inputs.size());
         if (child == model) {
           node.key = 2 * call.layer;
-          for (int k = 0; k < call.input_count; ++k) add_input(node_of[at(graph.inputs[at(call.first_input + k)])]);
+          for (int k = 0; k < call.input_count; ++k) add_input(node_of[graph.inputs[call.first_input + k]]);
         } else {
-          auto const& nested = graph.nested_models[at(child)];
+          auto const& nested = graph.nested_models[child];
           node.nested_model = child;
           node.key = 2 * nested.instance + 1;
-          node_of_model[at(child)] = index;
+          node_of_model[child] = index;
           for (int k = 0; k < nested.input_count; ++k) {
-            int const from = graph.nested_inputs[at(nested.first_input + k)].call;
-            if (from >= 0) add_input(node_of[at(from)]);
+            int const from = graph.nested_inputs[nested.first_input + k].call;
+            if (from >= 0) add_input(node_of[from]);
           }
         }
         node.input_count = static_cast<int>(inputs.size()) - node.first_input;
-        node_of[at(i)] = index;
+        node_of[i] = index;
         nodes.push_back(node);
         if (node.key >= keys) keys = node.key + 1;
       }
-      auto const& own = graph.nested_models[at(model)];
+      auto const& own = graph.nested_models[model];
       for (int k = 0; k < own.output_count; ++k)
-        if (int const root = node_of[at(graph.model_outputs[at(own.first_output + k)])]; root >= 0)
-          roots.push_back(root);
-      visit_of_key.resize(at(keys), -1);
-      depth_of_key.resize(at(keys), 0);
+        if (int const root = node_of[graph.model_outputs[own.first_output + k]]; root >= 0) roots.push_back(root);
+      visit_of_key.resize(keys, -1);
+      depth_of_key.resize(keys, 0);
     }
 
     [[nodiscard]] constexpr int deepest() const { return static_cast<int>(first_of_depth.size()) - 1; }
@@ -159,24 +157,24 @@ class post_order {
       growing_array<int> reached;  // in the order in which nodes first get a depth
       reached.reserve(nodes.size());
       auto const reach = [&](int index, int depth) {
-        auto& node = nodes[at(index)];
+        auto& node = nodes[index];
         if (node.depth < 0) reached.push_back(index);
         if (node.depth < depth) node.depth = depth;
       };
       for (std::size_t i = finished.size(); i-- > 0;) {
-        auto const& node = nodes[at(finished[i])];
-        reach(finished[i], depth_of_key[at(node.key)]);
-        depth_of_key[at(node.key)] = node.depth;
-        for (int k = 0; k < node.input_count; ++k) reach(inputs[at(node.first_input + k)], node.depth + 1);
+        auto const& node = nodes[finished[i]];
+        reach(finished[i], depth_of_key[node.key]);
+        depth_of_key[node.key] = node.depth;
+        for (int k = 0; k < node.input_count; ++k) reach(inputs[node.first_input + k], node.depth + 1);
       }
       for (int i = 0; i < static_cast<int>(nodes.size()); ++i)
-        if (nodes[at(i)].depth < 0) reach(i, 0);  // inputs that nothing uses
+        if (nodes[i].depth < 0) reach(i, 0);  // inputs that nothing uses
 
       for (int const i : reached)
-        if (nodes[at(i)].depth > deepest()) first_of_depth.resize(at(nodes[at(i)].depth) + 1, -1);
+        if (nodes[i].depth > deepest()) first_of_depth.resize(nodes[i].depth + 1, -1);
       for (std::size_t i = reached.size(); i-- > 0;) {
-        auto& first = first_of_depth[at(nodes[at(reached[i])].depth)];
-        nodes[at(reached[i])].next = first;
+        auto& first = first_of_depth[nodes[reached[i]].depth];
+        nodes[reached[i]].next = first;
         first = reached[i];
       }
     }
@@ -186,16 +184,16 @@ class post_order {
       growing_array<int> result, of_depth;
       for (int depth = deepest(); depth >= 0; --depth) {
         of_depth.clear();
-        for (int i = first_of_depth[at(depth)]; i >= 0; i = nodes[at(i)].next) {
-          int const key = nodes[at(i)].key;
-          if (known[at(key)] != 0) continue;
-          known[at(key)] = 1;
+        for (int i = first_of_depth[depth]; i >= 0; i = nodes[i].next) {
+          int const key = nodes[i].key;
+          if (known[key] != 0) continue;
+          known[key] = 1;
           std::size_t place = of_depth.size();
-          while (place > 0 && visit_of_key[at(key)] < visit_of_key[at(nodes[at(of_depth[place - 1])].key)]) --place;
+          while (place > 0 && visit_of_key[key] < visit_of_key[nodes[of_depth[place - 1]].key]) --place;
           of_depth.insert(of_depth.begin() + static_cast<std::ptrdiff_t>(place), i);
         }
         for (int const i : of_depth) {
-          auto const& node = nodes[at(i)];
+          auto const& node = nodes[i];
           result.push_back(node.nested_model < 0 ? node.call : -1 - node.nested_model);
         }
       }
@@ -219,9 +217,9 @@ class post_order {
       finished.reserve(nodes.size());
       int visits = 0;
       auto const enter = [&](int index) {
-        if (entered[at(index)] != 0) return;
-        entered[at(index)] = 1;
-        auto& visit = visit_of_key[at(nodes[at(index)].key)];
+        if (entered[index] != 0) return;
+        entered[index] = 1;
+        auto& visit = visit_of_key[nodes[index].key];
         if (visit < 0) visit = visits++;
         stack.push_back({index, 0});
       };
@@ -229,9 +227,9 @@ class post_order {
         enter(root);
         while (!stack.empty()) {
           auto& top = stack.back();
-          auto const& node = nodes[at(top.node)];
+          auto const& node = nodes[top.node];
           if (top.next < node.input_count) {
-            enter(inputs[at(node.first_input + top.next++)]);
+            enter(inputs[node.first_input + top.next++]);
           } else {
             finished.push_back(top.node);
             stack.pop_back();

@@ -35,30 +35,28 @@ class needed_calls {
       auto const& call = model.calls[i];
       if (call.is_input) call_[i] = 1;  // an input stays an input, used or not
       if (call_[i] == 0) continue;
-      for (int k = 0; k < call.input_count; ++k) mark(model.inputs[at(call.first_input + k)]);
+      for (int k = 0; k < call.input_count; ++k) mark(model.inputs[call.first_input + k]);
     }
   }
   constexpr bool operator[](std::size_t call) const { return call_[call] != 0; }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   constexpr void mark(int call) {
-    if (call_[at(call)] != 0) return;
-    call_[at(call)] = 1;
+    if (call_[call] != 0) return;
+    call_[call] = 1;
     int parent = 0;
-    for (int nested = model_.calls[at(call)].nested_model; nested > 0; nested = parent) {
-      auto const& info = model_.nested_models[at(nested)];
+    for (int nested = model_.calls[call].nested_model; nested > 0; nested = parent) {
+      auto const& info = model_.nested_models[nested];
       parent = info.parent;
-      if (nested_[at(nested)] != 0) continue;
+      if (nested_[nested] != 0) continue;
       mark_outputs(nested);
-      for (int i = 0; i < info.input_count; ++i) mark(model_.nested_inputs[at(info.first_input + i)].call);
+      for (int i = 0; i < info.input_count; ++i) mark(model_.nested_inputs[info.first_input + i].call);
     }
   }
   constexpr void mark_outputs(int nested) {
-    nested_[at(nested)] = 1;
-    auto const& info = model_.nested_models[at(nested)];
-    for (int i = 0; i < info.output_count; ++i) mark(model_.model_outputs[at(info.first_output + i)]);
+    nested_[nested] = 1;
+    auto const& info = model_.nested_models[nested];
+    for (int i = 0; i < info.output_count; ++i) mark(model_.model_outputs[info.first_output + i]);
   }
 
   model_builder const& model_;
@@ -75,9 +73,8 @@ constexpr void take_all(model_builder& model, traced_graph& graph) {
   for (layer_info& layer : graph.layers) layer.traced_id = id++;
 }
 /// Takes those that have a new number.
-constexpr void take_needed(model_builder const& model, growing_array<int> const& new_call, traced_graph& graph) {
-  auto const at = [](int index) { return static_cast<std::size_t>(index); };
-  growing_array<int> new_layer(model.layers.size(), -1);
+constexpr void take_needed(model_builder const& model, std::vector<int> const& new_call, traced_graph& graph) {
+  std::vector<int> new_layer(model.layers.size(), -1);
   graph.calls.reserve(model.calls.size());
   graph.layers.reserve(model.layers.size());
   graph.parameters.reserve(model.parameters.size());
@@ -86,23 +83,22 @@ constexpr void take_needed(model_builder const& model, growing_array<int> const&
     if (new_call[i] < 0) continue;
     auto call = model.calls[i];
     auto const first_input = static_cast<int>(graph.inputs.size());
-    for (int k = 0; k < call.input_count; ++k)
-      graph.inputs.push_back(new_call[at(model.inputs[at(call.first_input + k)])]);
+    for (int k = 0; k < call.input_count; ++k) graph.inputs.push_back(new_call[model.inputs[call.first_input + k]]);
     call.first_input = first_input;
-    auto& layer = new_layer[at(call.layer)];
+    auto& layer = new_layer[call.layer];
     if (layer < 0) {
       layer = static_cast<int>(graph.layers.size());
-      graph.layers.push_back(model.layers[at(call.layer)]);
+      graph.layers.push_back(model.layers[call.layer]);
       auto& info = graph.layers.back();
       info.traced_id = call.layer;
       info.first_call = new_call[i];
       info.call_count = 0;
       info.first_parameter = static_cast<int>(graph.parameters.size());
       for (int k = 0; k < info.parameter_count; ++k)
-        graph.parameters.push_back(model.parameters[at(model.layers[at(call.layer)].first_parameter + k)]);
+        graph.parameters.push_back(model.parameters[model.layers[call.layer].first_parameter + k]);
     }
     call.layer = layer;
-    ++graph.layers[at(layer)].call_count;
+    ++graph.layers[layer].call_count;
     graph.calls.push_back(call);
   }
 }
@@ -119,22 +115,21 @@ constexpr traced_graph prune(model_builder& model) {
   graph.traced_shapes.reserve(model.calls.size());
   for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
 
-  auto const at = [](int index) { return static_cast<std::size_t>(index); };
   needed_calls const needed(model);
   growing_array<int> new_call(model.calls.size(), -1);
   int count = 0;
   for (std::size_t i = 0; i < new_call.size(); ++i)
     if (needed[i]) new_call[i] = count++;
 
-  if (at(count) == model.calls.size())
+  if (count == static_cast<int>(model.calls.size()))
     take_all(model, graph);
   else
     take_needed(model, new_call, graph);
-  for (auto& input : graph.nested_inputs) input.call = new_call[at(input.call)];
+  for (auto& input : graph.nested_inputs) input.call = new_call[input.call];
   for (auto& nested : graph.nested_models) {
     auto const first = static_cast<int>(graph.model_outputs.size());
     for (int i = 0; i < nested.output_count; ++i) {
-      auto const call = new_call[at(model.model_outputs[at(nested.first_output + i)])];
+      auto const call = new_call[model.model_outputs[nested.first_output + i]];
       if (call >= 0) graph.model_outputs.push_back(call);
     }
     nested.output_count = static_cast<int>(graph.model_outputs.size()) - first;
@@ -143,7 +138,7 @@ constexpr traced_graph prune(model_builder& model) {
   for (int number = 1; number < model.masks.count(); ++number) {
     graph.masks.push_back(model.masks[number]);
     for (int i = 0; i < graph.masks.back().masks.count; ++i)
-      graph.masks.back().sources[i] = new_call[at(graph.masks.back().sources[i])];
+      graph.masks.back().sources[i] = new_call[graph.masks.back().sources[i]];
   }
   return graph;
 }

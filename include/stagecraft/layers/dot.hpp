@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>
-#include <stagecraft/layers/option_layer.hpp>
+#include <stagecraft/layers/argument_layer.hpp>
 
 namespace stagecraft::layers {
 
@@ -20,18 +20,18 @@ struct dot_options {
 ///
 /// Shape: the other axes of a, then those of b; (1) if there are none. No weights. Cost: a product. Errors: E1001;
 /// E1074 axes that do not fit. Definition: Keras API, layers/merging_layers/dot.
-struct dot : option_layer<dot, dot_options> {
+struct dot : argument_layer<dot, dot_options> {
   static constexpr std::string_view class_name = "Dot";
   static constexpr std::string_view usage = "dot{axis}, dot{{1, 2}} or dot{axis, {.normalize = true, .name = ...}}";
 
   axis_list axes = 1;
 
   constexpr explicit dot(axis_list const& axes_, dot_options const& options_ = {})
-      : option_layer(options_), axes(axes_) {}
+      : argument_layer(with{}, options_), axes(axes_) {}
   constexpr explicit dot(int axis, dot_options const& options_ = {}) : dot(axis_list(axis), options_) {}
   constexpr explicit dot(int const (&each)[2], dot_options const& options_ = {})
       : dot(axis_list(each[0], each[1]), options_) {}
-  using option_layer::option_layer;
+  using argument_layer::argument_layer;
 
   constexpr auto call(auto& ops, auto a, auto b) const {
     int const of_b = axes.axes[axes.count - 1];

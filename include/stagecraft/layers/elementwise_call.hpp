@@ -153,20 +153,22 @@ class elementwise_call {
 
   static constexpr auto make_value() {
     if constexpr (is_short(facts.value_steps))
-      return operations::frozen_formula<facts.value_steps, 1>(facts.value);
+      return operations::frozen_formula<operations::formula_sizes{facts.value_steps, 1}>(facts.value);
     else if constexpr (facts.value_steps > 0)
-      return operations::frozen_formula<facts.value_steps, 1>(value_maker{}());
+      return operations::frozen_formula<operations::formula_sizes{facts.value_steps, 1}>(value_maker{}());
     else
-      return operations::formula_of<value_maker>;
+      return frozen<value_maker>;
   }
   template <int Input>
   static constexpr auto make_gradient() {
     if constexpr (is_short(facts.gradient_steps[Input]))
-      return operations::frozen_formula<facts.gradient_steps[Input], 1>(facts.gradients[Input]);
+      return operations::frozen_formula<operations::formula_sizes{facts.gradient_steps[Input], 1}>(
+          facts.gradients[Input]);
     else if constexpr (facts.gradient_steps[Input] > 0)
-      return operations::frozen_formula<facts.gradient_steps[Input], 1>(gradient_maker<Input>{}());
+      return operations::frozen_formula<operations::formula_sizes{facts.gradient_steps[Input], 1}>(
+          gradient_maker<Input>{}());
     else
-      return operations::formula_of<gradient_maker<Input>>;
+      return frozen<gradient_maker<Input>>;
   }
 
  private:
@@ -204,7 +206,7 @@ elementwise_call<anonymous(Call::layer), Call::batch, Trains, Call::input_shape(
 
 /// What elementwise_call says of a host_call, a lowered_call, or what has their interface.
 template <class Call, bool Trains>
-using elementwise_call_of = decltype(elementwise_call_type<Call, Trains>(
-    std::make_index_sequence<static_cast<std::size_t>(Call::input_count)>{}));
+using elementwise_call_of =
+    decltype(elementwise_call_type<Call, Trains>(std::make_index_sequence<Call::input_count>{}));
 
 }  // namespace stagecraft::detail

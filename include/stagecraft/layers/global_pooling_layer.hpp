@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the layers have in common that reduce all positions of an image or a sequence. Keras counterpart: the base
-// classes GlobalPooling1D and GlobalPooling2D of tf.keras.layers.GlobalAveragePooling2D and its like.
+// What the layers have in common that reduce all positions of an image, a sequence or a volume. Keras counterpart: the
+// base classes GlobalPooling1D and its like of tf.keras.layers.GlobalAveragePooling2D and its like.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
@@ -16,8 +16,8 @@ struct global_pooling_options {
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
 };
 
-/// Base of global_average_pooling1d, global_average_pooling2d, global_max_pooling1d and global_max_pooling2d. Axes is 3
-/// for images, 2 for sequences; channels are the last axis (`data_format="channels_last"`).
+/// Base of global_average_pooling1d, global_max_pooling1d and those of two and three axes. Axes is 4 for volumes, 3 for
+/// images, 2 for sequences; channels are the last axis (`data_format="channels_last"`).
 ///
 /// Errors: E1001; E1041 for an input of another number of axes.
 template <class Derived, int Axes>
@@ -39,11 +39,16 @@ struct global_pooling_layer : layer<Derived> {
 
   constexpr auto call(auto& ops, auto x) const {
     if (x.rank() != Axes + 1) {
-      ops.error(1041, "expects an input of shape ", Axes == 3 ? "(height, width, channels)" : "(steps, channels)",
+      ops.error(1041, "expects an input of shape ",
+                Axes == 4   ? "(depth, height, width, channels)"
+                : Axes == 3 ? "(height, width, channels)"
+                            : "(steps, channels)",
                 ", but got ", detail::sample_shape(x));
       return x;
     }
-    auto const pooled = Derived::pool(ops, x, Axes == 3 ? axis_list{1, 2} : axis_list{1});
+    axis_list axes = 1;
+    for (; axes.count < Axes - 1; ++axes.count) axes.axes[axes.count] = axes.count + 1;
+    auto const pooled = Derived::pool(ops, x, axes);
     return keepdims ? pooled : ops.reshape(pooled, {x.length(0), x.length(-1)});
   }
 };

@@ -263,8 +263,7 @@ struct layer : layer_base {
       record.mask_inputs = given.size() == 1 ? mask.masks.count : 0;
       if (record.mask_inputs > 0) {
         with_mask[0] = given[0];
-        for (int i = 0; i < record.mask_inputs; ++i)
-          with_mask[static_cast<std::size_t>(i + 1)] = {&model, mask.sources[i]};
+        for (int i = 0; i < record.mask_inputs; ++i) with_mask[i + 1] = {&model, mask.sources[i]};
         given = {with_mask.data(), static_cast<std::size_t>(record.mask_inputs + 1)};
         for (auto const& tensor : given) shapes.push_back(tensor.shape());
       }

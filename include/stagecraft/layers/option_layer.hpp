@@ -7,8 +7,7 @@
 
 namespace stagecraft::layers {
 
-/// Base of layers whose keyword arguments are the struct Options, the member `options`. A layer with arguments in front
-/// of them has a constructor of its own beside `using option_layer::option_layer`. Errors: E1025.
+/// Base of layers whose keyword arguments are the struct Options, the member `options`. Errors: E1025.
 template <class Derived, class Options>
 struct option_layer : layer<Derived> {
   Options options;

@@ -2,7 +2,7 @@
 // Multiplies by a number and adds one: tf.keras.layers.Rescaling.
 #pragma once
 
-#include <stagecraft/layers/option_layer.hpp>
+#include <stagecraft/layers/argument_layer.hpp>
 
 namespace stagecraft::layers {
 
@@ -17,7 +17,7 @@ struct rescaling_options {
 /// output = input * scale + offset: `rescaling{1.0 / 255}` for the bytes of an image.
 ///
 /// Shape unchanged, no weights. Errors: E1001. Definition: Keras API, layers/preprocessing_layers/image_preprocessing.
-struct rescaling : option_layer<rescaling, rescaling_options> {
+struct rescaling : argument_layer<rescaling, rescaling_options> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Rescaling";
   static constexpr std::string_view usage = "rescaling{scale} or rescaling{scale, {.offset = -1, .name = ...}}";
@@ -25,8 +25,8 @@ struct rescaling : option_layer<rescaling, rescaling_options> {
   float scale = 1;
 
   constexpr explicit rescaling(double scale_, rescaling_options const& options_ = {})
-      : option_layer(options_), scale(static_cast<float>(scale_)) {}
-  using option_layer::option_layer;
+      : argument_layer(with{}, options_), scale(static_cast<float>(scale_)) {}
+  using argument_layer::argument_layer;
 
   constexpr auto call(auto&, auto x) const { return x * scale + options.offset; }
 };

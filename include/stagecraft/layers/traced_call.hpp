@@ -56,7 +56,7 @@ constexpr operations::extents last_axes_of(operations::extents const& x, int axe
 constexpr operations::tensor mask_of_steps(operations::tracer& ops, step_masks const& masks, tensor_list in) {
   operations::tensor result;
   for (int i = 0; i < masks.count; ++i) {
-    auto const source = in[static_cast<std::size_t>(i + 1)];
+    auto const source = in[i + 1];
     auto const& rule = masks.rules[i];
     auto counts = 1.0F - equal(source, rule.value);
     if (rule.of_features) counts = ops.reshape(ops.max(counts, -1), {source.length(0), source.length(1)});

@@ -23,7 +23,8 @@ struct up_sampling2d_options {
 ///
 /// Shape: (height, width, channels) to (size.height * height, size.width * width, channels). No weights. Channels are
 /// the last axis (`data_format="channels_last"`).
-/// Errors: E1001; E1041 for an input of another number of axes; E1046 for a size below 1.
+/// Errors: E1001; E1041 for an input of another number of axes; E1046 for a size below 1, or
+/// another interpolation.
 /// Definition: Keras API, layers/reshaping_layers/up_sampling2d; TensorFlow's image.resize with half-pixel centres.
 struct up_sampling2d : layer<up_sampling2d> {
   static constexpr std::string_view class_name = "UpSampling2D";
@@ -55,6 +56,8 @@ struct up_sampling2d : layer<up_sampling2d> {
       ops.error(1046, "has a size of ", size, "; each number must be at least 1");
     else if (x.rank() != 4)
       ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x));
+    else if (interpolation > interpolation::bilinear)
+      ops.error(1046, "has an interpolation that is neither nearest nor bilinear; `resizing` has others");
     else if (interpolation == interpolation::nearest)
       return ops.repeat(ops.repeat(x, size.height, 1), size.width, 2);
     else

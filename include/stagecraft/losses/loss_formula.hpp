@@ -35,7 +35,7 @@ struct elementwise_loss {
 };
 
 template <auto Loss, bool WithGradient>
-inline constexpr auto const& formula_of_loss = operations::formula_of<elementwise_loss<Loss, WithGradient>>;
+inline constexpr auto const& formula_of_loss = frozen<elementwise_loss<Loss, WithGradient>>;
 template <auto Loss, bool WithGradient>
 inline constexpr operations::formula_view view_of_loss{formula_of_loss<Loss, WithGradient>.steps,
                                                        formula_of_loss<Loss, WithGradient>.results};

@@ -17,10 +17,10 @@ class plan_of_loss {
       return operations::traced_plan(std::move(traced), true, wanted);
     }
   };
-  static constexpr auto frozen = operations::freeze_plan(make{});
+  static constexpr auto const& plan = frozen<make>;
 
  public:
-  static constexpr operations::plan_view value = frozen;
+  static constexpr operations::plan_view value = plan;
 };
 
 }  // namespace stagecraft::detail

@@ -4,20 +4,24 @@
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>
+#include <stagecraft/metrics/metric_sums.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
 #include <string_view>
 
 namespace stagecraft::metrics {
 
-/// What is measured. Each row of a batch contributes one number, the metric is their mean over an epoch.
+/// What is measured. Where nothing else is said, each row of a batch contributes one number, and the metric is their
+/// mean over an epoch.
 enum class metric_kind : unsigned char {
   accuracy,                           ///< one of three, see `resolve`
   categorical_accuracy,               ///< argmax of the prediction == argmax of the target
   sparse_categorical_accuracy,        ///< argmax of the prediction == target
   top_k_categorical_accuracy,         ///< argmax of the target is among the k largest predictions
   sparse_top_k_categorical_accuracy,  ///< target is among the k largest predictions
-  call,                               ///< mean over the columns of what the metric's `call` says
+  call,          ///< mean over the columns of what the metric's `call` says, or its `result` of their sums
+  confusion,     ///< the metric's `result` of how often yes/no predictions are right: confusion.hpp
+  class_matrix,  ///< the metric's `result` of how often each class was taken for each
 };
 
 /// The name that Keras reports in logs, history and the progress bar.
@@ -28,7 +32,7 @@ enum class metric_kind : unsigned char {
     case metric_kind::sparse_categorical_accuracy: return "sparse_categorical_accuracy";
     case metric_kind::top_k_categorical_accuracy: return "top_k_categorical_accuracy";
     case metric_kind::sparse_top_k_categorical_accuracy: return "sparse_top_k_categorical_accuracy";
-    case metric_kind::call: break;
+    default: break;
   }
   return "";
 }
@@ -37,6 +41,13 @@ enum class metric_kind : unsigned char {
 [[nodiscard]] constexpr bool wants_sparse_targets(metric_kind kind) noexcept {
   return kind == metric_kind::sparse_categorical_accuracy || kind == metric_kind::sparse_top_k_categorical_accuracy;
 }
+
+/// Which targets a metric can be computed from.
+enum class metric_targets : unsigned char {
+  any,     ///< of its kind; one that sees rows as a whole takes what there is
+  values,  ///< a float for each column
+  classes  ///< class numbers, one for each row
+};
 
 /// Any metric as one structural value. Every options type of this folder converts to it, so that a list of metrics is
 /// an array of these (see metric_list.hpp).
@@ -51,12 +62,23 @@ struct metric {
   bool has_short_name = false;                 ///< accuracy is reported as "acc"
   own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
   own_options options = {};                    ///< and its members
+  metric_result const* result = nullptr;       ///< of one whose result is no mean over rows
+  metric_targets targets = metric_targets::any;
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
     return rules != nullptr                                  ? rules->name
+           : result != nullptr                               ? result->name
            : has_short_name && kind == metric_kind::accuracy ? "acc"
                                                              : metrics::name(kind);
+  }
+
+  /// For metrics of one's own, which may have a `result`, and say what targets they take.
+  template <class Own>
+  constexpr void take([[maybe_unused]] Own const& own) {
+    if constexpr (requires { Own::sparse_targets; })
+      targets = Own::sparse_targets ? metric_targets::classes : metric_targets::values;
+    if constexpr (requires(metric_sums const& sums) { own.result(sums); }) result = &detail::result_of_own<Own>::value;
   }
 
   friend constexpr bool operator==(metric const&, metric const&) = default;

@@ -20,11 +20,14 @@ namespace stagecraft::metrics {
 
 /// Whether a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
 /// column with a prediction wider than 1, and a row of target values is no class number. One that sees rows as a whole
-/// takes what there is. For compile-time checks.
+/// takes what there is, and to what counts yes/no predictions a class number is a yes in its column. For compile-time
+/// checks.
 [[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
   auto const of = resolve(chosen, sparse_targets, output_width);
-  return output_width == 1 || (of.rules != nullptr && of.rules->takes_ops) ||
-         wants_sparse_targets(of.kind) == sparse_targets;
+  if (output_width > 1 && of.targets != metric_targets::any)
+    return sparse_targets == (of.targets == metric_targets::classes);
+  return output_width == 1 || of.kind == metric_kind::confusion || of.kind == metric_kind::class_matrix ||
+         (of.rules != nullptr && of.rules->takes_ops) || wants_sparse_targets(of.kind) == sparse_targets;
 }
 
 }  // namespace stagecraft::metrics

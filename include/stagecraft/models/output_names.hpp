@@ -25,7 +25,7 @@ constexpr auto name_outputs() {
     }
     int const call = graph.outputs_of(0)[i];
     int const child = post_order::child_holding(records, call, 0);
-    layers[i] = child > 0 ? graph.nested_models[static_cast<std::size_t>(child)].name : graph.layer_of(call).name;
+    layers[i] = child > 0 ? graph.nested_models[child].name : graph.layer_of(call).name;
     names[i] = layers[i];
     int number = 1;
     for (std::size_t k = 0; k < i; ++k)

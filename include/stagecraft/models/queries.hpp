@@ -94,7 +94,7 @@ constexpr layer_place place_of_layer() {
     if constexpr (!definition_problem<traced, 0>.failed() && graph_of<M>.calls.size() > 0) {
       auto const graph = trace_model<traced>();
       if (Call >= 0 && Call < static_cast<int>(graph.calls.size())) {
-        auto const& layer = graph.layers[static_cast<std::size_t>(graph.calls[static_cast<std::size_t>(Call)].layer)];
+        auto const& layer = graph.layers[graph.calls[Call].layer];
         return {layer.type, layer.index_in_type};
       }
     }
@@ -122,9 +122,9 @@ constexpr L layer_value() {
   if constexpr (is_invalid<M> && !same_type(place.type, no_type)) {
     collector_of<L> collector;
     trace_model<traced>(&collector);
-    return collector.values[static_cast<std::size_t>(place.index_in_type)];
+    return collector.values[place.index_in_type];
   } else if constexpr (!same_type(place.type, no_type)) {
-    return layers_of_type<traced, L>[static_cast<std::size_t>(place.index_in_type)];
+    return layers_of_type<traced, L>[place.index_in_type];
   } else {
     constexpr int call = is_invalid<M> ? 0 : existing_call<M, Call>();
     return L(graph_of<M>.call(call).shape, graph_of<M>.call(call).type, graph_of<M>.layer_of(call).name.view());

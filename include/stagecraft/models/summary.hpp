@@ -2,7 +2,7 @@
 // The table of a model's layers: Keras's `summary()`, and everything that it prints as constants.
 #pragma once
 
-#include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/detail/table.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -40,17 +40,25 @@ struct summary_row {
 
 namespace detail {
 
-/// The rows of a summary, while their number is not known.
-struct summary_draft {
-  growing_array<summary_row> rows;
-  growing_array<shape> shapes;
-  growing_array<int> shape_counts;
-  growing_array<summary_connection> connections;
-  growing_array<int> connection_counts;
-};
-
 struct summary_sizes {
   std::size_t rows = 0, shapes = 0, connections = 0;
+};
+
+template <summary_sizes Sizes>
+struct summary_tables;
+
+/// The rows of a summary, while their number is not known; `summary_tables` is what is kept of them.
+struct summary_draft {
+  template <summary_sizes Sizes>
+  using frozen = summary_tables<Sizes>;
+
+  std::vector<summary_row> rows;
+  std::vector<shape> shapes;
+  std::vector<int> shape_counts;
+  std::vector<summary_connection> connections;
+  std::vector<int> connection_counts;
+
+  [[nodiscard]] constexpr summary_sizes sizes() const { return {rows.size(), shapes.size(), connections.size()}; }
 };
 
 /// Collects the rows of a graph's outermost model.
@@ -70,7 +78,7 @@ class summarizer {
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
       int const child = post_order::child_holding(records_, i, 0);
       bool const nested = child > 0;
-      int const key = nested ? -1 - graph_.nested_models[at(child)].instance : graph_.call(i).layer;
+      int const key = nested ? -1 - graph_.nested_models[child].instance : graph_.call(i).layer;
       bool known = graph_.call(i).is_input;
       for (int const other : seen) known = known || other == key;
       if (known) continue;
@@ -81,8 +89,6 @@ class summarizer {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   constexpr void add_node(int node) {
     shapes_before_ = draft_.shapes.size();
     connections_before_ = draft_.connections.size();
@@ -114,14 +120,14 @@ class summarizer {
   }
 
   constexpr void add_model(int model) {
-    auto const& info = graph_.nested_models[at(model)];
+    auto const& info = graph_.nested_models[model];
     summary_row row;
     row.name = info.name;
     row.class_name = info.class_name;
     row.is_model = true;
     for (int const output : graph_.outputs_of(model)) draft_.shapes.push_back(graph_.call(output).shape);
     for (int other = model; other < static_cast<int>(graph_.nested_models.size()); ++other) {
-      auto const& nested = graph_.nested_models[at(other)];
+      auto const& nested = graph_.nested_models[other];
       if (nested.instance != info.instance || nested.parent != 0) continue;
       for (auto const& input : graph_.nested_inputs_of(other))
         if (input.call >= 0) connect(input.call);
@@ -136,7 +142,7 @@ class summarizer {
     summary_connection connection;
     int const child = post_order::child_holding(records_, call, 0);
     if (child > 0) {
-      auto const& nested = graph_.nested_models[at(child)];
+      auto const& nested = graph_.nested_models[child];
       connection.name = nested.name;
       connection.node_index = nested.node_index;
       auto const outputs = graph_.outputs_of(child);
@@ -155,41 +161,33 @@ class summarizer {
   std::size_t shapes_before_ = 0, connections_before_ = 0;
 };
 
-template <class M>
-inline constexpr summary_sizes sizes_of_summary = [] {
-  auto const draft = summarizer(graph_of<M>).draft();
-  return summary_sizes{draft.rows.size(), draft.shapes.size(), draft.connections.size()};
-}();
-
 template <summary_sizes Sizes>
 struct summary_tables {
-  std::array<summary_row, Sizes.rows> rows{};
-  std::array<shape, Sizes.shapes> shapes{};
-  std::array<int, Sizes.rows> shape_counts{};
-  std::array<summary_connection, Sizes.connections> connections{};
-  std::array<int, Sizes.rows> connection_counts{};
+  std::array<summary_row, Sizes.rows> rows;
+  std::array<shape, Sizes.shapes> shapes;
+  std::array<int, Sizes.rows> shape_counts;
+  std::array<summary_connection, Sizes.connections> connections;
+  std::array<int, Sizes.rows> connection_counts;
+
+  constexpr explicit summary_tables(summary_draft const& from)
+      : rows(array_of<Sizes.rows>(from.rows)),
+        shapes(array_of<Sizes.shapes>(from.shapes)),
+        shape_counts(array_of<Sizes.rows>(from.shape_counts)),
+        connections(array_of<Sizes.connections>(from.connections)),
+        connection_counts(array_of<Sizes.rows>(from.connection_counts)) {}
 };
 
 template <class M>
-inline constexpr auto summary_tables_of = [] {
-  auto const draft = summarizer(graph_of<M>).draft();
-  summary_tables<sizes_of_summary<M>> tables;
-  for (std::size_t i = 0; i < tables.rows.size(); ++i) {
-    tables.rows[i] = draft.rows[i];
-    tables.shape_counts[i] = draft.shape_counts[i];
-    tables.connection_counts[i] = draft.connection_counts[i];
-  }
-  for (std::size_t i = 0; i < tables.shapes.size(); ++i) tables.shapes[i] = draft.shapes[i];
-  for (std::size_t i = 0; i < tables.connections.size(); ++i) tables.connections[i] = draft.connections[i];
-  return tables;
-}();
+struct make_summary {
+  constexpr summary_draft operator()() const { return summarizer(graph_of<M>).draft(); }
+};
 
 }  // namespace detail
 
 /// The rows of a model's summary, as a std::array of summary_row in Keras's order of layers. A nested model is one row.
 template <Model M>
 inline constexpr auto summary_rows = [] {
-  auto const& tables = detail::summary_tables_of<M>;
+  auto const& tables = detail::frozen<detail::make_summary<M>>;
   auto rows = tables.rows;
   std::span<shape const> shapes(tables.shapes);
   std::span<summary_connection const> connections(tables.connections);

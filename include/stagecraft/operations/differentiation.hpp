@@ -52,8 +52,7 @@ class differentiation {
           composite_gradient of_group(*ops_, id, of(id));
           group->rule(of_group);
           for (int i = 0; i + 1 < at_id.operand_count; ++i)
-            if (auto const given = of_group.given()[static_cast<std::size_t>(i)]; given.id >= 0)
-              add(list().operand(id, i + 1), given);
+            if (auto const given = of_group.given()[i]; given.id >= 0) add(list().operand(id, i + 1), given);
           id = group->first;
         } else {
           at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
@@ -273,10 +272,10 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
   };
   differentiation inner(*ops_);
-  growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
-  copies[static_cast<std::size_t>(begin)] = loop.id;
-  auto const copy_of = [&](int id) { return id < begin ? id : copies[static_cast<std::size_t>(id)]; };
-  auto const make = [&](int id, tensor copy) { copies[static_cast<std::size_t>(id)] = copy.id; };
+  std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  copies[begin] = loop.id;
+  auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
+  auto const make = [&](int id, tensor copy) { copies[id] = copy.id; };
   auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
   int const body = list().size();
   std::size_t state = 0;

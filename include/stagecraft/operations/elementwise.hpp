@@ -57,23 +57,22 @@ class elementwise {
   }
 
  private:
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] constexpr bool is_last(int id) const { return id == numbers_.size() - 1; }
 
   constexpr void find_live(trace const& of) {
     live_.assign(of.list.nodes.size(), 0);
-    live_[at(of.outputs[0])] = 1;
+    live_[of.outputs[0]] = 1;
     for (int id = of.list.size(); id-- > 0;)
-      if (live_[at(id)] != 0)
-        for (int i = 0; i < of.list.node_of(id).operand_count; ++i) live_[at(of.list.operand(id, i))] = 1;
+      if (live_[id] != 0)
+        for (int i = 0; i < of.list.node_of(id).operand_count; ++i) live_[of.list.operand(id, i)] = 1;
   }
   /// What has one element for each of the result's may have any shape, as long as no element moves. Inputs and weights
   /// that have fewer get axes in front and between at most.
   constexpr void align(trace const& of) {
     extents const result = of.list.node_of(of.outputs[0]).shape;
-    aligned.assign(at(leaves_ + 1), {});
+    aligned.assign(leaves_ + 1, {});
     for (int id = 0; id < of.list.size(); ++id) {
-      if (live_[at(id)] == 0) continue;
+      if (live_[id] == 0) continue;
       node const& here = of.list.node_of(id);
       bool const is_whole = here.shape.size() == result.size();
       if (here.what.is<map>() || here.what.is<broadcast>()) {
@@ -89,11 +88,11 @@ class elementwise {
       } else if (!here.what.is<constant>() && !here.what.is<composite>() && leaf_of(here) < 0) {
         return;
       }
-      if (int const leaf = leaf_of(here); leaf >= 0 && is_whole) aligned[at(leaf)] = result;
+      if (int const leaf = leaf_of(here); leaf >= 0 && is_whole) aligned[leaf] = result;
     }
     for (int i = 0; i < leaves_ + (draws ? 1 : 0); ++i) {
-      if (aligned[at(i)].rank == 0 || (i < inputs_ && aligned[at(i)][0] != result[0])) return;  // unread, or it moves
-      repeats = repeats || aligned[at(i)].size() != result.size();
+      if (aligned[i].rank == 0 || (i < inputs_ && aligned[i][0] != result[0])) return;  // unread, or it moves
+      repeats = repeats || aligned[i].size() != result.size();
     }
     holds = true;
   }
@@ -114,7 +113,7 @@ class elementwise {
     extents wide = shape, as;
     if (!wide.broadcast_with(result) || wide != result) return false;
     for (int axis = 0; axis < result.rank; ++axis) as.push_back(operand.shape.aligned(axis, result.rank));
-    auto& known = aligned[at(leaf)];
+    auto& known = aligned[leaf];
     if (known.rank == 0) known = as;
     return known == as;
   }
@@ -135,25 +134,25 @@ class elementwise {
     int const drawn = draws ? numbers_.append(input{leaves_}, {}) : -1;
     if (draws) numbers_.node_of(drawn).has_gradient = false;
     for (int id = 0; id < of.list.size(); ++id) {
-      begins[at(id)] = numbers_.size();
+      begins[id] = numbers_.size();
       node const& here = of.list.node_of(id);
-      if (live_[at(id)] == 0) continue;
+      if (live_[id] == 0) continue;
       if (int const leaf = leaf_of(here); leaf >= 0) {
-        copies[at(id)] = leaf;
+        copies[id] = leaf;
         continue;
       }
       if (here.what.is<reshape>() || here.what.is<broadcast>()) {
-        copies[at(id)] = copies[at(of.list.operand(id, 0))];
+        copies[id] = copies[of.list.operand(id, 0)];
         continue;
       }
-      growing_array<int> reads;
-      for (int i = 0; i < here.operand_count; ++i) reads.push_back(copies[at(of.list.operand(id, i))]);
+      std::vector<int> reads;
+      for (int i = 0; i < here.operand_count; ++i) reads.push_back(copies[of.list.operand(id, i)]);
       operation what = here.what;
-      if (auto* group = what.if_is<composite>()) group->first = begins[at(group->first)];
-      copies[at(id)] = numbers_.append(what, {}, reads);
-      numbers_.node_of(copies[at(id)]).has_gradient = here.has_gradient;
+      if (auto* group = what.if_is<composite>()) group->first = begins[group->first];
+      copies[id] = numbers_.append(what, {}, reads);
+      numbers_.node_of(copies[id]).has_gradient = here.has_gradient;
     }
-    result_ = copies[at(of.outputs[0])];
+    result_ = copies[of.outputs[0]];
   }
 
   int inputs_, leaves_;

@@ -12,12 +12,10 @@ namespace detail {
 /// would have compilers make a function for each kind.
 template <class List>
 [[nodiscard]] constexpr long long flops_of(List const& list, int id) {
-  node const& at_id = list.nodes[static_cast<std::size_t>(id)];
+  node const& at_id = list.nodes[id];
   operation const& what = at_id.what;
   extents const& out = at_id.shape;
-  auto const in = [&](int index) -> extents const& {
-    return list.nodes[static_cast<std::size_t>(operand_of(list, id, index))].shape;
-  };
+  auto const in = [&](int index) -> extents const& { return list.nodes[operand_of(list, id, index)].shape; };
   if (auto const* of = what.if_is<map>()) return of->apply == function::identity ? 0 : map::flops(out);
   if (what.is<reduce>()) return reduce::flops(in(0));
   if (auto const* of = what.if_is<product>()) return of->flops(in(0), out);
@@ -36,11 +34,11 @@ struct flop_count {
 
   template <class List>
   constexpr void add(List const& list, int id) {
-    operation const& what = list.nodes[static_cast<std::size_t>(id)].what;
+    operation const& what = list.nodes[id].what;
     if (auto const* begins = what.if_is<loop>()) trips *= begins->trips;
     total += trips * flops_of(list, id);
     if (!what.is<loop_end>()) return;
-    node const& begin = list.nodes[static_cast<std::size_t>(operand_of(list, id, 0))];
+    node const& begin = list.nodes[operand_of(list, id, 0)];
     trips /= begin.what.as<loop>().trips;
   }
 };

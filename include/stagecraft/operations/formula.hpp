@@ -2,7 +2,7 @@
 // What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
 #pragma once
 
-#include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
 #include <span>
@@ -28,7 +28,14 @@ struct formula_step {
   float value = 0;         ///< of a constant
 };
 
-/// A formula while the compiler writes it down; `formula_of` gives what is kept of it.
+struct formula_sizes {
+  std::size_t steps = 0, results = 0;
+};
+
+template <formula_sizes Sizes>
+struct frozen_formula;
+
+/// A formula while the compiler writes it down; `frozen_formula` is what is kept of it.
 ///
 /// It is traced as a list of maps of numbers, in groups or not: an `input` is given at each place, a `weight` once for
 /// all of them. Only
@@ -36,8 +43,11 @@ struct formula_step {
 /// rounds once: so that all compilers and machines compute the same.
 class formula {
  public:
-  growing_array<formula_step> steps;
-  growing_array<int> results;
+  template <formula_sizes Sizes>
+  using frozen = frozen_formula<Sizes>;
+
+  std::vector<formula_step> steps;
+  std::vector<int> results;
   diagnostic problem;
 
   /// A number of the list that is given at each place, too, beside the inputs.
@@ -47,40 +57,40 @@ class formula {
 
   constexpr formula(operation_list const& list, growing_array<int> const& wanted, given_number const& given = {-1, 0})
       : problem(list.problem), given_{source_of(list, given.id), given.index} {
-    growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
-    for (int const id : wanted) ++uses[at(source_of(list, id))];
+    std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    for (int const id : wanted) ++uses[source_of(list, id)];
     for (int id = list.size(); id-- > 0;)
-      if (uses[at(id)] > 0)
-        for (int i = 0; i < operands_of(list, id); ++i) ++uses[at(operand(list, id, i))];
+      if (uses[id] > 0)
+        for (int i = 0; i < operands_of(list, id); ++i) ++uses[operand(list, id, i)];
 
     growing_array<char> is_uniform(list.nodes.size(), 0);
     for (int id = 0; id < list.size(); ++id) {
       bool same = !list.node_of(id).what.is<input>() && id != given_.id;
-      for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[at(operand(list, id, i))];
-      is_uniform[at(id)] = same;
+      for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[operand(list, id, i)];
+      is_uniform[id] = same;
     }
     // The operand of a sum or difference that is computed together with it, or -1.
     growing_array<char> is_part(list.nodes.size(), 0);
     growing_array<int> product_of(list.nodes.size(), -1);
     for (int id = 0; id < list.size(); ++id) {
       auto const* what = list.node_of(id).what.if_is<map>();
-      if (uses[at(id)] == 0 || is_uniform[at(id)] || what == nullptr || id == given_.id ||
+      if (uses[id] == 0 || is_uniform[id] || what == nullptr || id == given_.id ||
           (what->apply != function::add && what->apply != function::subtract))
         continue;
       for (int const side : {1, 0}) {
         int const factors = operand(list, id, side);
         auto const* product = list.node_of(factors).what.if_is<map>();
-        if (product == nullptr || product->apply != function::multiply || uses[at(factors)] != 1 ||
-            is_uniform[at(factors)] || factors == given_.id)
+        if (product == nullptr || product->apply != function::multiply || uses[factors] != 1 || is_uniform[factors] ||
+            factors == given_.id)
           continue;
-        product_of[at(id)] = side;
-        is_part[at(factors)] = 1;
+        product_of[id] = side;
+        is_part[factors] = 1;
         break;
       }
     }
     for (int id = 0; id < list.size(); ++id) {
-      if (uses[at(id)] == 0 || is_part[at(id)]) continue;
-      formula_step step{.is_uniform = is_uniform[at(id)] != 0};
+      if (uses[id] == 0 || is_part[id]) continue;
+      formula_step step{.is_uniform = is_uniform[id] != 0};
       node const& here = list.node_of(id);
       if (id == given_.id) {
         step.from = formula_source::place;
@@ -96,25 +106,26 @@ class formula {
       } else {
         step.from = formula_source::function;
         step.apply = here.what.as<map>().apply;
-        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[at(operand(list, id, i))];
-        if (int const side = product_of[at(id)]; side >= 0) {
+        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[operand(list, id, i)];
+        if (int const side = product_of[id]; side >= 0) {
           int const product = operand(list, id, side), other = operand(list, id, 1 - side);
           step.apply = step.apply == function::add ? function::multiply_add
                        : side == 1                 ? function::negative_multiply_add
                                                    : function::multiply_subtract;
-          step.operands[0] = numbers[at(operand(list, product, 0))];
-          step.operands[1] = numbers[at(operand(list, product, 1))];
-          step.operands[2] = numbers[at(other)];
+          step.operands[0] = numbers[operand(list, product, 0)];
+          step.operands[1] = numbers[operand(list, product, 1)];
+          step.operands[2] = numbers[other];
         }
       }
-      numbers[at(id)] = static_cast<int>(steps.size());
+      numbers[id] = static_cast<int>(steps.size());
       steps.push_back(step);
     }
-    for (int const id : wanted) results.push_back(numbers[at(source_of(list, id))]);
+    for (int const id : wanted) results.push_back(numbers[source_of(list, id)]);
   }
 
+  [[nodiscard]] constexpr formula_sizes sizes() const { return {steps.size(), results.size()}; }
+
  private:
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   /// What computes a number: groups and what is only handed on are that of their first operand.
   static constexpr int source_of(operation_list const& list, int id) {
     while (id >= 0 && (is_alias(list.node_of(id).what) || list.node_of(id).what.is<broadcast>()))
@@ -132,15 +143,15 @@ class formula {
 };
 
 /// A formula as a constant of the program.
-template <std::size_t Steps, std::size_t Results>
+template <formula_sizes Sizes>
 struct frozen_formula {
-  std::array<formula_step, Steps> steps{};
-  std::array<int, Results> results{};
+  std::array<formula_step, Sizes.steps> steps{};
+  std::array<int, Sizes.results> results{};
 
   /// From a formula, or arrays that are at least as long.
   constexpr explicit frozen_formula(auto const& from) {
-    for (std::size_t i = 0; i < Steps; ++i) steps[i] = from.steps[i];
-    for (std::size_t i = 0; i < Results; ++i) results[i] = from.results[i];
+    for (std::size_t i = 0; i < Sizes.steps; ++i) steps[i] = from.steps[i];
+    for (std::size_t i = 0; i < Sizes.results; ++i) results[i] = from.results[i];
   }
 };
 
@@ -151,20 +162,5 @@ struct formula_view {
   std::span<formula_step const> steps;
   std::span<int const> results;
 };
-
-namespace detail {
-
-template <class Make>
-inline constexpr std::pair<std::size_t, std::size_t> sizes_of_formula = [] {
-  formula const made = Make{}();
-  return std::pair(made.steps.size(), made.results.size());
-}();
-
-}  // namespace detail
-
-/// Freezes a formula: `Make{}()` gives it in constant evaluation, and is called twice.
-template <class Make>
-inline constexpr auto formula_of =
-    frozen_formula<detail::sizes_of_formula<Make>.first, detail::sizes_of_formula<Make>.second>(Make{}());
 
 }  // namespace stagecraft::operations

@@ -5,7 +5,6 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/kinds/operation.hpp>
-#include <cstddef>
 #include <initializer_list>
 #include <span>
 
@@ -32,8 +31,8 @@ class operation_list {
     return append(what, shape, std::span<int const>(reads.begin(), reads.size()));
   }
 
-  [[nodiscard]] constexpr node const& node_of(int id) const { return nodes[static_cast<std::size_t>(id)]; }
-  [[nodiscard]] constexpr node& node_of(int id) { return nodes[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] constexpr node const& node_of(int id) const { return nodes[id]; }
+  [[nodiscard]] constexpr node& node_of(int id) { return nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(*this, id, index); }
   [[nodiscard]] constexpr int size() const noexcept { return static_cast<int>(nodes.size()); }
 

@@ -158,7 +158,7 @@ inline constexpr int slots_of = typename optimizer_step<Optimizer>::traced{}.slo
 /// An optimizer's step as a formula: given at each place are the weight, its gradient and its slots; everywhere the
 /// learning rate and the number of the update. Results are the weight and its slots.
 template <auto Optimizer>
-inline constexpr auto const& formula_of_optimizer = operations::formula_of<optimizer_step<Optimizer>>;
+inline constexpr auto const& formula_of_optimizer = frozen<optimizer_step<Optimizer>>;
 template <auto Optimizer>
 inline constexpr operations::formula_view view_of_optimizer{formula_of_optimizer<Optimizer>.steps,
                                                             formula_of_optimizer<Optimizer>.results};

@@ -16,7 +16,7 @@ class resting_formula {
     rests_ = of.steps.size() <= known_.size();
     int place = update_tracer::weight;
     for (int const result : of.results) {
-      rests_ = rests_ && known_[static_cast<std::size_t>(result)] == place;
+      rests_ = rests_ && known_[result] == place;
       place = place == update_tracer::weight ? update_tracer::first_slot : place + 1;
     }
   }
@@ -27,7 +27,7 @@ class resting_formula {
   static constexpr int zero = -1, unknown = -2;  // or the number of what is given at each place
 
   [[nodiscard]] constexpr int operand(operations::formula_step const& step, int index) const {
-    return known_[static_cast<std::size_t>(step.operands[index])];
+    return known_[step.operands[index]];
   }
   /// What a step gives, if it is 0 or a number as it was given. Numbers that are the same for all weights are finite.
   [[nodiscard]] constexpr int find(operations::formula_step const& step) const {

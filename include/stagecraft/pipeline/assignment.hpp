@@ -30,12 +30,12 @@ struct layer_pipeline_stage_assignment {
   /// The name of the nested model that makes the call; empty if the model itself does.
   [[nodiscard]] constexpr std::string_view nested_model() const {
     auto const model = graph->call(call).nested_model;
-    return model == 0 ? std::string_view{} : graph->nested_models[static_cast<std::size_t>(model)].name.view();
+    return model == 0 ? std::string_view{} : graph->nested_models[model].name.view();
   }
   [[nodiscard]] constexpr int inbound_layer_count() const { return graph->call(call).input_count; }
   /// The name of the layer behind an input of this call.
   [[nodiscard]] constexpr std::string_view inbound_layer(int index) const {
-    return graph->layer_of(graph->inputs_of(call)[static_cast<std::size_t>(index)]).name;
+    return graph->layer_of(graph->inputs_of(call)[index]).name;
   }
 };
 
@@ -74,9 +74,8 @@ class stage_list_reader {
     return end;
   }
   [[nodiscard]] constexpr int child_of(int position, int model) const {
-    int at = graph_.call(graph_.order[static_cast<std::size_t>(position)]).nested_model;
-    while (at != model && graph_.nested_models[static_cast<std::size_t>(at)].parent != model)
-      at = graph_.nested_models[static_cast<std::size_t>(at)].parent;
+    int at = graph_.call(graph_.order[position]).nested_model;
+    while (at != model && graph_.nested_models[at].parent != model) at = graph_.nested_models[at].parent;
     return at;
   }
 
@@ -93,8 +92,7 @@ class stage_list_reader {
     for (int i = first; i < last; i = entry_end(i, last, model)) ++expected;
     bool const flat = !nested_lists && entries == last - first;
     if (!flat && entries != expected) {
-      problem_.report(2001, "the stage assignment of model '",
-                      graph_.nested_models[static_cast<std::size_t>(model)].name, "' has ", entries,
+      problem_.report(2001, "the stage assignment of model '", graph_.nested_models[model].name, "' has ", entries,
                       entries == 1 ? " entry" : " entries", ", but ", expected, model_kind_counts(),
                       " need one (inputs are not counted)");
       return;
@@ -104,15 +102,13 @@ class stage_list_reader {
       if (tokens_[position_].value == stage_token::begin) {
         int const child = child_of(i, model);
         if (child == model) {
-          problem_.report(2001, "the stage assignment has a list for layer '",
-                          graph_.layer_of(graph_.order[static_cast<std::size_t>(i)]).name,
+          problem_.report(2001, "the stage assignment has a list for layer '", graph_.layer_of(graph_.order[i]).name,
                           "', which is not a nested model and takes one stage");
           return;
         }
         read_level(child, i, end);
       } else {
-        for (int k = i; k < end; ++k)
-          stages_[static_cast<std::size_t>(graph_.order[static_cast<std::size_t>(k)])] = tokens_[position_].value;
+        for (int k = i; k < end; ++k) stages_[graph_.order[k]] = tokens_[position_].value;
         ++position_;
       }
       i = end;

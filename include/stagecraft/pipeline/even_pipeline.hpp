@@ -61,8 +61,7 @@ struct even_stages {
                      "them, stay together)");
     } else {
       for (std::size_t i = 0; i < graph_of<M>.order.size(); ++i)
-        of_call[static_cast<std::size_t>(graph_of<M>.order[i])] =
-            even_partition<M, Stages>.stage_of(static_cast<int>(i));
+        of_call[graph_of<M>.order[i]] = even_partition<M, Stages>.stage_of(static_cast<int>(i));
     }
   }
 };

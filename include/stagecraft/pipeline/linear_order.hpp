@@ -23,24 +23,22 @@ struct linear_order {
   std::array<int, Calls> position_of{};
 
   constexpr explicit linear_order(graph_view const& graph) {
-    auto const at = [](int index) { return static_cast<std::size_t>(index); };
     position_of.fill(-1);
-    for (std::size_t i = 0; i < Positions; ++i) position_of[at(graph.order[i])] = static_cast<int>(i);
+    for (std::size_t i = 0; i < Positions; ++i) position_of[graph.order[i]] = static_cast<int>(i);
     std::array<int, Calls> last_use{};
     last_use.fill(-1);
     for (int const call : graph.order)
       for (int const input : graph.inputs_of(call))
-        if (position_of[at(call)] > last_use[at(input)]) last_use[at(input)] = position_of[at(call)];
-    for (int const output : graph.outputs_of(0)) last_use[at(output)] = static_cast<int>(Positions) - 1;
+        if (position_of[call] > last_use[input]) last_use[input] = position_of[call];
+    for (int const output : graph.outputs_of(0)) last_use[output] = static_cast<int>(Positions) - 1;
     for (std::size_t i = 0; i < Calls; ++i) {
       auto const& call = graph.calls[i];
       int const first = call.is_input ? 0 : position_of[i];
       long long const bytes = static_cast<long long>(call.shape.size()) * size_of(call.type);
-      for (int position = first + 1; position <= last_use[i]; ++position) bytes_across[at(position)] += bytes;
+      for (int position = first + 1; position <= last_use[i]; ++position) bytes_across[position] += bytes;
       auto const& layer = graph.layer(call.layer);
       if (layer.parameter_count == 0 || layer.call_count < 2 || first < 0) continue;
-      for (int position = position_of[at(layer.first_call)] + 1; position <= first; ++position)
-        joined[at(position)] = true;
+      for (int position = position_of[layer.first_call] + 1; position <= first; ++position) joined[position] = true;
     }
   }
 };

@@ -150,7 +150,6 @@ constexpr std::size_t size_of_list(name_pattern_list<Pattern...>) {
 /// E2052: a pattern cannot be read. E2051: one matches no layer. E2050: a layer is matched by none.
 constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern const> patterns, int stages,
                               std::span<int> of_call, diagnostic& problem) {
-  auto const at = [](int index) { return static_cast<std::size_t>(index); };
   for (auto const& [text, stage, pattern, matched] : patterns)
     if (pattern->failed())
       problem.report(2052, "the pattern '", text.substr(0, 80), "' of pipeline stage ", stage,
@@ -160,8 +159,8 @@ constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern c
   for (auto const& pattern : patterns) {
     bool matches = false;
     for (int const call : graph.order) {
-      if (!pattern.matched[at(graph.call(call).layer)]) continue;
-      of_call[at(call)] = pattern.stage;  // the last one counts
+      if (!pattern.matched[graph.call(call).layer]) continue;
+      of_call[call] = pattern.stage;  // the last one counts
       matches = true;
     }
     if (!matches)
@@ -170,19 +169,19 @@ constexpr void assign_by_name(graph_view const& graph, std::span<stage_pattern c
                      "'; a pattern matches the beginning of a layer's name, and \".*\" may come before");
   }
   for (int const call : graph.order)
-    if (of_call[at(call)] == unassigned)
+    if (of_call[call] == unassigned)
       problem.report(2050, "layer '", graph.layer_of(call).name,
                      "' is matched by no pattern of manual_pipeline; each layer needs a stage "
                      "(sc::unmatched_in_stage<0>, after the patterns, is that of all others)");
   for (int stage = 0; stage < stages; ++stage) {
     bool used = false;
-    for (int const call : graph.order) used = used || of_call[at(call)] == stage;
+    for (int const call : graph.order) used = used || of_call[call] == stage;
     for (std::size_t i = 0; i < patterns.size() && !used; ++i)
       for (int const call : graph.order)
-        if (patterns[i].stage == stage && patterns[i].matched[at(graph.call(call).layer)])
+        if (patterns[i].stage == stage && patterns[i].matched[graph.call(call).layer])
           problem.report(2005, "no layer is left in pipeline stage ", stage, ": what its pattern '",
                          patterns[i].shown(), "' matches, later patterns match, too, such as layer '",
-                         graph.layer_of(call).name, "', which is in stage ", of_call[at(call)],
+                         graph.layer_of(call).name, "', which is in stage ", of_call[call],
                          "; the last pattern that matches counts");
   }
 }
@@ -213,7 +212,7 @@ struct stages_by_name {
   template <stage_argument One>
   static constexpr void start_with(graph_view const& graph, std::span<int> of_call) {
     if constexpr (is_stage_of_unmatched<typename decltype(One)::type>)
-      for (int const call : graph.order) of_call[static_cast<std::size_t>(call)] = One.value.stage;
+      for (int const call : graph.order) of_call[call] = One.value.stage;
   }
 
   /// E2053: an argument that is no pattern.

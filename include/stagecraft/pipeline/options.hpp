@@ -6,6 +6,7 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/pipeline/outfeed_mask.hpp>
 #include <stagecraft/pipeline/reserved_options.hpp>
+#include <stagecraft/pipeline/stage_options.hpp>
 #include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
 #include <stagecraft/pipeline/schedule/schedule.hpp>
 
@@ -29,7 +30,7 @@ enum class offload : unsigned char { automatic, on_device, remote };
 ///
 /// Not here, and E2058 where they are written: `device_mapping` is an argument of `pipelined`; `repeat_count` is
 /// steps_per_execution divided by accumulation_steps(); the optimizer, queues and replicas are the training
-/// description's. Options for code of Poplar, and gradients that layers capture, have no counterpart.
+/// description's. Gradients that layers capture have no counterpart.
 struct pipelining_options {
   /// Micro-batches per weight update; 0: not set, one. A multiple of those that the schedule works on at once (E2024).
   /// A pipelined model that is trained needs it set (E2022), except, as in Graphcore's guide, in the sequential
@@ -73,6 +74,14 @@ struct pipelining_options {
   /// Each replica holds a part of the weights in remote memory, from where they are gathered before a stage uses them:
   /// not with offload_weights on_device (E2039). With one replica, its part is all of them.
   bool replicated_weight_sharding = false;
+
+  /// What is planned otherwise in the forward steps of single stages, also where they are carried out again: an entry
+  /// for each stage, or none (E2065). On the host, and without stages, it changes nothing.
+  stage_options_list forward_propagation_stages_poplar_options = {};
+  /// Likewise in their backward steps; entry 0 is stage 0's.
+  stage_options_list backward_propagation_stages_poplar_options = {};
+  /// Likewise in the weight update. It multiplies no matrices here, so that there is nothing that it could change.
+  pipeline_stage_options weight_update_poplar_options = {};
 
   // What Graphcore's pipelines call otherwise or take elsewhere: E2058 says how it is written here.
   [[no_unique_address]] detail::reserved_option<detail::reserved_key::gradient_accumulation_count>

@@ -37,13 +37,13 @@ struct partition_costs {
   [[nodiscard]] constexpr int size() const { return static_cast<int>(cycles.size()); }
   [[nodiscard]] constexpr long long transfer_before(int position) const { return value(transfer, position); }
   [[nodiscard]] constexpr bool may_cut_before(int position) const {
-    return position > 0 && position < size() && !(at(position) < joined.size() && joined[at(position)]);
+    return position > 0 && position < size() && !(position < static_cast<int>(joined.size()) && joined[position]);
   }
 
   /// The cycles of a stage.
   [[nodiscard]] constexpr long long cycles_of(int first, int last) const {
     long long sum = 0;
-    for (int i = first; i < last; ++i) sum += cycles[at(i)];
+    for (int i = first; i < last; ++i) sum += cycles[i];
     return sum;
   }
 
@@ -54,20 +54,19 @@ struct partition_costs {
     for (int i = first; i < last; ++i) {
       sum += value(exclusive, i);
       if (value(temporary, i) > highest) highest = value(temporary, i);
-      if (kind_of(i) < 0 || counted[at(kind_of(i))] != 0) continue;
-      counted[at(kind_of(i))] = 1;
-      sum += shared[at(kind_of(i))];
+      if (kind_of(i) < 0 || counted[kind_of(i)] != 0) continue;
+      counted[kind_of(i)] = 1;
+      sum += shared[kind_of(i)];
     }
     return sum + highest;
   }
 
  private:
-  [[nodiscard]] static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   [[nodiscard]] static constexpr long long value(std::span<long long const> list, int position) {
-    return at(position) < list.size() ? list[at(position)] : 0;
+    return position < static_cast<int>(list.size()) ? list[position] : 0;
   }
   [[nodiscard]] constexpr int kind_of(int position) const {
-    return at(position) < kind.size() ? kind[at(position)] : -1;
+    return position < static_cast<int>(kind.size()) ? kind[position] : -1;
   }
 
   friend detail::partition_search;

@@ -13,7 +13,7 @@ namespace stagecraft::detail {
 template <class T>
 class plain_array {
  public:
-  constexpr explicit plain_array(int count) : values_(new T[static_cast<std::size_t>(count)]{}) {}
+  constexpr explicit plain_array(int count) : values_(new T[count]{}) {}
   constexpr ~plain_array() { delete[] values_; }
   plain_array(plain_array const&) = delete;
   plain_array& operator=(plain_array const&) = delete;
@@ -97,7 +97,6 @@ class partition_search {
   static constexpr long long highest_number = 0x7fffffffffffffff;
   static constexpr int too_many = 0x7fffffff;
 
-  [[nodiscard]] static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   /// For each position, how far a stage that begins there can go before it exceeds the capacity.
   constexpr void find_reach() {
@@ -159,7 +158,7 @@ class partition_search {
     }
   }
   [[nodiscard]] constexpr long long transfer(int number) const {
-    return transfers_[at(number)] < 0 ? 0 : transfers_[at(number)];
+    return transfers_[number] < 0 ? 0 : transfers_[number];
   }
 
   /// Cuts only where the transfer is not higher.
@@ -256,7 +255,7 @@ class partition_search {
   /// Whether one of the transfers [first, last) may be better than the best so far: with the cuts of the highest and
   /// the time of the lowest.
   constexpr bool may_be_better(int first, int last) {
-    use_cuts_up_to(transfers_[at(last - 1)]);
+    use_cuts_up_to(transfers_[last - 1]);
     if (pieces_ < least_) return false;
     if (best_stages_ == 0) return true;
     long long const cycles = best_period_ - transfer(first);
@@ -284,20 +283,20 @@ class partition_search {
     if (!is_first && found.cycles == allowed && stages >= best_stages_) return;
     best_period_ = found.cycles + transfer(number);
     best_cycles_ = found.cycles;
-    best_transfer_ = transfers_[at(number)];
+    best_transfer_ = transfers_[number];
     best_stages_ = stages;
   }
 
   /// Cuts for exactly so many stages within the bounds; each stage is as near to an equal share of what is left as it
   /// can be, and where two are equally near, the cut with the lower transfer is taken.
-  [[nodiscard]] constexpr growing_array<int> even_cuts(long long cycles, int stages) const {
-    growing_array<int> earliest(at(stages) + 1, 0);  // where stage s must begin at the earliest, so that the rest fits
-    earliest[at(stages)] = pieces_;
+  [[nodiscard]] constexpr std::vector<int> even_cuts(long long cycles, int stages) const {
+    std::vector<int> earliest(stages + 1, 0);  // where stage s must begin at the earliest, so that the rest fits
+    earliest[stages] = pieces_;
     for (int s = stages - 1; s > 0; --s) {
-      int const end = earliest[at(s) + 1], last = pieces_ - (stages - s);
+      int const end = earliest[s + 1], last = pieces_ - (stages - s);
       int begin = end;
       while (begin > 0 && ends_[begin - 1] >= end && sums_[end] - sums_[begin - 1] <= cycles) --begin;
-      earliest[at(s)] = begin < last ? begin : last;
+      earliest[s] = begin < last ? begin : last;
     }
     growing_array<int> result{0};
     int from = 0;
@@ -307,7 +306,7 @@ class partition_search {
         long long const more = sums_[to] - sums_[from] - share;
         return more < 0 ? -more : more;
       };
-      int to = earliest[at(s)] > from ? earliest[at(s)] : from + 1;
+      int to = earliest[s] > from ? earliest[s] : from + 1;
       int const end = end_of_stage(from, cycles), last = pieces_ - (stages - s);
       for (int i = to + 1; i <= end && i <= last; ++i) {
         long long const now = distance(i), before = distance(to);

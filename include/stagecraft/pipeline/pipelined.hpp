@@ -101,7 +101,7 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
       int index = 0;
       for (auto const& entry : assignment) {
         check_entry(entry, index++, result.problem);
-        result.of_call[static_cast<std::size_t>(entry.call)] = entry.pipeline_stage;
+        result.of_call[entry.call] = entry.pipeline_stage;
       }
     } else if constexpr (has_wrong_parameter<assignment_type, decltype(current_assignment<M>())>) {
       result.problem.report(2017,
@@ -152,7 +152,7 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
     }
     for (std::size_t i = 0; i < order.size(); ++i) {
       if constexpr (std::integral<std::remove_cvref_t<decltype(Assignment[0])>>) {
-        result.of_call[static_cast<std::size_t>(order[i])] = Assignment[i];
+        result.of_call[order[i]] = Assignment[i];
       } else {
         auto const& entry = Assignment[i];
         check_entry(entry, static_cast<int>(i), result.problem);
@@ -163,7 +163,7 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
               2002, "entry ", static_cast<int>(i), " of the stage assignment is for layer '", entry.layer_name(),
               "' (node index ", entry.node_index(), "), but in this model layer '", expected.name, "' (node index ",
               graph_of<M>.call(order[i]).node_index, ") stands there; an assignment has the model's post-order");
-        result.of_call[static_cast<std::size_t>(order[i])] = entry.pipeline_stage;
+        result.of_call[order[i]] = entry.pipeline_stage;
       }
     }
   }
@@ -177,7 +177,7 @@ constexpr auto list_assignment() {
   std::array<layer_pipeline_stage_assignment, graph_of<M>.order.size()> result{};
   for (std::size_t i = 0; i < result.size(); ++i) {
     int const call = graph_of<M>.order[i];
-    result[i] = {&graph_of<M>, call, staged_calls<M>.of_call[static_cast<std::size_t>(call)]};
+    result[i] = {&graph_of<M>, call, staged_calls<M>.of_call[call]};
   }
   return result;
 }

@@ -18,6 +18,7 @@ enum class reserved_key : unsigned char {
   infeed_queue,
   outfeed_queue,
   optimizer_function,
+  slice_options,
   experimental_normalize_gradients
 };
 
@@ -46,6 +47,8 @@ constexpr reserved_text text_of(reserved_key key) {
     case reserved_key::outfeed_queue: return {"outfeed_queue", "write it outside of .pipeline, in the training"};
     case reserved_key::optimizer_function:
       return {"optimizer_function", "write .optimizer outside of .pipeline, in the training"};
+    case reserved_key::slice_options:
+      return {"slice_options", "tables are looked up without a plan; write convolution_options or matmul_options"};
     default:
       return {"experimental_normalize_gradients",
               "write reduction_method = gradient_accumulation_reduction_method::mean"};

@@ -33,7 +33,7 @@ constexpr fixed_name name_of_input(graph_view const& graph, int call, int input)
   int const model = graph.call(call).nested_model;
   int const child = post_order::child_holding(records, input, model);
   if (child == model) return graph.layer_of(input).name;
-  if (child >= 0) return graph.nested_models[static_cast<std::size_t>(child)].name;
+  if (child >= 0) return graph.nested_models[child].name;
   for (auto const& own : graph.nested_inputs_of(model))
     if (own.call == input && !own.name.empty()) return own.name;
   // A model without an input of its own: Keras names one after the first layer.
@@ -74,13 +74,13 @@ inline constexpr auto pipeline_summary_rows = [] {
     row.pipeline_stage = detail::checked_stages<M>.stage(index);
     row.nested_model = call.nested_model;
     if (call.nested_model != 0) {
-      row.nested_model_name = graph.nested_models[static_cast<std::size_t>(call.nested_model)].name;
+      row.nested_model_name = graph.nested_models[call.nested_model].name;
       row.node_index = 0;
       for (int before = 0; before < index; ++before)
         if (graph.call(before).layer == call.layer && graph.call(before).nested_model == call.nested_model)
           ++row.node_index;
     }
-    row.input_layers = names.first(static_cast<std::size_t>(call.input_count - call.mask_inputs));
+    row.input_layers = names.first(call.input_count - call.mask_inputs);
     names = names.subspan(row.input_layers.size());
   }
   return rows;
@@ -90,11 +90,11 @@ namespace detail {
 
 /// Announces the nested models that hold a row and not the row before, the outermost first.
 inline void print_nested_titles(table_printer const& table, graph_view const& graph, int model, int before) {
-  auto const parent = [&](int of) { return graph.nested_models[static_cast<std::size_t>(of)].parent; };
+  auto const parent = [&](int of) { return graph.nested_models[of].parent; };
   for (int outer = before; outer >= 0; outer = parent(outer))
     if (outer == model) return;
   print_nested_titles(table, graph, parent(model), before);
-  table.title("Nested Model", graph.nested_models[static_cast<std::size_t>(model)].name);
+  table.title("Nested Model", graph.nested_models[model].name);
   table.rule('-');
 }
 

@@ -15,7 +15,7 @@ struct staged_graph {
   std::span<int const> stages;
   std::span<int const> devices;
 
-  [[nodiscard]] constexpr int stage(int call) const { return stages[static_cast<std::size_t>(call)]; }
+  [[nodiscard]] constexpr int stage(int call) const { return stages[call]; }
   [[nodiscard]] constexpr int highest_stage() const {
     int last = -1;
     for (int const call : graph.order)
@@ -23,9 +23,7 @@ struct staged_graph {
     return last;
   }
   [[nodiscard]] constexpr int stage_count() const { return highest_stage() + 1; }
-  [[nodiscard]] constexpr int device(int of_stage) const {
-    return devices.empty() ? of_stage : devices[static_cast<std::size_t>(of_stage)];
-  }
+  [[nodiscard]] constexpr int device(int of_stage) const { return devices.empty() ? of_stage : devices[of_stage]; }
 };
 
 /// E2003: all calls have a stage. E2012: none is negative.

@@ -55,20 +55,18 @@ class device_memory_finder {
 
   constexpr device_memory find() {
     for (auto const& layer : graph.layers) {
-      if (layer.call_count == 0 || table.device_of_stage(flow.stage[at(layer.first_call)]) != Device) continue;
+      if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
-        add_weight(graph.parameters[at(i)], gradients_of(layer));
+        add_weight(graph.parameters[i], gradients_of(layer));
     }
     result_.activations.on_device = device_buffers_of<M, Training, mode, Device>.floats * float_bytes;
     [this]<std::size_t... Pass>(std::index_sequence<Pass...>) {
       (this->template add_pass<static_cast<int>(Pass)>(), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(table.passes())>{});
+    }(std::make_index_sequence<table.passes()>{});
     return result_;
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   /// Calls of a layer whose weights have gradients: each accumulates its own.
   static constexpr int gradients_of(layer_info const& layer) {
     int count = 0;

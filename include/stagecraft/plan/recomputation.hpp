@@ -62,9 +62,7 @@ class recomputation_finder {
   }
 
  private:
-  static constexpr std::size_t root(int call) {
-    return static_cast<std::size_t>(program.calls[static_cast<std::size_t>(call)].root);
-  }
+  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(program.calls[call].root); }
   static constexpr bool is_checkpoint(std::size_t call) {
     return graph.layer_of(static_cast<int>(call)).class_name == "RecomputationCheckpoint";
   }

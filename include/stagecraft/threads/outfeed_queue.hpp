@@ -61,7 +61,7 @@ class outfeed_queue {
   /// result is not given.
   template <class Write>
   void push(int replica, Write&& write) {
-    auto& written = written_[static_cast<std::size_t>(replica)];
+    auto& written = written_[replica];
     auto const step = written.value();
     if (mode_ == outfeed_mode::all) handed_out_.await(step + 1 - depth_, failed(), patience_);
     if (failure_.failed()) {
@@ -69,7 +69,7 @@ class outfeed_queue {
       detail::throw_data_error("E4061", "outfeed_queue: step %lld of replica %d is not wanted: the queue was cancelled",
                                static_cast<long long>(step), replica);
     }
-    write(results_of(step)[static_cast<std::size_t>(replica)]);
+    write(results_of(step)[replica]);
     written.publish(step + 1);
   }
 

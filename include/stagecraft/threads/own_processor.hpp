@@ -110,8 +110,8 @@ class own_processor {
     if (lock.owns_lock() && find_allowed(id, allowed)) move(id, here, allowed);
   }
 
-  [[nodiscard]] seat& seat_of(int thread) noexcept { return seats_[static_cast<std::size_t>(thread)]; }
-  [[nodiscard]] seat const& seat_of(int thread) const noexcept { return seats_[static_cast<std::size_t>(thread)]; }
+  [[nodiscard]] seat& seat_of(int thread) noexcept { return seats_[thread]; }
+  [[nodiscard]] seat const& seat_of(int thread) const noexcept { return seats_[thread]; }
 
   // Nobody takes for allowed what somebody has allowed only to move a thread.
   static std::mutex& moving() noexcept {

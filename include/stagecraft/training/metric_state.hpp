@@ -5,14 +5,16 @@
 #pragma once
 
 #include <stagecraft/description/output_masks.hpp>
-#include <stagecraft/host/lists/traced_loss.hpp>
-#include <stagecraft/kernels/loss/loss_elementwise.hpp>
-#include <stagecraft/metrics/metric_call.hpp>
+#include <stagecraft/host/lists/plan_runner.hpp>
+#include <stagecraft/metrics/metric_plan.hpp>
 #include <stagecraft/metrics/resolve.hpp>
+#include <stagecraft/training/metric_counts.hpp>
+#include <stagecraft/training/metric_scores.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <span>
 #include <type_traits>
 
 namespace stagecraft {
@@ -34,51 +36,70 @@ class running_mean {
 
 namespace detail {
 
-/// True for numbers that are neither infinite nor NaN, without <cmath>.
-[[nodiscard]] inline bool is_finite(float value) noexcept { return value - value == 0; }
+/// For metrics that have a `result` of what their `call` gives: some rows at a time, the last of which may count 0.
+template <metrics::metric Metric, bool SparseTargets, int Width>
+class traced_sums {
+  static constexpr int rows = Width > 64 ? 2048 / (Width < 2048 ? Width : 2048) : 32;
+  static constexpr auto const& plan = plan_of_metric<Metric, SparseTargets, rows, Width>::value;
+  static constexpr int target_width = SparseTargets ? 1 : Width;
 
-/// tf.math.argmax of a row: the first largest. NaN is never it, and the first column is if no number is finite or more.
-[[nodiscard]] inline int first_largest(float const* values, int width) noexcept {
-  int best = 0;
-  float largest = std::numeric_limits<float>::lowest();
-  for (int i = 0; i < width; ++i)
-    if (values[i] > largest) {
-      largest = values[i];
-      best = i;
+ public:
+  static constexpr auto size = static_cast<std::size_t>(plan.nodes[static_cast<std::size_t>(plan.output)].shape[-1]);
+
+  template <class Target, class Weight>
+  static void add_rows(float const* predictions, Target const* targets, int count, Weight const& weight,
+                       std::span<double, size> sums) noexcept {
+    std::array<float, static_cast<std::size_t>(rows) * Width> some_predictions;
+    std::array<float, static_cast<std::size_t>(rows) * target_width> some_targets;
+    std::array<float, static_cast<std::size_t>(rows)> weights;
+    for (int first = 0; first < count; first += rows) {
+      for (int i = 0; i < rows; ++i) {
+        int const row = first + i < count ? first + i : count - 1;
+        weights[static_cast<std::size_t>(i)] = first + i < count ? weight(row) : 0.0F;
+        for (int k = 0; k < Width; ++k)
+          some_predictions[static_cast<std::size_t>(i * Width + k)] = predictions[std::ptrdiff_t{row} * Width + k];
+        for (int k = 0; k < target_width; ++k)
+          some_targets[static_cast<std::size_t>(i * target_width + k)] =
+              static_cast<float>(targets[std::ptrdiff_t{row} * target_width + k]);
+      }
+      add_some(some_predictions.data(), some_targets.data(), weights.data(), sums);
     }
-  return best;
-}
-
-/// Whether column `label` is the first largest. Counts what speaks against it, which needs no branch and no chain of
-/// maxima.
-[[nodiscard]] inline bool is_first_largest(float const* values, int width, int label) noexcept {
-  if (label < 0 || label >= width) return false;
-  float const value = values[label];
-  if (!(value > std::numeric_limits<float>::lowest())) return first_largest(values, width) == label;
-  int against = 0;
-  for (int i = 0; i < label; ++i) against += values[i] >= value;
-  for (int i = label; i < width; ++i) against += values[i] > value;
-  return against == 0;
-}
-
-/// tf.math.in_top_k for one row.
-[[nodiscard]] inline bool is_in_top_k(float const* values, int width, int label, int k) noexcept {
-  if (label < 0 || label >= width) return false;
-  float const value = values[label];
-  int larger = 0;
-  int not_finite = 0;
-  for (int i = 0; i < width; ++i) {
-    larger += values[i] > value;
-    not_finite += !is_finite(values[i]);
   }
-  return not_finite == 0 && larger < k;
+  [[nodiscard]] static double result(metric_sums const& sums) { return Metric.result->call(Metric.options, sums); }
+
+ private:
+  static void add_some(float const* predictions, float const* targets, float const* weights,
+                       std::span<double, size> sums) noexcept {
+    using runner = plan_runner<>;
+    alignas(64) std::array<float, static_cast<std::size_t>(runner::floats(plan)) + 1> memory;
+    std::array<float*, plan.nodes.size()> addresses;
+    std::array<float, size> added;
+    float const* const inputs[]{targets, predictions, weights};
+    runner run(plan, memory.data(), addresses);
+    run.forward({.inputs = inputs, .output = added.data()});
+    float const* const found = run.address(plan.output);
+    for (std::size_t i = 0; i < size; ++i) sums[i] += static_cast<double>(found[i]);
+  }
+};
+
+template <metrics::metric Metric, bool SparseTargets, int Width>
+constexpr auto counter_of_metric() {
+  using enum metrics::metric_kind;
+  if constexpr (Metric.kind == confusion)
+    return confusion_counter<Metric, Width>{};
+  else if constexpr (Metric.kind == class_matrix)
+    return class_matrix_counter<Metric, Width>{};
+  else if constexpr (Metric.result != nullptr)
+    return traced_sums<Metric, SparseTargets, Width>{};
+  else
+    return mean_of_scores<Metric, Width>{};
 }
 
 }  // namespace detail
 
-/// One metric's mean over the rows seen since the last reset; `accuracy` is resolved. It does not allocate.
+/// One metric of the rows seen since the last reset; `accuracy` is resolved. It does not allocate.
 ///
-/// Keras's rules: compiled metrics are means over rows and do not see sample weights (pass none), weighted metrics do;
+/// Keras's rules: compiled metrics do not see sample weights (pass none), weighted metrics do;
 /// rows that only pad a partial batch are left out by the caller. For outputs of higher rank a row is one vector along
 /// the last axis, which has `Width` columns.
 template <metrics::metric Metric, bool SparseTargets, int Width>
@@ -101,53 +122,37 @@ class metric_state {
     add(predictions, targets, rows, [&](int row) { return detail::is_masked(weights[row]) ? 0.0F : 1.0F; });
   }
 
-  void reset() noexcept { mean_.reset(); }
-  /// The mean so far; 0 when nothing came yet.
-  [[nodiscard]] double result() const noexcept { return mean_.result(); }
+  /// Takes in what another one has: of another replica.
+  void merge(metric_state const& other) noexcept {
+    for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
+    weight_ += other.weight_;
+  }
+
+  void reset() noexcept { *this = {}; }
+  /// The mean so far, or what the metric says of its sums; 0 when nothing came yet.
+  [[nodiscard]] double result() const { return counter::result({sums_, weight_}); }
 
  private:
+  using counter = decltype(detail::counter_of_metric<resolved, SparseTargets, Width>());
+
   template <class Target, class Weight>
   void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {
     constexpr int target_width = std::is_same_v<Target, float> ? Width : 1;
-    for (int row = 0; row < rows; ++row)
-      mean_.add(score(predictions + std::ptrdiff_t{row} * Width, targets + std::ptrdiff_t{row} * target_width),
-                weight(row));
-  }
-  template <class Target>
-  [[nodiscard]] static double score(float const* prediction, Target const* target) noexcept {
-    using enum metrics::metric_kind;
-    constexpr bool sparse = !std::is_same_v<Target, float>;
-    if constexpr (resolved.kind == call) {
-      using row = kernels::loss_row<metrics::metric_call<resolved, sparse>{}, Width, kernels::default_architecture>;
-      if constexpr (sparse) {
-        auto const label = static_cast<float>(*target);
-        return row::evaluate(&label, prediction, 1, nullptr);
-      } else {
-        return row::evaluate(target, prediction, 1, nullptr);
-      }
-    } else if constexpr (resolved.kind == categorical_accuracy || resolved.kind == top_k_categorical_accuracy) {
-      return score_class(prediction, sparse ? static_cast<int>(*target) : first_of(target));
+    if constexpr (requires { counter::add_rows(predictions, targets, rows, weight, std::span(sums_)); }) {
+      counter::add_rows(predictions, targets, rows, weight, std::span(sums_));
+      for (int row = 0; row < rows; ++row) weight_ += static_cast<double>(weight(row));
     } else {
-      return score_class(prediction, static_cast<int>(*target));
+      for (int row = 0; row < rows; ++row) {
+        auto const weight_of_row = static_cast<double>(weight(row));
+        counter::add(predictions + std::ptrdiff_t{row} * Width, targets + std::ptrdiff_t{row} * target_width,
+                     weight_of_row, std::span(sums_));
+        weight_ += weight_of_row;
+      }
     }
   }
-  template <class Target>
-  [[nodiscard]] static int first_of(Target const* target) noexcept {
-    if constexpr (std::is_same_v<Target, float>)
-      return detail::first_largest(target, Width);
-    else
-      return 0;
-  }
 
-  [[nodiscard]] static bool score_class(float const* prediction, int label) noexcept {
-    using enum metrics::metric_kind;
-    if constexpr (resolved.kind == top_k_categorical_accuracy || resolved.kind == sparse_top_k_categorical_accuracy)
-      return detail::is_in_top_k(prediction, Width, label, resolved.k);
-    else
-      return detail::is_first_largest(prediction, Width, label);
-  }
-
-  running_mean mean_;
+  std::array<double, counter::size> sums_{};
+  double weight_ = 0;
 };
 
 }  // namespace stagecraft

@@ -16,7 +16,7 @@ namespace stagecraft {
 /// - `none`: those of the last replica;
 /// - `list`: all of them. In logs, "loss" is the last replica's, and "loss_replica_0" and so on are those of all;
 ///   `evaluate` gives an array per value, with one number per replica;
-/// - `sum`, `mean`: of all replicas, in their order.
+/// - `sum`, `mean`: of all replicas, in their order; where a metric is no mean over rows, `mean` is that of all rows.
 /// With one replica these are all the same.
 template <class Session, Model M, auto Training, run_kind Kind>
 class replica_results {
@@ -40,12 +40,14 @@ class replica_results {
   void begin_execution(int steps) {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
-  [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[static_cast<std::size_t>(replica)].results; }
+  [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
 
   [[nodiscard]] values_of_all values() const {
     values_of_all result;
     for (std::size_t replica = 0; replica < result.size(); ++replica)
       result[replica] = replicas_[replica].results.values();
+    if constexpr (replicas > 1 && method == replicated_metric_reduction_method::mean)
+      results_of_one::merge_states([&](std::size_t i) -> auto const& { return replicas_[i].results; }, result);
     return result;
   }
 
@@ -99,7 +101,7 @@ class replica_results {
 
   [[nodiscard]] static double reduce(values_of_all const& all, std::size_t index, int replica = replicas - 1) {
     using enum replicated_metric_reduction_method;
-    if (replicas == 1 || method == none || method == list) return all[static_cast<std::size_t>(replica)][index];
+    if (replicas == 1 || method == none || method == list) return all[replica][index];
     double total = 0;
     for (auto const& values : all) total += values[index];
     return method == mean ? total / replicas : total;

@@ -44,7 +44,7 @@ template <auto Description, class Session>
 auto call_model(Session& session, sample_set const& x) {
   batch_loader<Session, Description> const data(x);
   check_one_batch(data.count(), Description.batch_size);
-  auto const rows = std::span(samples_of_batch<Description.batch_size>).first(static_cast<std::size_t>(data.count()));
+  auto const rows = std::span(samples_of_batch<Description.batch_size>).first(data.count());
   std::array<float const*, Session::output_count> results{};
   session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
                [&](auto const& step) {

@@ -6,6 +6,7 @@
 #include <stagecraft/description/reported_metrics.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/engine/step_view.hpp>
+#include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/training/accumulated_value.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>
@@ -104,6 +105,20 @@ class step_results {
       for_each_metric([&]<std::size_t Index>() { result[losses + Index] = std::get<Index>(metrics_).result(); });
     for (std::size_t i = 0; i < losses_.size(); ++i) result[i] = losses_[i].result();
     return result;
+  }
+
+  /// Metrics that are no means over rows are those of all replicas' rows together, in the values of each replica:
+  /// `of(i)` gives its results.
+  template <class Of, std::size_t Replicas>
+  static void merge_states(Of const& of, std::array<values_type, Replicas>& all) {
+    if constexpr (!accumulates)
+      for_each_metric([&]<std::size_t Index>() {
+        if constexpr (reported.items[Index].metric.result != nullptr) {
+          auto state = std::get<Index>(of(0).metrics_);
+          for (std::size_t i = 1; i < Replicas; ++i) state.merge(std::get<Index>(of(i).metrics_));
+          for (auto& values : all) values[losses + Index] = state.result();
+        }
+      });
   }
 
  private:

@@ -267,8 +267,7 @@ class model_trainer
   template <run_kind Kind>
   batch_values<Kind> run_single(loader const& data) {
     detail::check_one_batch(data.count(), training.batch_size);
-    auto const rows =
-        std::span(detail::samples_of_batch<training.batch_size>).first(static_cast<std::size_t>(data.count()));
+    auto const rows = std::span(detail::samples_of_batch<training.batch_size>).first(data.count());
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);
     this->session().begin_run();

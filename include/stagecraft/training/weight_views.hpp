@@ -19,7 +19,7 @@ namespace stagecraft::detail {
 
 /// Appends the weights of a model's layers, and of the models inside it, in the order of Keras's `model.weights`.
 constexpr void append_weights(graph_view const& graph, int model, std::vector<int>& result) {
-  auto const& kind = graph.nested_models[static_cast<std::size_t>(model)].kind;
+  auto const& kind = graph.nested_models[model].kind;
   auto const append_layer = [&](int call) {
     auto const& layer = graph.layer_of(call);
     for (int i = 0; i < layer.parameter_count; ++i) {
@@ -42,7 +42,7 @@ constexpr void append_weights(graph_view const& graph, int model, std::vector<in
   }
   // A sequential model's layers stand in their order, a subclass's in the order of their first calls.
   for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
-    for (int at = graph.call(i).nested_model; at >= 0; at = graph.nested_models[static_cast<std::size_t>(at)].parent)
+    for (int at = graph.call(i).nested_model; at >= 0; at = graph.nested_models[at].parent)
       if (at == model) append_layer(i);
 }
 
@@ -74,7 +74,7 @@ constexpr int layer_of_weight(int weight) {
 template <class M>
 std::string weight_name(int weight) {
   return std::string(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view()) + "/" +
-         std::string(graph_of<M>.parameters[static_cast<std::size_t>(weight)].name.view()) + ":0";
+         std::string(graph_of<M>.parameters[weight].name.view()) + ":0";
 }
 
 /// visit<Weight>(session, index) for each weight of a list, such as weight_order<M>.
@@ -126,7 +126,7 @@ void assign_weights(Session& session, std::vector<weight_array> const& weights, 
                                   std::to_string(weights.size()));
   for (std::size_t i = 0; i < weights.size(); ++i)
     check_weight(weights[i], check_names ? weight_name<M>(Weights[i]) : weights[i].name,
-                 graph_of<M>.parameters[static_cast<std::size_t>(Weights[i])].shape);
+                 graph_of<M>.parameters[Weights[i]].shape);
   for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session& to, std::size_t index) {
     to.template write_weight<Weight>(weights[index].values.data());
   });
@@ -138,7 +138,7 @@ constexpr std::vector<int> find_part(std::string_view name, int& count) {
   auto const& graph = graph_of<M>;
   std::vector<int> result, instances;
   for (int i = 1; i < static_cast<int>(graph.nested_models.size()); ++i) {
-    auto const& model = graph.nested_models[static_cast<std::size_t>(i)];
+    auto const& model = graph.nested_models[i];
     bool known = model.name != name;
     for (int const other : instances) known = known || other == model.instance;
     if (known) continue;
@@ -197,10 +197,10 @@ constexpr bool is_name_of_weight(std::string_view name, int weight) {
     return !name.empty();
   };
   auto const& layer = graph.layer(layer_of_weight<M>(weight));
-  if (!strip(graph.parameters[static_cast<std::size_t>(weight)].name) || name.empty()) return false;
+  if (!strip(graph.parameters[weight].name) || name.empty()) return false;
   if (!strip(layer.name)) return false;
   for (int at = graph.call(layer.first_call).nested_model; at > 0 && !name.empty();) {
-    auto const& model = graph.nested_models[static_cast<std::size_t>(at)];
+    auto const& model = graph.nested_models[at];
     if (!strip(model.name)) return false;
     at = model.parent;
   }
@@ -236,7 +236,7 @@ inline constexpr diagnostic weight_name_problem = [] {
   message names;
   for (int const weight : weight_order<M>) {
     names.append(names.empty() ? "" : ", ").append(graph_of<M>.layer(layer_of_weight<M>(weight)).name.view());
-    names.append('/').append(graph_of<M>.parameters[static_cast<std::size_t>(weight)].name.view());
+    names.append('/').append(graph_of<M>.parameters[weight].name.view());
     if (names.length > 200) {
       names.append(", ...");
       break;

@@ -70,37 +70,36 @@ tested walks_of() {
   static_assert(found::holds);
   using forward = typename found::forward;
   shape const shapes[]{Inputs...};
-  tested result{
-      sc::detail::trace_layer(Layer::value, shapes, Batch, true),
-      Batch,
-      kernels::lanes<Arch>,
-      {Inputs.size()...},
-      sc::detail::frozen_transfers_of<forward>.sample,
-      [](std::deque<buffer>& x, float* y, kernels::share part) {
-        static constexpr std::int64_t floats[]{Inputs.size()...};
-        auto const& all = sc::detail::frozen_transfers_of<forward>;
-        kernels::transfer_elements<sc::detail::frozen_transfers_of<forward>, Batch, false, Arch>(
-            [&](std::size_t walk) {
-              auto const input = static_cast<std::size_t>(all.parts[walk].input);
-              return std::pair{static_cast<float const*>(x[input].data()), floats[input]};
-            },
-            y, part);
-      },
-      [](bool adds, int input, float const* dy, float* dx, kernels::share part) {
-        constexpr auto floats = sc::detail::frozen_transfers_of<forward>.sample;
-        auto const from = [&](std::size_t) { return std::pair{dy, floats}; };
-        [&]<std::size_t... Input>(std::index_sequence<Input...>) {
-          auto const run = [&]<std::size_t I>() {
-            using back = typename found::template backward<static_cast<int>(I)>;
-            if (static_cast<int>(I) != input) return;
-            if (adds)
-              kernels::transfer_elements<sc::detail::frozen_transfers_of<back>, Batch, true, Arch>(from, dx, part);
-            else
-              kernels::transfer_elements<sc::detail::frozen_transfers_of<back>, Batch, false, Arch>(from, dx, part);
-          };
-          (run.template operator()<Input>(), ...);
-        }(std::make_index_sequence<sizeof...(Inputs)>{});
-      }};
+  tested result{sc::detail::trace_layer(Layer::value, shapes, Batch, true),
+                Batch,
+                kernels::lanes<Arch>,
+                {Inputs.size()...},
+                sc::detail::frozen<forward>.sample,
+                [](std::deque<buffer>& x, float* y, kernels::share part) {
+                  static constexpr std::int64_t floats[]{Inputs.size()...};
+                  auto const& all = sc::detail::frozen<forward>;
+                  kernels::transfer_elements<sc::detail::frozen<forward>, Batch, false, Arch>(
+                      [&](std::size_t walk) {
+                        auto const input = static_cast<std::size_t>(all.parts[walk].input);
+                        return std::pair{static_cast<float const*>(x[input].data()), floats[input]};
+                      },
+                      y, part);
+                },
+                [](bool adds, int input, float const* dy, float* dx, kernels::share part) {
+                  constexpr auto floats = sc::detail::frozen<forward>.sample;
+                  auto const from = [&](std::size_t) { return std::pair{dy, floats}; };
+                  [&]<std::size_t... Input>(std::index_sequence<Input...>) {
+                    auto const run = [&]<std::size_t I>() {
+                      using back = typename found::template backward<static_cast<int>(I)>;
+                      if (static_cast<int>(I) != input) return;
+                      if (adds)
+                        kernels::transfer_elements<sc::detail::frozen<back>, Batch, true, Arch>(from, dx, part);
+                      else
+                        kernels::transfer_elements<sc::detail::frozen<back>, Batch, false, Arch>(from, dx, part);
+                    };
+                    (run.template operator()<Input>(), ...);
+                  }(std::make_index_sequence<sizeof...(Inputs)>{});
+                }};
   operations::differentiate(result.traced);
   return result;
 }

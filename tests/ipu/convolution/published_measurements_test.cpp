@@ -9,14 +9,11 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdarg>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
+#include "../documented_rows.hpp"
 #include "resnet50_shapes.hpp"
 
 namespace sc = stagecraft;
@@ -24,40 +21,6 @@ using sc::dtype;
 namespace ipus = sc::ipu_targets;
 
 namespace {
-
-std::string const& documentation() {
-  static std::string const text = [] {
-    std::ifstream file(STAGECRAFT_GOLDEN_DIR "/../../docs/ipu.md");
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }();
-  return text;
-}
-
-[[gnu::format(printf, 1, 2)]] std::string formatted(char const* format, ...) {
-  char text[200];
-  std::va_list values;
-  va_start(values, format);
-  std::vsnprintf(text, sizeof text, format, values);
-  va_end(values);
-  return text;
-}
-
-/// Prints a row of a table and looks for it in the documentation.
-void check_documented(std::string const& row) {
-  std::cout << row << '\n';
-  bool const stands_there = documentation().find(row + '\n') != std::string::npos;
-  CHECK_MESSAGE(stands_there, "docs/ipu.md has not the row " << row);
-}
-
-/// predicted / measured, if it is in the range of the documentation.
-double ratio_within(double predicted, double measured, double least, double most) {
-  double const ratio = predicted / measured;
-  CAPTURE(predicted);
-  CAPTURE(measured);
-  CHECK(ratio >= least);
-  CHECK(ratio <= most);
-  return ratio;
-}
 
 /// The same of rates, where cycles were measured: the fewer, the faster.
 double ratio_of_rates_within(double predicted_cycles, double measured_cycles, double least, double most) {

@@ -290,6 +290,28 @@ TEST_CASE("terminate_on_nan stops after the batch") {
   CHECK(text == "Batch 7: Invalid loss, terminating training\n");
 }
 
+TEST_CASE("throughput_estimator counts the steps between its hooks, learning_rate_logger logs") {
+  counting_model model;
+  sc::callbacks::throughput_estimator throughput(8);
+  sc::callbacks::learning_rate_logger rate;
+  sc::callback_list list({&throughput, &rate});
+  list.set_model(model);
+  sc::logs none, values;
+  list.on_epoch_begin(0, none);
+  for (int first : {0, 4}) {
+    list.on_train_batch_begin(first, none);
+    for (int volatile i = 0; i < 1000; i = i + 1) {
+    }
+    list.on_train_batch_end(first + 3, values);
+    CHECK(values.at("throughput") > 0);
+    CHECK(values.at("lr") == doctest::Approx(0.001));
+  }
+  sc::logs epoch;
+  list.on_epoch_end(0, epoch);
+  CHECK(epoch.at("throughput") > 0);
+  CHECK(epoch.at("lr") == doctest::Approx(0.001));
+}
+
 TEST_CASE("csv_logger writes what Python's csv module writes") {
   counting_model model;
   std::string const path = "csv_logger_test.csv";

@@ -49,17 +49,6 @@ class transfers_of_layer {
   };
 };
 
-template <class Make>
-inline constexpr std::size_t count_transfers = [] {
-  operations::transfer_list const made = Make{}();
-  return made.parts.size();
-}();
-template <class Make>
-inline constexpr operations::frozen_transfers<count_transfers<Make>> frozen_transfers_of = [] {
-  operations::transfer_list const made = Make{}();
-  return operations::frozen_transfers<count_transfers<Make>>(made);
-}();
-
 template <class Call, std::size_t... Input>
 transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch, Call::plan::trains,
                    Call::input_shape(Input)...>
@@ -77,9 +66,9 @@ class transfer_layer {
  public:
   static void forward(Call const& call) {
     call.divide([](Call const& share) {
-      kernels::transfer_elements<frozen_transfers_of<typename walks::forward>, Call::batch, false, arch>(
+      kernels::transfer_elements<frozen<typename walks::forward>, Call::batch, false, arch>(
           [&](std::size_t part) {
-            int const input = frozen_transfers_of<typename walks::forward>.parts[part].input;
+            int const input = frozen<typename walks::forward>.parts[part].input;
             return std::pair{share.input(input), std::int64_t{Call::input_shape(input).size()}};
           },
           share.output(), share.share());
@@ -106,8 +95,7 @@ class transfer_layer {
   template <int Input, bool Adds>
   static void write(Call const& call) {
     call.divide([](Call const& share) {
-      kernels::transfer_elements<frozen_transfers_of<typename walks::template backward<Input>>, Call::batch, Adds,
-                                 arch>(
+      kernels::transfer_elements<frozen<typename walks::template backward<Input>>, Call::batch, Adds, arch>(
           [&](std::size_t) {
             return std::pair{static_cast<float const*>(share.output_gradient()), std::int64_t{Call::size}};
           },

@@ -39,6 +39,19 @@ struct convolution_scene {
   std::int64_t bus;  ///< tiles that share one
   std::int64_t tiles_per_ipu;
 
+  /// What the formulas of vertices (ipu/cycles/) have whatever they work on, in short: a bound needs no more. A call
+  /// takes so many cycles, once: of conv_partial_1x1 50, 12 for its group and 11 for its first input; of others at
+  /// least these.
+  static constexpr std::int64_t cycles_of_1x1 = 73, cycles_of_others = 150;
+  /// What a worker takes before and after its elements, for each group of channels.
+  static constexpr std::int64_t worker_cycles_of_1x1 = 18, worker_cycles_of_nx1 = 31, worker_cycles_of_slic = 17;
+  /// What a row takes beside its elements; in conv_partial_slic, as long as so many elements more.
+  static constexpr std::int64_t row_cycles = 16, slic_row_cycles = 10, slic_row_elements = 10;
+  /// What a worker takes in a stage of a reduction.
+  static constexpr std::int64_t reduction_cycles = 20;
+  /// Bytes of an exchange are counted in such parts of what a tile receives in a cycle, since they are whole numbers.
+  static constexpr std::int64_t exchange_parts = 16;
+
   /// What all divisions have in common that differ in input channels only; bytes are for one group of them.
   struct row {
     part_counts part;
@@ -69,8 +82,9 @@ struct convolution_scene {
         .fixed = layout.weights + layout.output + (sends_once ? 0 : layout.inputs),
         .per_element = view.cycles_per_element(problem.target, problem.shape.operand()),
         .per_group = 0,
-        .per_row = is_slic        ? 10 + 10 * view.cycles_per_element(problem.target, dtype::float16)
-                   : zeroes_first ? 16
+        .per_row = is_slic
+                       ? slic_row_cycles + slic_row_elements * view.cycles_per_element(problem.target, dtype::float16)
+                   : zeroes_first ? row_cycles
                                   : 0,
         .row_elements = view.reached(view.field).width,
         .zeroes_first = zeroes_first,
@@ -78,13 +92,14 @@ struct convolution_scene {
         .workers = problem.target.num_worker_contexts,
         .field = view.batch * view.field.elements(),
         .reached = view.batch * view.reached(view.field).elements(),
-        .per_stage = sync_cycles(problem.target) + 20 * problem.target.num_worker_contexts,
+        .per_stage = sync_cycles(problem.target) + reduction_cycles * problem.target.num_worker_contexts,
         .serial = serial_out * serial_in,
         .input_bytes =
             std::int64_t{view.conv_groups_per_group} * view.in_chans_per_group * size_of(problem.shape.input),
         .partial_size = size_of(view.partials),
         .partials_at_once = problem.target.vector_width(view.partials),
-        .exchange_rate = larger(1, static_cast<std::int64_t>(problem.target.exchange_bytes_per_cycle * 16 + 0.5F)),
+        .exchange_rate =
+            larger(1, static_cast<std::int64_t>(problem.target.exchange_bytes_per_cycle * exchange_parts + 0.5F)),
         .sends_inputs_once = sends_once,
         .bus = problem.target.tiles_per_shared_exchange_bus,
         .tiles_per_ipu = problem.target.tiles_per_ipu};
@@ -92,16 +107,16 @@ struct convolution_scene {
     if (view.vertex != convolution_vertex::conv_partial_nx1) {
       bool const lays_out = layout.weights > 0 || (!sends_once && layout.inputs > 0);
       s.fixed += sync_cycles(problem.target) * ((lays_out ? 1 : 0) + (layout.output > 0 ? 1 : 0));
-      s.fixed += view.vertex == convolution_vertex::conv_partial_1x1 ? 73 : 150;
+      s.fixed += view.vertex == convolution_vertex::conv_partial_1x1 ? cycles_of_1x1 : cycles_of_others;
     }
     if (is_slic) {
-      s.per_group = std::int64_t{17} * problem.target.num_worker_contexts;
+      s.per_group = worker_cycles_of_slic * problem.target.num_worker_contexts;
     } else if (view.conv_units > 0) {
       // Loading the units' weights, and what a worker does before and after its elements.
       bool const is_1x1 = view.vertex == convolution_vertex::conv_partial_1x1;
       s.per_group = std::int64_t{view.conv_units} * problem.target.weight_bytes_per_conv_unit(problem.shape.operand()) /
                         problem.target.coeff_load_bytes_per_cycle(problem.use_128bit_conv_unit_load) +
-                    problem.target.num_worker_contexts * (is_1x1 ? 18 : 31);
+                    problem.target.num_worker_contexts * (is_1x1 ? worker_cycles_of_1x1 : worker_cycles_of_nx1);
     }
     return s;
   }

@@ -4,6 +4,7 @@
 
 #include <stagecraft/ipu/convolution/convolution_estimate.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
+#include <stagecraft/ipu/convolution/convolution_reduction.hpp>
 #include <stagecraft/ipu/convolution/convolution_scene.hpp>
 #include <stagecraft/ipu/convolution/convolution_view.hpp>
 #include <stagecraft/ipu/convolution/part_counts.hpp>
@@ -42,6 +43,15 @@ struct convolution_search {
   using scene = convolution_scene;
   using row = convolution_scene::row;
 
+  /// By how much the largest part shrinks from one number of parts that is looked at to the next, at least: to so many
+  /// percent. Larger steps where there is more to look at, so that a search stays within what compilers allow; what
+  /// they miss is found around the best plan (refine), and measured by tests/ipu/convolution/exhaustive_plan.hpp.
+  struct search_steps {
+    int groups, kernel_height, kernel_width, channels;
+  };
+  static constexpr search_steps small_steps{80, 70, 50, 80}, middle_steps{80, 70, 50, 60}, large_steps{80, 50, 30, 40};
+  static constexpr int most_serial_parts = 256;
+
   constexpr void search(convolution_view const& view, std::int64_t serial_out, std::int64_t serial_in) {
     if (serial_out > view.out_chan_groups || serial_in > view.in_chan_groups) return;
     scene const s = scene::of(problem, view, serial_out, serial_in);
@@ -53,15 +63,14 @@ struct convolution_search {
     std::int64_t const tiles = problem.target.tiles_per_ipu;
     bool const takes_one = !view.takes(2, 2);
     std::int64_t const least_outs = takes_one ? s.out_groups : 1, least_ins = takes_one ? s.in_groups : 1;
-    // Where there is much to look at, in larger steps.
     bool const is_serial = serial_out * serial_in > 1;
-    int const step = !is_serial ? 80 : has_plan && !wants_least_memory ? 60 : 40;
-    for (std::int64_t g = 1; g <= tiles; g = next_split(view.conv_groups, g, 80))
-      for (std::int64_t h = 1; g * h <= tiles; h = next_split(view.kernel.height, h, step == 40 ? 50 : 70))
-        for (std::int64_t w = 1; g * h * w <= tiles; w = next_split(view.kernel.width, w, step == 40 ? 30 : 50))
-          for (std::int64_t o = least_outs; g * h * w * o <= tiles; o = next_split(s.out_groups, o, step)) {
+    search_steps const& step = !is_serial ? small_steps : has_plan && !wants_least_memory ? middle_steps : large_steps;
+    for (std::int64_t g = 1; g <= tiles; g = next_split(view.conv_groups, g, step.groups))
+      for (std::int64_t h = 1; g * h <= tiles; h = next_split(view.kernel.height, h, step.kernel_height))
+        for (std::int64_t w = 1; g * h * w <= tiles; w = next_split(view.kernel.width, w, step.kernel_width))
+          for (std::int64_t o = least_outs; g * h * w * o <= tiles; o = next_split(s.out_groups, o, step.channels)) {
             row const r = s.row_of({g, h, w, o});
-            for (std::int64_t i = least_ins; i <= r.tiles; i = next_split(s.in_groups, i, step))
+            for (std::int64_t i = least_ins; i <= r.tiles; i = next_split(s.in_groups, i, step.channels))
               list(shortlist, s, r, i);
             // As many as leave few tiles for the field.
             for (std::int64_t f = 1; f <= 4 && f <= r.tiles; ++f) {
@@ -165,9 +174,9 @@ struct convolution_search {
     std::int64_t const depth = r.depth * in_chans;
     if (depth > 1) {
       exchanged += (partials - partials / depth) * s.partial_size;
-      cycles += partials / s.partials_at_once + s.per_stage * (depth < 16 ? 1 : depth < 125 ? 2 : 3);
+      cycles += partials / s.partials_at_once + s.per_stage * convolution_reduction::stages_of(depth);
     }
-    cycles += exchanged * 16 / s.exchange_rate;
+    cycles += exchanged * scene::exchange_parts / s.exchange_rate;
     return {.cycles = cycles * s.serial, .bytes = input_bytes + weight_bytes + partials * s.partial_size};
   }
 
@@ -253,7 +262,7 @@ struct convolution_search {
     for (int i = 0; i < views.count; ++i) search_view(views, i, 1, 1);
     if (least_forbidden < best_cycles || wants_least_memory) {
       int in_vain = 0;
-      for (int parts = 2; parts <= 256 && in_vain < 2; parts *= 2) {
+      for (int parts = 2; parts <= most_serial_parts && in_vain < 2; parts *= 2) {
         bool const had_plan = has_plan;
         auto const before = best_cycles + best.temporary_bytes;
         for (int i = 0; i < views.count; ++i)

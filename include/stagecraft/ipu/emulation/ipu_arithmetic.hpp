@@ -195,7 +195,7 @@ class ipu_arithmetic {
       for (float const* const gradient : replicas) results.look_at_operand(gradient + elements.first, count);
     run();
     results.end();
-    results.look_at_result(replicas[at(own)] + elements.first, count);
+    results.look_at_result(replicas[own] + elements.first, count);
     results.check(false, of_weight<Parameter>("the replicas' sum of gradients behind micro-batch", memory.micro_batch));
   }
 
@@ -260,8 +260,6 @@ class ipu_arithmetic {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   template <std::size_t Parameter>
   static watched_step of_weight(std::string_view step, std::int64_t number) {
     constexpr std::string_view layer = layer_of_parameter(static_cast<int>(Parameter));
@@ -288,7 +286,7 @@ class ipu_arithmetic {
   static constexpr long long floats_of_layer(int call) {
     auto const& layer = Plan::graph.layer_of(call);
     long long floats = 0;
-    for (int i = 0; i < layer.parameter_count; ++i) floats += Plan::weights.size[at(layer.first_parameter + i)];
+    for (int i = 0; i < layer.parameter_count; ++i) floats += Plan::weights.size[layer.first_parameter + i];
     return floats;
   }
   template <int Call>
@@ -297,7 +295,7 @@ class ipu_arithmetic {
     if constexpr (layer.parameter_count == 0)
       return memory.gradients;
     else
-      return memory.gradients + Plan::weights.offset[at(layer.first_parameter)] + Plan::gradients.shift[Call];
+      return memory.gradients + Plan::weights.offset[layer.first_parameter] + Plan::gradients.shift[Call];
   }
 
   /// each(floats, count, what, index) for what a step writes, but for gradients of weights.

@@ -59,7 +59,7 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
   using operations::formula_source;
   using operations::function;
   constexpr auto const& read = places_read<Formula, Drawn>;
-  constexpr auto const& last = Formula.steps[static_cast<std::size_t>(Formula.results[0])];
+  constexpr auto const& last = Formula.steps[Formula.results[0]];
   if (last.from == formula_source::constant) {
     append_map(step, map_function::fill, result, {}, {last.value});
   } else if (last.from == formula_source::place && !read.draws) {
@@ -69,7 +69,7 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
     bool const is_negative = last.apply == function::negative;
     auto& operation = append_map(step, map_function_of(is_negative ? function::multiply : last.apply), result, {});
     for (int i = 0; i < operations::arity(last.apply); ++i) {
-      auto const& of = Formula.steps[static_cast<std::size_t>(last.operands[i])];
+      auto const& of = Formula.steps[last.operands[i]];
       if (of.from == formula_source::place) {
         operation.sizes[2 * operation.input_count] = 1;
         operation.inputs[operation.input_count++] = tensor_at(of.index);
@@ -113,8 +113,8 @@ class elementwise_lowering {
   }
 
  public:
-  static constexpr bool holds = Call::planned.activation_in_loss || function == softmax ||
-                                formulas_fit(std::make_index_sequence<static_cast<std::size_t>(inputs)>{});
+  static constexpr bool holds =
+      Call::planned.activation_in_loss || function == softmax || formulas_fit(std::make_index_sequence<inputs>{});
 
   static constexpr void forward(lowered_step& step) {
     if constexpr (Call::planned.activation_in_loss) {  // the loss takes the logits, which are handed on
@@ -134,7 +134,7 @@ class elementwise_lowering {
   static constexpr void backward(lowered_step& step) {
     [&]<std::size_t... Input>(std::index_sequence<Input...>) {
       (append_gradient<static_cast<int>(Input)>(step), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(inputs)>{});
+    }(std::make_index_sequence<inputs>{});
   }
 
  private:

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/stage_options_checks.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/program.hpp>
-#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace stagecraft {
 
@@ -43,7 +44,11 @@ struct step_variant {
 /// by row, weights have their Keras shapes. A lowering asks for the tensors that its operations need, and only for
 /// those that are at hand: in a backward step the inputs' values if `planned.needs.input`, the output's if
 /// `planned.needs.output`, and what the forward step has saved.
-template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call>
+///
+/// `WeightMachine` is the machine whose plans say how the layer's weights lie: other than `Machine` where options of
+/// Poplar are given for single stages.
+template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call,
+          class WeightMachine = Machine>
 struct lowered_call_variant {
   using model = M;
   using machine = Machine;
@@ -65,13 +70,13 @@ struct lowered_call_variant {
   static constexpr dtype variable_type = Training.dtype_policy.variable_dtype;
 
   [[nodiscard]] static constexpr int input_call(int index) {
-    return graph.inputs[static_cast<std::size_t>(graph.call(Call).first_input + index)];
+    return graph.inputs[graph.call(Call).first_input + index];
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index = 0) { return graph.call(input_call(index)).shape; }
   [[nodiscard]] static constexpr shape const& output_shape() { return graph.call(Call).shape; }
   static constexpr int parameter_count = graph.layer_of(Call).parameter_count;
   [[nodiscard]] static constexpr parameter const& parameter_info(int index) {
-    return graph.parameters[static_cast<std::size_t>(graph.layer_of(Call).first_parameter + index)];
+    return graph.parameters[graph.layer_of(Call).first_parameter + index];
   }
   /// Elements of the whole batch.
   [[nodiscard]] static constexpr std::int64_t input_elements(int index = 0) {
@@ -84,7 +89,7 @@ struct lowered_call_variant {
 
   /// Whether the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
-    return program.calls[static_cast<std::size_t>(input_call(index))].needs_gradient;
+    return program.calls[input_call(index)].needs_gradient;
   }
   /// Whether it is to be added to what is there.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
@@ -92,7 +97,7 @@ struct lowered_call_variant {
   }
   /// The activation behind an input whose gradient this call's backward step applies, after the layer's own operations.
   [[nodiscard]] static constexpr activation applied_activation(int index) {
-    auto const& source = program.calls[static_cast<std::size_t>(input_call(index))];
+    auto const& source = program.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
 
@@ -104,12 +109,12 @@ struct lowered_call_variant {
     return step.tensor(tensor_role::output, 0, type, output_elements());
   }
   /// How a weight lies on the tiles, and with it its gradient, its accumulators and the optimizer's state: as the
-  /// forward step of the layer's first call wants it, or linearly (null).
-  /// How a weight lies, if not linearly. What a constraint or a penalty of the user's own computes of it works on
-  /// tensors that are mapped linearly.
+  /// forward step of the layer's first call wants it, or linearly (null). What a constraint or a penalty of the user's
+  /// own computes of it works on tensors that are mapped linearly.
   [[nodiscard]] static constexpr weight_mapping const* planned_weight(int index) {
     if (!parameter_info(index).constraint.empty() || parameter_info(index).regularizer.is_own()) return nullptr;
-    using first = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, graph.layer_of(Call).first_call>;
+    using first =
+        lowered_call_variant<M, Training, Mode, WeightMachine, step_variant{}, graph.layer_of(Call).first_call>;
     return detail::planned_weight<lowering<layer_t<M, first::call>>, first>(index);
   }
   /// As it is stored; may be written if it is not trained.
@@ -169,6 +174,46 @@ struct machine_with_one_ipu<Machine> {
   using type = typename Machine::one_ipu;
 };
 
+/// A machine whose products are planned with other options.
+template <class Machine, poplar_options Matmuls, poplar_options Convolutions>
+struct machine_with_options : Machine {
+  static constexpr ipu_config config = [] {
+    auto result = Machine::config;
+    result.matmuls = Matmuls;
+    result.convolutions = Convolutions;
+    return result;
+  }();
+};
+
+/// One IPU, with the options of Poplar that are given for a pass. Those that are the machine's are not told apart.
+template <class M, auto Training, class Machine, bool Backward, int Stage>
+constexpr auto find_machine_of_stage() {
+  using one_ipu = typename machine_with_one_ipu<Machine>::type;
+  constexpr pipeline_stage_options own = options_of_pass<M, Training>(Backward, Stage);
+  if constexpr (own.given()) {
+    constexpr auto matmuls = with_options_of_stage(one_ipu::config.matmuls, own.matmul_options);
+    constexpr auto convolutions = with_options_of_stage(one_ipu::config.convolutions, own.convolution_options);
+    if constexpr (matmuls == one_ipu::config.matmuls && convolutions == one_ipu::config.convolutions)
+      return std::type_identity<one_ipu>{};
+    else
+      return std::type_identity<machine_with_options<one_ipu, matmuls, convolutions>>{};
+  } else {
+    return std::type_identity<one_ipu>{};
+  }
+}
+template <class M, auto Training, class Machine, bool Backward, int Stage>
+using machine_of_stage = typename decltype(find_machine_of_stage<M, Training, Machine, Backward, Stage>())::type;
+
+/// That of a pass.
+template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
+using machine_of_pass = machine_of_stage<M, Training, Machine, planning_timetable<M, Training, Mode>.is_backward(Pass),
+                                         planning_timetable<M, Training, Mode>.stage_of_pass(Pass)>;
+
+/// That of the forward step of the first call of a call's layer, as whose plan wants it the weights lie.
+template <class M, auto Training, class Machine, int Call>
+using machine_of_weights =
+    machine_of_stage<M, Training, Machine, false, stage_of_graph_call<M>(graph_of<M>.layer_of(Call).first_call)>;
+
 template <class M, auto Training, execution_mode Mode, int Pass, int Call>
 constexpr step_variant find_step_variant() {
   constexpr auto const& options = options_of<M, Training>;
@@ -180,17 +225,19 @@ constexpr step_variant find_step_variant() {
     static_assert(node.input_count <= step_variant::most_inputs, "stagecraft: a call on an IPU has at most 64 inputs");
     auto const& adds = pass_plan_of<M, Training, Mode, Pass>.places.adds_gradient;
     for (int i = 0; i < node.input_count; ++i)
-      if (adds[static_cast<std::size_t>(node.first_input + i)]) result.adds_input_gradients |= std::uint64_t{1} << i;
+      if (adds[node.first_input + i]) result.adds_input_gradients |= std::uint64_t{1} << i;
   }
   return result;
 }
 
 }  // namespace detail
 
-/// A call in a pass (pipeline_program.hpp), which decides only where gradients are added to others.
+/// A call in a pass (pipeline_program.hpp), which decides only where gradients are added to others, and which options
+/// of Poplar hold.
 template <class M, auto Training, execution_mode Mode, class Machine, int Pass, int Call>
 using lowered_call = lowered_call_variant<typename detail::model_without_stages<M>::type, Training, Mode,
-                                          typename detail::machine_with_one_ipu<Machine>::type,
-                                          detail::find_step_variant<M, Training, Mode, Pass, Call>(), Call>;
+                                          detail::machine_of_pass<M, Training, Mode, Machine, Pass>,
+                                          detail::find_step_variant<M, Training, Mode, Pass, Call>(), Call,
+                                          detail::machine_of_weights<M, Training, Machine, Call>>;
 
 }  // namespace stagecraft

@@ -6,6 +6,7 @@
 #include <stagecraft/ipu/lowering/lowerings.hpp>
 #include <array>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 namespace stagecraft::detail {
@@ -19,9 +20,10 @@ constexpr auto find_planned_weights() {
         [&] {
           constexpr auto const& layer = graph.layers[Layer];
           if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
-            using call = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, layer.first_call>;
-            for (int i = 0; i < layer.parameter_count; ++i)
-              result[static_cast<std::size_t>(layer.first_parameter + i)] = call::planned_weight(i);
+            using call = lowered_call_variant<typename model_without_stages<M>::type, Training, Mode,
+                                              machine_of_weights<M, Training, Machine, layer.first_call>,
+                                              step_variant{}, layer.first_call>;
+            for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
           }
         }(),
         ...);
@@ -31,10 +33,16 @@ constexpr auto find_planned_weights() {
 template <class M, auto Training, execution_mode Mode, class Machine>
 inline constexpr auto planned_weights_of_machine = find_planned_weights<M, Training, Mode, Machine>();
 
-/// By the graph's weights; null for those that are mapped linearly. Once for all stages and numbers of IPUs.
+/// Without options of Poplar for single stages, weights lie alike whatever stages there are.
+template <class M, auto Training>
+using model_of_planned_weights =
+    std::conditional_t<options_of<M, Training>.forward_propagation_stages_poplar_options.given(), M,
+                       typename model_without_stages<M>::type>;
+
+/// By the graph's weights; null for those that are mapped linearly. Once for all numbers of IPUs.
 template <class M, auto Training, execution_mode Mode, class Machine>
 inline constexpr auto const& planned_weights =
-    planned_weights_of_machine<typename model_without_stages<M>::type, Training, Mode,
+    planned_weights_of_machine<model_of_planned_weights<M, Training>, Training, Mode,
                                typename machine_with_one_ipu<Machine>::type>;
 
 }  // namespace stagecraft::detail

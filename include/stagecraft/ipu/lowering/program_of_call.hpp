@@ -22,17 +22,17 @@ template <class Call>
 struct call_without_variant {
   using type = Call;
 };
-template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call>
-struct call_without_variant<lowered_call_variant<M, Training, Mode, Machine, Variant, Call>> {
-  using type = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, Call>;
+template <class M, auto Training, execution_mode Mode, class Machine, step_variant Variant, int Call,
+          class WeightMachine>
+struct call_without_variant<lowered_call_variant<M, Training, Mode, Machine, Variant, Call, WeightMachine>> {
+  using type = lowered_call_variant<M, Training, Mode, Machine, step_variant{}, Call, WeightMachine>;
 };
 
 template <class Call>
 inline constexpr auto wanted_gradients = [] {
-  std::array<bool, static_cast<std::size_t>(Call::input_count + Call::parameter_count)> wanted{};
-  for (int i = 0; i < Call::input_count; ++i) wanted[static_cast<std::size_t>(i)] = Call::wants_input_gradient(i);
-  for (int i = 0; i < Call::parameter_count; ++i)
-    wanted[static_cast<std::size_t>(Call::input_count + i)] = Call::parameter_info(i).trainable;
+  std::array<bool, Call::input_count + Call::parameter_count> wanted{};
+  for (int i = 0; i < Call::input_count; ++i) wanted[i] = Call::wants_input_gradient(i);
+  for (int i = 0; i < Call::parameter_count; ++i) wanted[Call::input_count + i] = Call::parameter_info(i).trainable;
   return wanted;
 }();
 
@@ -47,7 +47,7 @@ struct make_lowered_plan {
   }
 };
 template <class Call>
-inline constexpr auto lowered_plan = operations::freeze_plan(make_lowered_plan<Call>{});
+inline constexpr auto const& lowered_plan = frozen<make_lowered_plan<Call>>;
 
 template <class Call>
 inline constexpr traced_options options_of_call{
@@ -89,7 +89,7 @@ inline constexpr bool is_appended = [] {
   auto const are_few = [&](std::span<int const> order) {
     int count = 0;
     for (int const id : order) {
-      int const more = simple_operations(plan.nodes[static_cast<std::size_t>(id)]);
+      int const more = simple_operations(plan.nodes[id]);
       if (more < 0) return false;
       count += more;
     }
@@ -133,11 +133,11 @@ struct frozen_program {
   std::array<std::int64_t, sizes.operations> copies{};  ///< when it is laid out
 
   constexpr explicit frozen_program(traced_steps<> const& from)
-      : tensors(operations::detail::array_of<sizes.tensors>(from.program.tensors)),
-        operations(operations::detail::array_of<sizes.operations>(from.program.operations)),
-        loops(operations::detail::array_of<sizes.loops>(from.program.loops)),
-        shapes(operations::detail::array_of<sizes.shapes>(from.program.shapes)),
-        is_matmul(operations::detail::array_of<sizes.shapes>(from.program.is_matmul)) {}
+      : tensors(array_of<sizes.tensors>(from.program.tensors)),
+        operations(array_of<sizes.operations>(from.program.operations)),
+        loops(array_of<sizes.loops>(from.program.loops)),
+        shapes(array_of<sizes.shapes>(from.program.shapes)),
+        is_matmul(array_of<sizes.shapes>(from.program.is_matmul)) {}
 };
 
 /// The program before its weights lie as products want them.
@@ -194,9 +194,7 @@ inline constexpr frozen_program<Call, Backward> placed_program = [] {
     if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
       each.tensor.planned = Call::planned_weight(each.tensor.index);
   for (auto& operation : program.operations) {
-    auto const tensor = [&](int number) -> tile_tensor& {
-      return program.tensors[static_cast<std::size_t>(number)].tensor;
-    };
+    auto const tensor = [&](int number) -> tile_tensor& { return program.tensors[number].tensor; };
     if (is_copy(operation)) {
       if (tensor(operation.outputs[0]).role == tensor_role::temporary)
         tensor(operation.outputs[0]).planned = tensor(operation.inputs[0]).planned;

@@ -12,7 +12,6 @@
 #include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -50,7 +49,7 @@ struct products_of_sums {
       } else {
         continue;
       }
-      steps[static_cast<std::size_t>(count++)] = step;
+      steps[count++] = step;
     }
   }
 };
@@ -81,7 +80,7 @@ template <class Call>
 class sums_lowering {
   static constexpr auto const& products = products_of_call<Call>;
   static constexpr int count = products.count;
-  static constexpr product_of_sums const& product(int index) { return products.steps[static_cast<std::size_t>(index)]; }
+  static constexpr product_of_sums const& product(int index) { return products.steps[index]; }
   template <int Index>
   static constexpr convolution_shape shape_of = product(Index).shape;
   static constexpr poplar_options const& options =

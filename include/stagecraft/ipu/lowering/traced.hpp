@@ -78,7 +78,7 @@ struct lowering<L> {
     else if constexpr (detail::is_appended<same> || !detail::has_program<same>)
       return nullptr;
     else
-      return detail::traced_mappings<same>[static_cast<std::size_t>(index)];
+      return detail::traced_mappings<same>[index];
   }
   template <class Call>
   static constexpr void forward(lowered_step& step) {

@@ -5,7 +5,6 @@
 #include <stagecraft/ipu/lowering/traced/traced_steps.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <concepts>
-#include <cstddef>
 
 namespace stagecraft::detail {
 
@@ -17,7 +16,7 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
   traced_options const options{.type = type, .variable_type = type, .target = any};
   traced_steps<> const steps(plan, options, false, {}, {}, 1);
   auto const role_of = [&](int tensor) {
-    auto const& [of, offset, given, written] = steps.program.tensors[static_cast<std::size_t>(tensor)];
+    auto const& [of, offset, given, written] = steps.program.tensors[tensor];
     return given >= 0 ? of.role : tensor_role::temporary;
   };
   bool is_written = false, may_write = true;
@@ -29,8 +28,7 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
         may_write = may_write && writes && each.kind == operation_kind::map && each.sizes[2 * i + 1] == 0;
   }
   bool const copies = result == weight && !may_write;
-  int const written =
-      copies ? step.temporary(plan.nodes[static_cast<std::size_t>(plan.output)].shape.size(), type) : result;
+  int const written = copies ? step.temporary(plan.nodes[plan.output].shape.size(), type) : result;
   append_operations(step, steps.program,
                     [&](tile_tensor const& given) { return given.role == tensor_role::input ? weight : written; });
   if (copies) append_map(step, map_function::copy, result, {{written}});

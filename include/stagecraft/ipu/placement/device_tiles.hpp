@@ -86,8 +86,7 @@ struct variables_on_tiles {
   }
   /// Where the accumulator of a layer's weight stands among them.
   [[nodiscard]] static constexpr std::int64_t accumulator_offset(layer_info const& layer, int index) {
-    return bytes_of_accumulators(
-        layer, index, remote_accumulator(graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)]));
+    return bytes_of_accumulators(layer, index, remote_accumulator(graph.parameters[layer.first_parameter + index]));
   }
 
  private:
@@ -142,12 +141,11 @@ class device_tile_planner {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   static constexpr std::int64_t value_bytes(std::size_t call) {
     return bytes_on_tile(std::int64_t{Training.batch_size} * graph.calls[call].shape.size(), type, Machine::target);
   }
   static constexpr bool is_here(layer_info const& layer) {
-    return layer.call_count > 0 && table.device_of_stage(flow.stage[at(layer.first_call)]) == Device;
+    return layer.call_count > 0 && table.device_of_stage(flow.stage[layer.first_call]) == Device;
   }
 
   /// each(weight) for those of the layers on this device.
@@ -155,7 +153,7 @@ class device_tile_planner {
   static constexpr void for_each_weight(Each each) {
     for (auto const& layer : graph.layers)
       if (is_here(layer))
-        for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) each(at(i));
+        for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) each(i);
   }
   constexpr void place_variables() {
     for_each_weight([&](std::size_t i) {
@@ -189,8 +187,8 @@ class device_tile_planner {
       result_.value[i] = ring(rings.value[i], rings.value[i].exists() ? value_bytes(i) : 0);
       result_.saved[i] = ring(rings.saved[i], all_saved_on_tiles<M, Training, Mode, Machine>[i].bytes);
       result_.gradient[i] = ring(rings.gradient[i], rings.gradient[i].exists() ? value_bytes(i) : 0);
-      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[at(edge)])
-        result_.part[at(edge)] = ring(rings.part[at(edge)], rings.part[at(edge)].exists() ? value_bytes(i) : 0);
+      for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
+        result_.part[edge] = ring(rings.part[edge], rings.part[edge].exists() ? value_bytes(i) : 0);
     }
     result_.ring_bytes = all_.bytes() - before;
   }

@@ -25,9 +25,7 @@ struct pass_tiles {
   std::array<std::int64_t, Steps + 2> end{};
 
   /// What a step makes for itself alone begins here; Steps stands for losses, which come behind the steps.
-  [[nodiscard]] constexpr std::int64_t end_of(int step) const noexcept {
-    return end[static_cast<std::size_t>(step + 1)];
-  }
+  [[nodiscard]] constexpr std::int64_t end_of(int step) const noexcept { return end[step + 1]; }
 };
 
 namespace detail {
@@ -63,16 +61,14 @@ class pass_tile_planner {
       auto const& own = requests_[k];
       *owners_[k] = {base + own.offset, 1, own.size};
       for (int step = own.first; step <= own.last; ++step)
-        if (auto& end = result_.end[at(step + 1)]; end < base + own.offset + own.size)
-          end = base + own.offset + own.size;
+        if (auto& end = result_.end[step + 1]; end < base + own.offset + own.size) end = base + own.offset + own.size;
     }
     place_gradients();
     return result_;
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  static constexpr std::size_t root(int call) { return at(program.calls[at(call)].root); }
+  static constexpr int root(int call) { return program.calls[call].root; }
   static constexpr std::int64_t value_bytes(std::size_t call) {
     return bytes_on_tile(std::int64_t{Training.batch_size} * graph.calls[call].shape.size(),
                          Training.dtype_policy.compute_dtype, Machine::target);
@@ -84,16 +80,16 @@ class pass_tile_planner {
   }
   constexpr tile_place* place_of(pass_scratch const& scratch) {
     switch (scratch.kind) {
-      case scratch_kind::value: return &result_.value[at(scratch.index)];
-      case scratch_kind::saved: return &result_.saved[at(scratch.index)];
-      case scratch_kind::gradient: return &result_.gradient[at(scratch.index)];
-      case scratch_kind::input_gradient: return &result_.input_gradient[at(scratch.index)];
-      case scratch_kind::loss_gradient: return &loss_gradient_[at(scratch.index)];
+      case scratch_kind::value: return &result_.value[scratch.index];
+      case scratch_kind::saved: return &result_.saved[scratch.index];
+      case scratch_kind::gradient: return &result_.gradient[scratch.index];
+      case scratch_kind::input_gradient: return &result_.input_gradient[scratch.index];
+      case scratch_kind::loss_gradient: return &loss_gradient_[scratch.index];
       default: return &nowhere_;
     }
   }
   static constexpr std::int64_t bytes_of(pass_scratch const& scratch) {
-    auto const index = at(scratch.index);
+    auto const index = scratch.index;
     switch (scratch.kind) {
       case scratch_kind::saved: return all_saved_on_tiles<M, Training, Mode, Machine>[index].bytes;
       case scratch_kind::input_gradient: return value_bytes(root(graph.inputs[index]));
@@ -112,13 +108,13 @@ class pass_tile_planner {
     for (auto const& step : pass.steps) {
       auto const& layer = graph.layer_of(step.call);
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
-        if (!variables::remote_weight(graph.parameters[at(i)]) || fetched[at(i)]) continue;
-        fetched[at(i)] = true;
-        request(&result_.weight[at(i)], -1, end, variables::weight_bytes(at(i)));
+        if (!variables::remote_weight(graph.parameters[i]) || fetched[i]) continue;
+        fetched[i] = true;
+        request(&result_.weight[i], -1, end, variables::weight_bytes(i));
       }
       if (!step.backward) continue;
       if (auto const bytes = variables::accumulator_bytes(layer, true); bytes > 0)
-        request(&result_.fetched_accumulators[at(step.call)], -1, end, bytes);
+        request(&result_.fetched_accumulators[step.call], -1, end, bytes);
     }
   }
 

@@ -22,24 +22,23 @@ struct tile_places {
   [[nodiscard]] static constexpr std::int64_t of_step(int step, tile_tensor const& tensor,
                                                       std::int64_t micro_batch = 0) {
     auto const& all = pass_tiles_of<M, Training, Mode, Machine, Pass>;
-    int const call = pass_plan_of<M, Training, Mode, Pass>.steps[at(step)].call;
-    auto const& node = graph.calls[at(call)];
+    int const call = pass_plan_of<M, Training, Mode, Pass>.steps[step].call;
+    auto const& node = graph.calls[call];
     auto const& layer = graph.layer_of(call);
     switch (tensor.role) {
-      case tensor_role::input:
-        return all.value[root(graph.inputs[at(node.first_input + tensor.index)])].at(micro_batch);
+      case tensor_role::input: return all.value[root(graph.inputs[node.first_input + tensor.index])].at(micro_batch);
       case tensor_role::output: return all.value[root(call)].at(micro_batch);
-      case tensor_role::weight: return all.weight[at(layer.first_parameter + tensor.index)].at(0);
+      case tensor_role::weight: return all.weight[layer.first_parameter + tensor.index].at(0);
       case tensor_role::saved: {
-        auto const offset = detail::all_saved_on_tiles<M, Training, Mode, Machine>[at(call)].offset_of(tensor.index);
-        return all.saved[at(call)].exists() && offset >= 0 ? all.saved[at(call)].at(micro_batch) + offset : -1;
+        auto const offset = detail::all_saved_on_tiles<M, Training, Mode, Machine>[call].offset_of(tensor.index);
+        return all.saved[call].exists() && offset >= 0 ? all.saved[call].at(micro_batch) + offset : -1;
       }
       case tensor_role::output_gradient: return all.gradient[root(call)].at(micro_batch);
-      case tensor_role::input_gradient: return all.input_gradient[at(node.first_input + tensor.index)].at(micro_batch);
+      case tensor_role::input_gradient: return all.input_gradient[node.first_input + tensor.index].at(micro_batch);
       case tensor_role::accumulator: {
-        auto const& place = variables::remote_accumulator(graph.parameters[at(layer.first_parameter + tensor.index)])
-                                ? all.fetched_accumulators[at(call)]
-                                : all.accumulators[at(call)];
+        auto const& place = variables::remote_accumulator(graph.parameters[layer.first_parameter + tensor.index])
+                                ? all.fetched_accumulators[call]
+                                : all.accumulators[call];
         return place.exists() ? place.offset + variables::accumulator_offset(layer, tensor.index) : -1;
       }
       default: return -1;
@@ -81,8 +80,7 @@ struct tile_places {
     switch (tensor.role) {
       case tensor_role::weight: return all.weight.offset;
       case tensor_role::optimizer_state: return all.state.at(tensor.index);
-      case tensor_role::accumulator:
-        return tensor.index < all.accumulator_count ? all.accumulators[at(tensor.index)] : -1;
+      case tensor_role::accumulator: return tensor.index < all.accumulator_count ? all.accumulators[tensor.index] : -1;
       default: return -1;
     }
   }
@@ -98,8 +96,7 @@ struct tile_places {
   static constexpr auto const& table = detail::planning_timetable<M, Training, Mode>;
   static constexpr int last_forward_pass = table.stages() - 1;
 
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  static constexpr std::size_t root(int call) { return at(program_for<M, Training, Mode>.calls[at(call)].root); }
+  static constexpr int root(int call) { return program_for<M, Training, Mode>.calls[call].root; }
 };
 
 }  // namespace stagecraft

@@ -31,15 +31,13 @@ inline constexpr auto layers_of_weights = [] {
   std::array<int, graph.parameters.size() + 1> result{};
   int number = 0;
   for (auto const& layer : graph.layers) {
-    for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
-      result[static_cast<std::size_t>(i)] = number;
+    for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) result[i] = number;
     ++number;
   }
   return result;
 }();
 template <class M, std::size_t Weight>
-inline constexpr layer_info const& layer_info_of_weight =
-    graph_of<M>.layers[static_cast<std::size_t>(layers_of_weights<M>[Weight])];
+inline constexpr layer_info const& layer_info_of_weight = graph_of<M>.layers[layers_of_weights<M>[Weight]];
 
 template <class M, auto Training, class Machine, std::size_t Weight>
 constexpr auto place_update() {
@@ -48,9 +46,9 @@ constexpr auto place_update() {
   constexpr auto const& layer = layer_info_of_weight<M, Weight>;
   constexpr auto const& weight = graph.parameters[Weight];
   constexpr int device = planning_timetable<M, Training, execution_mode::training>.device_of_stage(
-      flow_of<M, Training>.stage[static_cast<std::size_t>(layer.first_call)]);
+      flow_of<M, Training>.stage[layer.first_call]);
   constexpr auto const& own = device_tiles_of<M, Training, execution_mode::training, Machine, device>;
-  update_tiles<static_cast<std::size_t>(layer.call_count)> result;
+  update_tiles<layer.call_count> result;
   result.device = device;
   result.end = own.bytes();
   auto const fetch = [&](int depth, std::int64_t bytes) {
@@ -68,9 +66,9 @@ constexpr auto place_update() {
     if (graph.calls[i].layer != layers_of_weights<M>[Weight]) continue;
     ++calls;
     if (!variables::program.calls[i].needs_gradient) continue;
-    result.accumulators[static_cast<std::size_t>(result.accumulator_count++)] =
-        variables::remote_accumulator(weight) ? fetch(1, variables::accumulator_bytes(Weight)).offset
-                                              : own.accumulators[i].offset + offset;
+    result.accumulators[result.accumulator_count++] = variables::remote_accumulator(weight)
+                                                          ? fetch(1, variables::accumulator_bytes(Weight)).offset
+                                                          : own.accumulators[i].offset + offset;
   }
   return result;
 }

@@ -78,7 +78,7 @@ struct partition_stages {
   template <class M>
   static constexpr void assign_stages(std::span<int> of_call, diagnostic&) {
     for (std::size_t i = 0; i < graph_of<M>.order.size(); ++i)
-      of_call[static_cast<std::size_t>(graph_of<M>.order[i])] = Partition.stage_of(static_cast<int>(i));
+      of_call[graph_of<M>.order[i]] = Partition.stage_of(static_cast<int>(i));
   }
 };
 
@@ -158,8 +158,7 @@ struct auto_stages {
                      fewest_stages<M, Options>, " IPUs, but it does not have as many parts that can be apart");
     } else {
       for (std::size_t i = 0; i < graph_of<M>.order.size(); ++i)
-        of_call[static_cast<std::size_t>(graph_of<M>.order[i])] =
-            auto_partition<M, Training, Machine, Options>.stage_of(static_cast<int>(i));
+        of_call[graph_of<M>.order[i]] = auto_partition<M, Training, Machine, Options>.stage_of(static_cast<int>(i));
     }
   }
 };

@@ -50,8 +50,8 @@ constexpr call_cost find_call_cost() {
     constexpr auto const& layer = graph.layer_of(Call);
     if constexpr (layer.first_call == Call)
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
-        auto const& weight = graph.parameters[static_cast<std::size_t>(i)];
-        auto const* const planned_weight = planned_weights<M, Training, mode, Machine>[static_cast<std::size_t>(i)];
+        auto const& weight = graph.parameters[i];
+        auto const* const planned_weight = planned_weights<M, Training, mode, Machine>[i];
         long long const bytes = on_tile(weight.size(), policy.variable_dtype, planned_weight);
         result.variable_bytes += bytes;
         if constexpr (mode == execution_mode::training) {

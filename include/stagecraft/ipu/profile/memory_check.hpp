@@ -19,15 +19,14 @@ constexpr auto list_memory_profiles(std::index_sequence<Device...>) {
 }
 template <class M, auto Training, execution_mode Mode, class Machine>
 inline constexpr auto memory_profiles = list_memory_profiles<M, Training, Mode, Machine>(
-    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.devices())>{});
+    std::make_index_sequence<planning_timetable<M, Training, Mode>.devices()>{});
 
 /// The layer whose step needs most memory; empty if all is there all the time.
 template <class M, auto Training, execution_mode Mode, class Machine, int Device>
 inline constexpr std::string_view peak_layer = []() -> std::string_view {
   constexpr memory_peak peak = device_memory_profile_of<M, Training, Mode, Machine, Device>.peak;
   if constexpr (peak.pass >= 0)
-    return graph_of<M>.layer_of(
-        profiled_steps_of<M, Training, Mode, Machine, peak.pass>[static_cast<std::size_t>(peak.step)].call).name;
+    return graph_of<M>.layer_of(profiled_steps_of<M, Training, Mode, Machine, peak.pass>[peak.step].call).name;
   else if constexpr (peak.weight >= 0)
     return layer_info_of_weight<M, static_cast<std::size_t>(peak.weight)>.name;
   else
@@ -98,7 +97,7 @@ inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
   [&]<std::size_t... Device>(std::index_sequence<Device...>) {
     (check_memory_of_device<M, Training, Mode, Machine, static_cast<int>(Device)>(problem), ...);
-  }(std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.devices())>{});
+  }(std::make_index_sequence<planning_timetable<M, Training, Mode>.devices()>{});
   return problem;
 }();
 

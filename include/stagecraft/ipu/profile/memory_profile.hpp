@@ -70,7 +70,7 @@ class memory_profiler {
     tile.batches = tiles.batch_bytes;
     std::int64_t highest = tiles.bytes();
     for (int pass = 0; pass < table.passes(); ++pass) {
-      auto const& own = *pass_profiles<M, Training, Mode, Machine>[static_cast<std::size_t>(pass)];
+      auto const& own = *pass_profiles<M, Training, Mode, Machine>[pass];
       if (own.device != Device) continue;
       if (own.peak_bytes <= highest) continue;
       highest = own.peak_bytes;
@@ -99,8 +99,7 @@ class memory_profiler {
     tile_code code(count, Machine::config.optimizations.enable_graph_outlining);
     for (int pass = 0; pass < table.passes(); ++pass)
       if (table.device_of_pass(pass) == Device)
-        for (profiled_step const& step : profiled_steps<M, Training, Mode, Machine>[static_cast<std::size_t>(pass)])
-          code.add(step.code);
+        for (profiled_step const& step : profiled_steps<M, Training, Mode, Machine>[pass]) code.add(step.code);
     if constexpr (variables::trains)
       for (weight_profile const& weight : weight_profiles<M, Training, Machine>)
         if (weight.device == Device && weight.live_bytes > 0) code.add(weight.code);
@@ -112,19 +111,17 @@ class memory_profiler {
     if constexpr (variables::trains)
       [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
         ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(table.stages())>{});
+      }(std::make_index_sequence<table.stages()>{});
     constexpr auto const& flow = flow_of<M, Training>;
     for (auto const& layer : graph.layers) {
-      if (layer.call_count == 0 ||
-          table.device_of_stage(flow.stage[static_cast<std::size_t>(layer.first_call)]) != Device)
-        continue;
+      if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
       for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
-        add_variable(graph.parameters[static_cast<std::size_t>(i)]);
+        add_variable(graph.parameters[i]);
     }
     if (variables::trains && variables::options.offload_gradient_accumulation_buffers == offload::remote)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
         if (variables::program.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
-          add_accumulators(graph.layers[static_cast<std::size_t>(graph.calls[i].layer)]);
+          add_accumulators(graph.layers[graph.calls[i].layer]);
   }
   constexpr void add_variable(parameter const& weight) {
     auto& bytes = result_.streaming_bytes;
@@ -140,8 +137,7 @@ class memory_profiler {
   }
   constexpr void add_accumulators(layer_info const& layer) {
     for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
-      if (auto const& weight = graph.parameters[static_cast<std::size_t>(i)];
-          weight.trainable && variables::remote_accumulator(weight))
+      if (auto const& weight = graph.parameters[i]; weight.trainable && variables::remote_accumulator(weight))
         result_.streaming_bytes += weight.size() * std::int64_t{size_of(variables::accumulator_type)};
   }
   /// A ring for what the forward pass of a stage keeps.

@@ -186,14 +186,20 @@ class model_profile {
   [[nodiscard]] static constexpr double flops_per_second() {
     return cycles() == 0 ? 0.0 : static_cast<double>(flops()) * replicas() / seconds();
   }
-  /// The most that an IPU does of the policy's type, with the faster of the two types of partial sums that the
-  /// configuration has for convolutions and for matrix products.
+  /// The most that an IPU does of the policy's type, with the fastest type of partial sums that convolutions and matrix
+  /// products have, in the configuration or in a stage.
   [[nodiscard]] static constexpr std::int64_t peak_flops_per_second() {
     auto const peak = [](poplar_options const& options) {
       return Machine::target.peak_flops_per_second(Training.dtype_policy.compute_dtype, options.partials_type);
     };
-    auto const convolutions = peak(Machine::config.convolutions), matmuls = peak(Machine::config.matmuls);
-    return convolutions > matmuls ? convolutions : matmuls;
+    std::int64_t most = detail::larger(peak(Machine::config.convolutions), peak(Machine::config.matmuls));
+    for (int number = 0; number < passes(); ++number) {
+      auto const own = detail::options_of_pass<M, Training>(table().is_backward(number), table().stage_of_pass(number));
+      most = detail::larger(most, peak(detail::with_options_of_stage(Machine::config.matmuls, own.matmul_options)));
+      most = detail::larger(most,
+                            peak(detail::with_options_of_stage(Machine::config.convolutions, own.convolution_options)));
+    }
+    return most;
   }
   /// Of what the IPUs can do at most, 0 to 1.
   [[nodiscard]] static constexpr double utilisation() {

@@ -165,8 +165,7 @@ constexpr auto list_update_profiles(std::index_sequence<Device...>) {
 /// By the devices of a replica.
 template <class M, auto Training, class Machine>
 inline constexpr auto update_profiles = list_update_profiles<M, Training, Machine>(
-    std::make_index_sequence<static_cast<std::size_t>(
-        planning_timetable<M, Training, execution_mode::training>.devices())>{});
+    std::make_index_sequence<planning_timetable<M, Training, execution_mode::training>.devices()>{});
 
 template <class M, auto Training, class Machine>
 constexpr std::int64_t count_collective_cycles() {
@@ -177,10 +176,8 @@ constexpr std::int64_t count_collective_cycles() {
   constexpr auto const& options = variables::options;
   bool const shares = options.replicated_optimizer_state_sharding || options.replicated_weight_sharding;
   auto const phases = [&](auto bytes) {
-    return (replicas - 1) *
-           ring_phase_cycles(Machine::target, replicas, static_cast<int>(devices.size()), [&](int device) {
-             return ceil_div(bytes(devices[static_cast<std::size_t>(device)]), replicas);
-           });
+    return (replicas - 1) * ring_phase_cycles(Machine::target, replicas, static_cast<int>(devices.size()),
+                                              [&](int device) { return ceil_div(bytes(devices[device]), replicas); });
   };
   auto const reduced = phases([](update_profile const& device) { return device.reduced_bytes; });
   return shares ? reduced + phases([](update_profile const& device) { return device.gathered_bytes; }) : 2 * reduced;

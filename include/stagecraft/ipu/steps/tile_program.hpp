@@ -71,7 +71,7 @@ class step_of_operation {
     for (int i = 0; i < step.tensor_count; ++i)
       if (outer[i] == tensor) return i;
     outer[step.tensor_count] = tensor;
-    step.tensors[step.tensor_count] = program.tensors[static_cast<std::size_t>(tensor)].tensor;
+    step.tensors[step.tensor_count] = program.tensors[tensor].tensor;
     return step.tensor_count++;
   }
 };

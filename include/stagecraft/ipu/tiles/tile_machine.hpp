@@ -37,7 +37,7 @@ class tile_machine {
  public:
   /// `bytes` of memory for each tile.
   tile_machine(ipu_target const& target, std::int64_t bytes) : target_(target) {
-    memories_.reserve(static_cast<std::size_t>(target.tiles_per_ipu));
+    memories_.reserve(target.tiles_per_ipu);
     for (int tile = 0; tile < target.tiles_per_ipu; ++tile) memories_.emplace_back(tile, bytes);
   }
 
@@ -48,12 +48,12 @@ class tile_machine {
   [[nodiscard]] tile_mapping mapping(int tensor) const { return {step_->tensors[tensor], target_}; }
   /// Where an element of a tensor lies, by its number in row-major order.
   [[nodiscard]] std::int64_t place_of(int tensor, std::int64_t element) const {
-    auto const* const places = places_[static_cast<std::size_t>(tensor)];
+    auto const* const places = places_[tensor];
     return places == nullptr ? element : places->place_of(element);
   }
   /// The element at a place, or -1 for a zero that fills up.
   [[nodiscard]] std::int64_t element_at(int tensor, std::int64_t place) const {
-    auto const* const places = places_[static_cast<std::size_t>(tensor)];
+    auto const* const places = places_[tensor];
     return places == nullptr ? place : places->element_at(place);
   }
 
@@ -61,7 +61,7 @@ class tile_machine {
   [[nodiscard]] tile_view const& home(int tensor, int tile) const { return homes_[index(tensor, tile)]; }
   /// Memory for a copy or a partial result on a tile, until the operation ends.
   [[nodiscard]] tile_view allocate(int tile, std::int64_t elements, dtype type) {
-    return memories_[static_cast<std::size_t>(tile)].allocate(elements, type);
+    return memories_[tile].allocate(elements, type);
   }
 
   /// Exchange: `count` elements of a tensor from place `first` on come from the tiles where they lie.
@@ -103,7 +103,7 @@ class tile_machine {
   void vertex(char const* name, int tile, std::int64_t cycles, Work&& work) {
     tile_access const only(name, tile);
     work();
-    computed_[static_cast<std::size_t>(tile)] += cycles;
+    computed_[tile] += cycles;
   }
   void end_compute_set() {
     std::int64_t most = 0;
@@ -133,8 +133,7 @@ class tile_machine {
       auto const where = mapping(tensor);
       auto const offset = layout.offset[tensor] >= 0 ? step_offset + layout.offset[tensor] : offsets[tensor];
       for (int tile = 0; tile < tiles(); ++tile)
-        homes_.push_back(memories_[static_cast<std::size_t>(tile)].place(offset, where.elements_of(tile),
-                                                                         step.tensors[tensor].type));
+        homes_.push_back(memories_[tile].place(offset, where.elements_of(tile), step.tensors[tensor].type));
     }
   }
   /// Copies of the next operation begin at `offset`.
@@ -145,7 +144,7 @@ class tile_machine {
   [[nodiscard]] std::int64_t operation_offset() const { return operation_offset_; }
   /// Memory for a temporary tensor of an operation that consists of others.
   [[nodiscard]] tile_view place(int tile, std::int64_t offset, std::int64_t elements, dtype type) {
-    return memories_[static_cast<std::size_t>(tile)].place(offset, elements, type);
+    return memories_[tile].place(offset, elements, type);
   }
   /// `work()` is done by operations of another step, whose tensors are the views `homes`: of all tiles for each tensor.
   template <class Work>
@@ -189,7 +188,7 @@ class tile_machine {
       if (memory.high_water_mark() > most) most = memory.high_water_mark();
     return most;
   }
-  [[nodiscard]] tile_memory const& memory(int tile) const { return memories_[static_cast<std::size_t>(tile)]; }
+  [[nodiscard]] tile_memory const& memory(int tile) const { return memories_[tile]; }
 
  private:
   [[nodiscard]] std::size_t index(int tensor, int tile) const {
@@ -201,7 +200,7 @@ class tile_machine {
     if (places == nullptr) places = std::make_unique<weight_places>(*mapping, target_);
     return places.get();
   }
-  void count_received(int tile, std::int64_t bytes) { received_[static_cast<std::size_t>(tile)] += bytes; }
+  void count_received(int tile, std::int64_t bytes) { received_[tile] += bytes; }
 
   ipu_target target_;
   std::vector<tile_memory> memories_;

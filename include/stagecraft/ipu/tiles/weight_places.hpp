@@ -31,8 +31,8 @@ class weight_places {
           auto const add = [&](std::int64_t element) {
             std::int64_t const i = index++;
             if (i < own.first || i >= own.last || element < 0) return;
-            element_[static_cast<std::size_t>(first + i - own.first)] = element;
-            place_[static_cast<std::size_t>(element)] = first + i - own.first;
+            element_[first + i - own.first] = element;
+            place_[element] = first + i - own.first;
           };
           if (!is_input) {
             detail::visit_weights(part, [&](auto... i) { add(elements.weight(i...)); });
@@ -45,8 +45,8 @@ class weight_places {
   }
 
   /// -1 for a zero that fills up.
-  [[nodiscard]] std::int64_t element_at(std::int64_t place) const { return element_[static_cast<std::size_t>(place)]; }
-  [[nodiscard]] std::int64_t place_of(std::int64_t element) const { return place_[static_cast<std::size_t>(element)]; }
+  [[nodiscard]] std::int64_t element_at(std::int64_t place) const { return element_[place]; }
+  [[nodiscard]] std::int64_t place_of(std::int64_t element) const { return place_[element]; }
 
  private:
   std::vector<std::int64_t> element_;

@@ -28,11 +28,11 @@ class formula_vertices {
       : formula_(formula), target_(target), elements_(elements), writes_given_(writes_given) {
     find_uses();
     for (int i = 0; i < static_cast<int>(formula.steps.size()); ++i) {
-      auto const& step = formula.steps[at(i)];
+      auto const& step = formula.steps[i];
       if (step.is_uniform) continue;
       if (step.from == operations::formula_source::place)
-        types_[at(i)] = types[at(step.index)];
-      else if (!is_part_[at(i)])
+        types_[i] = types[step.index];
+      else if (!is_part_[i])
         add(i, step);
     }
   }
@@ -41,8 +41,7 @@ class formula_vertices {
 
  private:
   using function = operations::function;
-  static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  [[nodiscard]] constexpr operations::formula_step const& step_of(int i) const { return formula_.steps[at(i)]; }
+  [[nodiscard]] constexpr operations::formula_step const& step_of(int i) const { return formula_.steps[i]; }
   [[nodiscard]] constexpr bool is_uniform(int i) const { return step_of(i).is_uniform; }
   [[nodiscard]] constexpr bool is_zero(int i) const {
     return step_of(i).from == operations::formula_source::constant && step_of(i).value == 0;
@@ -67,31 +66,31 @@ class formula_vertices {
     std::array<int, operations::formula_view::most_steps> uses{};
     for (auto const& step : formula_.steps)
       if (step.from == operations::formula_source::function)
-        for (int k = 0; k < operations::arity(step.apply); ++k) ++uses[at(step.operands[k])];
-    for (int const result : formula_.results) ++uses[at(result)];
+        for (int k = 0; k < operations::arity(step.apply); ++k) ++uses[step.operands[k]];
+    for (int const result : formula_.results) ++uses[result];
     for (auto const& step : formula_.steps) {
       if (step.is_uniform || step.from != operations::formula_source::function) continue;
       if (is_product_and_sum(step.apply) && multiple(step) >= 0) {
         int const other = step.operands[2];
-        if (uses[at(other)] == 1 && is_function(other, function::multiply) && multiple(step_of(other)) >= 0)
-          is_part_[at(other)] = true;
+        if (uses[other] == 1 && is_function(other, function::multiply) && multiple(step_of(other)) >= 0)
+          is_part_[other] = true;
       }
       int const sum = step.operands[0];
-      if (step.apply == function::rsqrt && uses[at(sum)] == 1 && is_function(sum, function::add) &&
+      if (step.apply == function::rsqrt && uses[sum] == 1 && is_function(sum, function::add) &&
           (is_uniform(step_of(sum).operands[0]) || is_uniform(step_of(sum).operands[1])))
-        is_part_[at(sum)] = true;
+        is_part_[sum] = true;
     }
   }
 
   constexpr void add(int id, operations::formula_step const& step) {
     int const a = step.operands[0], b = step.operands[1], c = step.operands[2];
-    dtype& type = types_[at(id)];
+    dtype& type = types_[id];
     if (is_product_and_sum(step.apply)) {
       type = add_product_and_sum(step, a, b, c);
     } else if (operations::arity(step.apply) == 1) {
-      bool const is_variance = step.apply == function::rsqrt && is_part_[at(a)];
+      bool const is_variance = step.apply == function::rsqrt && is_part_[a];
       int const from = !is_variance ? a : step_of(a).operands[is_uniform(step_of(a).operands[0]) ? 1 : 0];
-      type = types_[at(from)];
+      type = types_[from];
       if (is_variance)
         scalar(vertices::binary_operation::variance_to_inv_std_dev, type);
       else if (step.apply != function::identity)
@@ -103,7 +102,7 @@ class formula_vertices {
       type = add_binary(vertices::binary_operation::multiply, a, chosen, writes(chosen));
       if (!is_zero(b) && !is_zero(c)) add_to(type, c);
     } else if (step.apply == function::multiply && a == b) {
-      type = types_[at(a)];
+      type = types_[a];
       unary(vertices::unary_operation::square, type);
     } else if (step.apply == function::divide && step_of(b).from == operations::formula_source::constant) {
       type = add_binary(vertices::binary_operation::multiply, a, b);
@@ -114,29 +113,29 @@ class formula_vertices {
   constexpr dtype add_product_and_sum(operations::formula_step const& step, int a, int b, int c) {
     int const factor = multiple(step);
     if (factor < 0 || is_uniform(c)) {
-      dtype const type = a == b ? types_[at(a)] : add_binary(vertices::binary_operation::multiply, a, b);
+      dtype const type = a == b ? types_[a] : add_binary(vertices::binary_operation::multiply, a, b);
       if (a == b) unary(vertices::unary_operation::square, type);
       add_to(type, c);
       return type;
     }
     int const scaled = factor == 0 ? b : a;
-    int const base = !is_part_[at(c)] ? c : step_of(c).operands[multiple(step_of(c)) == 0 ? 1 : 0];
-    if (!writes(base)) work.cycles += ceil_div(elements_ * size_of(types_[at(base)]), target_.memcpy_bytes_per_cycle);
+    int const base = !is_part_[c] ? c : step_of(c).operands[multiple(step_of(c)) == 0 ? 1 : 0];
+    if (!writes(base)) work.cycles += ceil_div(elements_ * size_of(types_[base]), target_.memcpy_bytes_per_cycle);
     work.add(
-        vertices::scaled_add{is_part_[at(c)] ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
-                             types_[at(base)], types_[at(scaled)], elements_},
+        vertices::scaled_add{is_part_[c] ? vertices::scaled_operation::ax_plus_by : vertices::scaled_operation::add,
+                             types_[base], types_[scaled], elements_},
         target_);
-    return types_[at(base)];
+    return types_[base];
   }
   constexpr dtype add_binary(vertices::binary_operation operation, int a, int b, bool may_write = true) {
     if (is_uniform(a) || is_uniform(b)) {
       int const operand = is_uniform(a) ? b : a;
-      scalar(operation, types_[at(operand)], writes(operand));
-      return types_[at(operand)];
+      scalar(operation, types_[operand], writes(operand));
+      return types_[operand];
     }
     // Of two types, what was given is cast to what was computed.
     bool const casts_first = step_of(a).from == operations::formula_source::place;
-    dtype const type = types_[at(casts_first ? b : a)];
+    dtype const type = types_[casts_first ? b : a];
     cast(casts_first ? a : b, type);
     binary(operation, type, may_write && (writes(a) || writes(b)));
     return type;
@@ -148,7 +147,7 @@ class formula_vertices {
     binary(vertices::binary_operation::add, type);
   }
   constexpr void cast(int operand, dtype to) {
-    if (types_[at(operand)] != to) work.add(vertices::cast{types_[at(operand)], to, elements_}, target_);
+    if (types_[operand] != to) work.add(vertices::cast{types_[operand], to, elements_}, target_);
   }
   constexpr void binary(vertices::binary_operation operation, dtype type, bool in_place = true) {
     work.add(vertices::binary_op{operation, type, elements_, in_place}, target_);

@@ -17,7 +17,7 @@ namespace detail {
                                                               std::span<double const> given, double const* values) {
   switch (step.from) {
     case operations::formula_source::constant: return static_cast<double>(step.value);
-    case operations::formula_source::everywhere: return given[static_cast<std::size_t>(step.index)];
+    case operations::formula_source::everywhere: return given[step.index];
     default:
       return function_value(step.apply, values[step.operands[0]], values[step.operands[1]], values[step.operands[2]]);
   }
@@ -64,7 +64,7 @@ class formula_function {
 
   /// A literal is no NaN, which a maximum would have to look for.
   static constexpr bool is_literal(int number) {
-    return Formula.steps[static_cast<std::size_t>(number)].from == operations::formula_source::constant;
+    return Formula.steps[number].from == operations::formula_source::constant;
   }
   /// How many constants that are no literals stand before a step.
   static constexpr std::size_t place_of(std::size_t end) {
@@ -104,14 +104,14 @@ class formula_function {
   }
   /// A comparison that something chooses by needs no numbers.
   static constexpr bool is_comparison(int number) {
-    auto const& step = Formula.steps[static_cast<std::size_t>(number)];
+    auto const& step = Formula.steps[number];
     return step.from == operations::formula_source::function && !step.is_uniform &&
            (step.apply == operations::function::less || step.apply == operations::function::less_equal ||
             step.apply == operations::function::equal);
   }
   template <int Number>
   [[nodiscard, gnu::always_inline]] static inline auto compare(value const* values) {
-    constexpr auto const& step = Formula.steps[static_cast<std::size_t>(Number)];
+    constexpr auto const& step = Formula.steps[Number];
     value const &a = values[step.operands[0]], &b = values[step.operands[1]];
     if constexpr (step.apply == operations::function::less)
       return a < b;
@@ -135,20 +135,18 @@ inline void formula_places(operations::formula_view const& of, std::span<float c
     int const count = n - first < width ? static_cast<int>(n - first) : width;
     for (std::size_t i = 0; i < of.steps.size(); ++i) {
       auto const& step = of.steps[i];
-      auto const operand = [&](int k) -> batch<Arch> const& {
-        return values[static_cast<std::size_t>(step.operands[k])];
-      };
+      auto const operand = [&](int k) -> batch<Arch> const& { return values[step.operands[k]]; };
       if (step.is_uniform)
         values[i] = batch<Arch>(constants[i]);
       else if (step.from == operations::formula_source::place)
-        values[i] = detail::load_repeating<Arch>(given[static_cast<std::size_t>(step.index)] + first, count);
+        values[i] = detail::load_repeating<Arch>(given[step.index] + first, count);
       else
         with_function(step.apply, [&]<operations::function F>(std::integral_constant<operations::function, F>) {
           values[i] = function_value<F, Arch>(operand(0), operand(1), operand(2));
         });
     }
     for (std::size_t i = 0; i < results.size(); ++i)
-      store_first<Arch>(values[static_cast<std::size_t>(of.results[i])], results[i] + first, count);
+      store_first<Arch>(values[of.results[i]], results[i] + first, count);
   }
 }
 

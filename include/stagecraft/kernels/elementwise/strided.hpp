@@ -29,8 +29,8 @@ class strided_axes {
         return;
       }
     }
-    lengths_[static_cast<std::size_t>(count_)] = length;
-    strides_[static_cast<std::size_t>(count_++)] = strides;
+    lengths_[count_] = length;
+    strides_[count_++] = strides;
   }
 
   /// Of the innermost axis, which is a row: its length, and its strides.

@@ -121,8 +121,8 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
   }
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t column = 0; column < columns; ++column)
-      w[row * columns + column] = gain * (rows > columns ? vectors[static_cast<std::size_t>(column * length + row)]
-                                                         : vectors[static_cast<std::size_t>(row * length + column)]);
+      w[row * columns + column] =
+          gain * (rows > columns ? vectors[column * length + row] : vectors[row * length + column]);
 }
 
 /// All but `unit_forget_bias`.

@@ -12,7 +12,6 @@
 #include <stagecraft/operations/kinds/reduce.hpp>
 #include <stagecraft/operations/kinds/scan.hpp>
 #include <stagecraft/operations/kinds/update.hpp>
-#include <cstddef>
 
 // All kinds of operation, for the lists below: their names are those of the structs.
 #define STAGECRAFT_OPERATIONS(EACH)                                                                                \
@@ -23,7 +22,8 @@
   EACH(random)                                                                                                     \
   EACH(map)                                                                                                        \
   EACH(reduce)                                                                                                     \
-  EACH(product) EACH(convolution) EACH(convolution_input_gradient) EACH(convolution_filter_gradient) EACH(pooling) \
+  EACH(product)                                                                                                    \
+  EACH(convolution) EACH(convolution_input_gradient) EACH(convolution_filter_gradient) EACH(pooling)               \
       EACH(pooling_gradient) EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) \
           EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack)       \
               EACH(last) EACH(loop_end) EACH(composite)
@@ -120,7 +120,7 @@ struct node {
 /// Operand `index` of operation `id`, of a list that grows or a frozen one.
 template <class List>
 [[nodiscard]] constexpr int operand_of(List const& list, int id, int index) {
-  return list.operands[static_cast<std::size_t>(list.nodes[static_cast<std::size_t>(id)].first_operand + index)];
+  return list.operands[list.nodes[id].first_operand + index];
 }
 
 }  // namespace stagecraft::operations

@@ -34,24 +34,23 @@ class product_joins {
                           growing_array<segment> const& segments, IsFree const& is_free)
       : list_(&list), readers_(list.nodes.size(), 0), positions_(list.nodes.size(), -1) {
     for (std::size_t i = 0; i < order.size(); ++i) {
-      positions_[at(order[i])] = static_cast<int>(i);
+      positions_[order[i]] = static_cast<int>(i);
       auto const& here = list.node_of(order[i]);
       // A group is its result; what it is a function of is read inside of it.
       int const reads = here.what.is<composite>() ? 1 : here.operand_count;
-      for (int k = 0; k < reads; ++k) ++readers_[at(list.operand(order[i], k))];
+      for (int k = 0; k < reads; ++k) ++readers_[list.operand(order[i], k)];
     }
     for (segment const& part : segments) {
       if (part.kind == segment_kind::product) continue;
       for (int i = part.begin; i < part.end; ++i) {
-        int const id = order[at(i)];
+        int const id = order[i];
         if (list.node_of(id).what.is<product>() && list.node_of(id).shape.rank == 2 && is_free(id))
-          join(id, std::span(order).subspan(at(i + 1), at(part.end - i - 1)), is_free);
+          join(id, std::span(order).subspan(i + 1, part.end - i - 1), is_free);
       }
     }
   }
 
  private:
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
   /// `behind`: what comes after the product in its segment.
   template <class IsFree>
@@ -61,7 +60,7 @@ class product_joins {
       auto const& here = list_->node_of(next);
       if (here.what.is<loop>() || here.what.is<loop_end>()) break;
       int const result = made.sum >= 0 ? made.sum : id;
-      if (made.sum < 0 && readers_[at(id)] == 1) find_sum(made, next, is_free);
+      if (made.sum < 0 && readers_[id] == 1) find_sum(made, next, is_free);
       if (here.what.is<stack>() && list_->operand(next, 1) == result && here.what.as<stack>().axis < 2)
         made.stack = next;
     }
@@ -81,13 +80,13 @@ class product_joins {
     made.sum = id;
     made.added = other;
     auto const* read = list_->node_of(other).what.if_is<operations::at>();
-    if (read != nullptr && added == shape && read->axis < 2 && readers_[at(other)] == 1 && is_free(other))
+    if (read != nullptr && added == shape && read->axis < 2 && readers_[other] == 1 && is_free(other))
       made.read_from = list_->operand(other, 1);
   }
   /// Whether a value is there when the product runs.
   [[nodiscard]] constexpr bool is_before(int id, int product) const {
-    while (is_alias(list_->node_of(id).what) && positions_[at(id)] >= 0) id = list_->operand(id, 0);
-    return positions_[at(id)] < positions_[at(product)];
+    while (is_alias(list_->node_of(id).what) && positions_[id] >= 0) id = list_->operand(id, 0);
+    return positions_[id] < positions_[product];
   }
 
   operation_list const* list_;

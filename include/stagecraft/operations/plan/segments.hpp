@@ -80,9 +80,8 @@ class step_segments {
   /// Products with less are not worth waiting for another thread.
   static constexpr long long large_flops = 1 << 18;
 
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] constexpr int count() const { return static_cast<int>(order.size()); }
-  [[nodiscard]] constexpr int id_at(int position) const { return order[at(position)]; }
+  [[nodiscard]] constexpr int id_at(int position) const { return order[position]; }
   [[nodiscard]] constexpr node const& node_at(int position) const { return list_->node_of(id_at(position)); }
 
   constexpr void sort() {
@@ -98,7 +97,7 @@ class step_segments {
         has_work |= !has_no_work(k);
         node const& here = node_at(k);
         for (int operand = 0; operand < here.operand_count; ++operand)
-          if (turn const before = turns[at(list_->operand(id_at(k), operand))]; before > when) when = before;
+          if (turn const before = turns[list_->operand(id_at(k), operand)]; before > when) when = before;
       }
       if (has_work && when != turn::last) {
         if (is_by_sample(i, end))
@@ -107,8 +106,8 @@ class step_segments {
           when = turn::last;
       }
       for (int k = i; k < end; ++k) {
-        turns[at(id_at(k))] = when;
-        sorted[static_cast<std::size_t>(when)].push_back(id_at(k));
+        turns[id_at(k)] = when;
+        sorted[static_cast<int>(when)].push_back(id_at(k));
       }
     }
     order.clear();
@@ -196,7 +195,7 @@ class step_segments {
   constexpr void extend_by_sample(int position) {
     int const open = static_cast<int>(segments.size()) - 1;
     bool const goes_on = open >= 0 && segments.back().kind == segment_kind::by_sample &&
-                         !reads_as_a_whole(position, next_, [&](int source) { return made_in_[at(source)] == open; });
+                         !reads_as_a_whole(position, next_, [&](int source) { return made_in_[source] == open; });
     if (!goes_on) begin(position, segment_kind::by_sample);
     append(position);
   }
@@ -215,7 +214,7 @@ class step_segments {
     is_idle_ = is_idle_ && has_no_work(position);
     segments.back().end = next_;
     for (int i = position; i < next_; ++i)
-      if (!has_no_work(i)) made_in_[at(id_at(i))] = static_cast<int>(segments.size()) - 1;
+      if (!has_no_work(i)) made_in_[id_at(i)] = static_cast<int>(segments.size()) - 1;
   }
 
   operation_list const* list_;

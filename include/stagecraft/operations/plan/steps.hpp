@@ -30,7 +30,7 @@ class steps {
         if (id >= 0) need(id, live, true);
       close_loops(live, true);
       for (int id = 0; id < traced.list.size(); ++id)
-        if (live[at(id)] == computed) backward.push_back(id);
+        if (live[id] == computed) backward.push_back(id);
     }
     live.assign(count, 0);
     for (int const id : traced.outputs) need(id, live, false);
@@ -39,13 +39,11 @@ class steps {
       if (traced.list.node_of(id).what.is<update>()) need(id, live, false);
     close_loops(live, false);
     for (int id = 0; id < traced.forward_count; ++id)
-      if (live[at(id)] == computed) forward.push_back(id);
+      if (live[id] == computed) forward.push_back(id);
   }
 
   /// Whether the value of an operation of the forward step is the call's output.
-  [[nodiscard]] constexpr bool is_output(int id) const {
-    return id < traced_->forward_count && is_output_[at(id)] != 0;
-  }
+  [[nodiscard]] constexpr bool is_output(int id) const { return id < traced_->forward_count && is_output_[id] != 0; }
   /// Whether the backward step reads an input of the call.
   [[nodiscard]] constexpr bool backward_reads(int input_id) const {
     for (int const id : backward)
@@ -57,17 +55,16 @@ class steps {
   /// What a step does with an operation, if anything.
   static constexpr char computed = 1, read = 2;
 
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   /// What has the output's elements in the same order, if something computes them.
   constexpr void find_output() {
-    is_output_.assign(at(traced_->forward_count), 0);
+    is_output_.assign(traced_->forward_count, 0);
     int source = traced_->outputs[0];
     while (is_alias(traced_->list.node_of(source).what)) source = traced_->list.operand(source, 0);
     auto const& what = traced_->list.node_of(source).what;
     if (what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<last>()) return;
-    is_output_[at(source)] = 1;
+    is_output_[source] = 1;
     for (int id = source + 1; id < traced_->forward_count; ++id)
-      if (is_alias(traced_->list.node_of(id).what)) is_output_[at(id)] = is_output_[at(traced_->list.operand(id, 0))];
+      if (is_alias(traced_->list.node_of(id).what)) is_output_[id] = is_output_[traced_->list.operand(id, 0)];
   }
   /// Whether a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
@@ -90,15 +87,15 @@ class steps {
     while (!open.empty()) {
       int const next = open.back();
       open.pop_back();
-      if (live[at(next)]) continue;
-      live[at(next)] = computed;
+      if (live[next]) continue;
+      live[next] = computed;
       if (is_backward && is_output(next)) {
-        live[at(next)] = read;
+        live[next] = read;
         backward_reads_output = true;
         continue;
       }
       if (is_backward && next < traced_->forward_count && is_worth_keeping(next)) {
-        live[at(next)] = read;
+        live[next] = read;
         kept.push_back(next);
         continue;
       }
@@ -125,7 +122,7 @@ class steps {
     for (bool changed = true; changed;) {
       changed = false;
       for (int const id : ends)
-        if (live[at(id)] == 0 && live[at(traced_->list.operand(id, 0))] != 0) {
+        if (live[id] == 0 && live[traced_->list.operand(id, 0)] != 0) {
           need(id, live, is_backward);
           changed = true;
         }

@@ -2,7 +2,7 @@
 // How a machine with one memory carries out a traced layer: its steps, and where their values lie.
 #pragma once
 
-#include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/operations/plan/value_places.hpp>
 #include <span>
 #include <utility>
@@ -15,8 +15,20 @@ struct weight_update {
   int value = 0;  ///< the operation
 };
 
+/// How long the arrays of a frozen plan are.
+struct plan_sizes {
+  std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, forward_segments = 0, backward_segments = 0,
+              forward_joins = 0, backward_joins = 0, updates = 0, gradients = 0;
+};
+
+template <plan_sizes Sizes>
+struct frozen_plan;
+
 /// Exists in constant evaluation; `frozen_plan` is what is kept of it.
 struct traced_plan {
+  template <plan_sizes Sizes>
+  using frozen = frozen_plan<Sizes>;
+
   trace traced;
   growing_array<int> forward, backward;                  ///< operations in their order
   growing_array<place> forward_places, backward_places;  ///< of the values of all operations
@@ -78,26 +90,13 @@ struct traced_plan {
     backward_workspace = in_backward.workspace;
     backward_sample_floats = in_backward.sample_floats;
   }
+
+  [[nodiscard]] constexpr plan_sizes sizes() const {
+    return {traced.list.nodes.size(), traced.list.operands.size(), forward.size(),       backward.size(),
+            forward_segments.size(),  backward_segments.size(),    forward_joins.size(), backward_joins.size(),
+            updates.size(),           traced.gradients.size()};
+  }
 };
-
-/// How long the arrays of a frozen plan are.
-struct plan_sizes {
-  std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, forward_segments = 0, backward_segments = 0,
-              forward_joins = 0, backward_joins = 0, updates = 0, gradients = 0;
-};
-
-namespace detail {
-
-/// All at once: an assignment for each element would take Clang many of the steps that it allows.
-template <std::size_t Size, class T>
-constexpr std::array<T, Size> array_of(growing_array<T> const& source) {
-  return [from = source.data()]<std::size_t... Index>(std::index_sequence<Index...>) {
-    static_cast<void>(from);
-    return std::array<T, Size>{from[Index]...};
-  }(std::make_index_sequence<Size>{});
-}
-
-}  // namespace detail
 
 /// What `traced_plan` is, without memory of its own to manage: usable as a constexpr variable.
 template <plan_sizes Sizes>
@@ -120,18 +119,18 @@ struct frozen_plan {
   std::int64_t kept_floats, forward_workspace, backward_workspace, forward_sample_floats, backward_sample_floats;
 
   constexpr explicit frozen_plan(traced_plan const& from)
-      : nodes(detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
-        operands(detail::array_of<Sizes.operands>(from.traced.list.operands)),
-        forward(detail::array_of<Sizes.forward>(from.forward)),
-        backward(detail::array_of<Sizes.backward>(from.backward)),
-        forward_places(detail::array_of<Sizes.nodes>(from.forward_places)),
-        backward_places(detail::array_of<backward_values>(from.backward_places)),
-        forward_segments(detail::array_of<Sizes.forward_segments>(from.forward_segments)),
-        backward_segments(detail::array_of<Sizes.backward_segments>(from.backward_segments)),
-        forward_joins(detail::array_of<Sizes.forward_joins>(from.forward_joins)),
-        backward_joins(detail::array_of<Sizes.backward_joins>(from.backward_joins)),
-        updates(detail::array_of<Sizes.updates>(from.updates)),
-        gradients(detail::array_of<Sizes.gradients>(from.traced.gradients)),
+      : nodes(stagecraft::detail::array_of<Sizes.nodes>(from.traced.list.nodes)),
+        operands(stagecraft::detail::array_of<Sizes.operands>(from.traced.list.operands)),
+        forward(stagecraft::detail::array_of<Sizes.forward>(from.forward)),
+        backward(stagecraft::detail::array_of<Sizes.backward>(from.backward)),
+        forward_places(stagecraft::detail::array_of<Sizes.nodes>(from.forward_places)),
+        backward_places(stagecraft::detail::array_of<backward_values>(from.backward_places)),
+        forward_segments(stagecraft::detail::array_of<Sizes.forward_segments>(from.forward_segments)),
+        backward_segments(stagecraft::detail::array_of<Sizes.backward_segments>(from.backward_segments)),
+        forward_joins(stagecraft::detail::array_of<Sizes.forward_joins>(from.forward_joins)),
+        backward_joins(stagecraft::detail::array_of<Sizes.backward_joins>(from.backward_joins)),
+        updates(stagecraft::detail::array_of<Sizes.updates>(from.updates)),
+        gradients(stagecraft::detail::array_of<Sizes.gradients>(from.traced.gradients)),
         output(from.traced.outputs[0]),
         kept_floats(from.kept_floats),
         forward_workspace(from.forward_workspace),
@@ -178,25 +177,5 @@ struct plan_view {
         forward_workspace(of.forward_workspace),
         backward_workspace(of.backward_workspace) {}
 };
-
-namespace detail {
-
-// A variable of its own: one inside of freeze_plan would be evaluated again with each call of it.
-template <class Make>
-inline constexpr plan_sizes sizes_of_plan = [] {
-  traced_plan const made = Make{}();
-  return plan_sizes{made.traced.list.nodes.size(), made.traced.list.operands.size(), made.forward.size(),
-                    made.backward.size(),          made.forward_segments.size(),     made.backward_segments.size(),
-                    made.forward_joins.size(),     made.backward_joins.size(),       made.updates.size(),
-                    made.traced.gradients.size()};
-}();
-
-}  // namespace detail
-
-/// Plans and freezes: `make()` gives a traced_plan in constant evaluation, and is called twice.
-template <class Make>
-constexpr auto freeze_plan(Make make) {
-  return frozen_plan<detail::sizes_of_plan<Make>>(make());
-}
 
 }  // namespace stagecraft::operations

@@ -3,7 +3,7 @@
 // of all places: as a few walks through memory.
 #pragma once
 
-#include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/operations/trace.hpp>
 #include <array>
 #include <cstddef>
@@ -90,12 +90,18 @@ struct transfer {
   }
 };
 
+template <std::size_t Parts>
+struct frozen_transfers;
+
 /// All walks that write one tensor.
 struct transfer_list {
-  growing_array<transfer> parts;  ///< of a sample
-  std::int64_t sample = 0;        ///< its elements
-  std::int64_t unit = 0;          ///< so many elements are written together: a part of the sample's
-  bool overlaps = false;          ///< whether an element may be written by several walks, which are added
+  template <std::size_t Parts>
+  using frozen = frozen_transfers<Parts>;
+
+  std::vector<transfer> parts;  ///< of a sample
+  std::int64_t sample = 0;      ///< its elements
+  std::int64_t unit = 0;        ///< so many elements are written together: a part of the sample's
+  bool overlaps = false;        ///< whether an element may be written by several walks, which are added
 
   /// `parts`: of a batch.
   constexpr transfer_list(growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_, std::int64_t row)
@@ -112,6 +118,8 @@ struct transfer_list {
       part.arrange(unit);
     }
   }
+
+  [[nodiscard]] constexpr std::size_t sizes() const { return parts.size(); }
 
  private:
   static constexpr std::int64_t cache_line = 16, tiny_sample = 1 << 10, small_sample = 1 << 14;
@@ -159,7 +167,7 @@ class transfers {
     for (transfer const& part : parts)
       if (part.input == input) own.push_back(part.reversed());
     bool const overlaps = own.size() > 1;
-    return {std::move(own), overlaps, sample_of(traced_->inputs[static_cast<std::size_t>(input)]), row};
+    return {std::move(own), overlaps, sample_of(traced_->inputs[input]), row};
   }
 
  private:
@@ -303,8 +311,7 @@ class transfers {
   /// Of all samples it keeps one; the batch must be the outermost axis of both tensors.
   constexpr void leave_batch(transfer& part) {
     int const batch = shape_of(traced_->outputs[0])[0];
-    std::int64_t const sample = sample_of(traced_->outputs[0]),
-                       source = sample_of(traced_->inputs[static_cast<std::size_t>(part.input)]);
+    std::int64_t const sample = sample_of(traced_->outputs[0]), source = sample_of(traced_->inputs[part.input]);
     holds = holds && part.split_at(sample) && part.to < sample && part.from < source;
     bool found = batch == 1;
     int kept = 0;
@@ -330,14 +337,12 @@ class transfers {
 /// A transfer_list as a constant.
 template <std::size_t Parts>
 struct frozen_transfers {
-  std::array<transfer, Parts> parts{};
+  std::array<transfer, Parts> parts;
   std::int64_t sample, unit;
   bool overlaps;
 
   constexpr explicit frozen_transfers(transfer_list const& of)
-      : sample(of.sample), unit(of.unit), overlaps(of.overlaps) {
-    for (std::size_t i = 0; i < Parts; ++i) parts[i] = of.parts[i];
-  }
+      : parts(stagecraft::detail::array_of<Parts>(of.parts)), sample(of.sample), unit(of.unit), overlaps(of.overlaps) {}
 };
 
 }  // namespace stagecraft::operations

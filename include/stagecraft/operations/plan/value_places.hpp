@@ -50,30 +50,30 @@ class value_places {
                          std::span<bool const> written = {})
       : places(traced.list.nodes.size()), list_(&traced.list), order_(&order), segments_(&segments), batch_(batch) {
     positions_.assign(places.size(), -1);
-    for (std::size_t i = 0; i < order.size(); ++i) positions_[at(order[i])] = static_cast<int>(i);
+    for (std::size_t i = 0; i < order.size(); ++i) positions_[order[i]] = static_cast<int>(i);
     std::int64_t offset = 0;
     for (int const id : carried_out.kept) {
-      places[at(id)] = {storage::kept, 0, offset};
+      places[id] = {storage::kept, 0, offset};
       offset += floats_of(id);
     }
     place_leaves(traced);
     if (!is_forward)
-      for (auto const& [weight, copy] : carried_out.old_weights) places[at(weight)] = places[at(copy)];
+      for (auto const& [weight, copy] : carried_out.old_weights) places[weight] = places[copy];
     if (!is_forward && carried_out.backward_reads_output)
       for (int id = 0; id < traced.forward_count; ++id)
-        if (carried_out.is_output(id)) places[at(id)] = {storage::output, 0, 0};
+        if (carried_out.is_output(id)) places[id] = {storage::output, 0, 0};
     if (is_forward) {
-      auto& output = places[at(root(traced.outputs[0]))];
+      auto& output = places[root(traced.outputs[0])];
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
     }
     if (!is_forward) place_gradients(traced, written);
     joins = product_joins(traced.list, order, segments, [&](int id) {
-              bool is_free = places[at(id)].in == storage::nowhere;
+              bool is_free = places[id].in == storage::nowhere;
               for (int const result : results) is_free = is_free && root(result) != id;
               return is_free;
             }).joins;
     place_others(results);
-    for (int const id : order) places[at(id)] = places[at(root(id))];
+    for (int const id : order) places[id] = places[root(id)];
   }
 
   /// Floats of all kept values.
@@ -84,17 +84,16 @@ class value_places {
   }
 
  private:
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   /// In whole cache lines.
   static constexpr std::int64_t rounded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
   [[nodiscard]] constexpr std::int64_t floats_of(int id) const { return rounded(list_->node_of(id).shape.size()); }
-  [[nodiscard]] constexpr bool runs(int id) const { return positions_[at(id)] >= 0; }
+  [[nodiscard]] constexpr bool runs(int id) const { return positions_[id] >= 0; }
 
   /// The operation whose memory this one's value is.
   [[nodiscard]] constexpr int root(int id) const {
     while (true) {
       auto const& what = list_->node_of(id).what;
-      if (places[at(id)].in == storage::kept || places[at(id)].in == storage::output) return id;
+      if (places[id].in == storage::kept || places[id].in == storage::output) return id;
       if (what.is<last>())
         id = next_of(list_->operand(id, 1));
       else if (is_alias(what))
@@ -112,11 +111,11 @@ class value_places {
   constexpr void place_leaves(trace const& traced) {
     for (int id = 0; id < list_->size(); ++id) {
       auto const& what = list_->node_of(id).what;
-      if (what.is<constant>()) places[at(id)] = {storage::constant, id, 0};
-      if (auto const* read = what.if_is<weight>()) places[at(id)] = {storage::weight, read->index, 0};
+      if (what.is<constant>()) places[id] = {storage::constant, id, 0};
+      if (auto const* read = what.if_is<weight>()) places[id] = {storage::weight, read->index, 0};
       if (auto const* read = what.if_is<input>())
-        places[at(id)] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
-                                                                              : place{storage::output_gradient, 0, 0};
+        places[id] = read->index < static_cast<int>(traced.inputs.size()) ? place{storage::input, read->index, 0}
+                                                                          : place{storage::output_gradient, 0, 0};
     }
   }
 
@@ -124,8 +123,7 @@ class value_places {
     for (std::size_t i = 0; i < written.size() && i < traced.gradients.size(); ++i) {
       if (!written[i] || traced.gradients[i] < 0) continue;
       int const id = root(traced.gradients[i]);
-      if (runs(id) && places[at(id)].in == storage::nowhere)
-        places[at(id)] = {storage::gradient, static_cast<int>(i), 0};
+      if (runs(id) && places[id].in == storage::nowhere) places[id] = {storage::gradient, static_cast<int>(i), 0};
     }
   }
 
@@ -146,30 +144,29 @@ class value_places {
   constexpr void place_others(growing_array<int> const& results) {
     growing_array<region> loops;
     for (int const id : *order_)
-      if (list_->node_of(id).what.is<loop_end>())
-        loops.push_back({positions_[at(list_->operand(id, 0))], positions_[at(id)]});
+      if (list_->node_of(id).what.is<loop_end>()) loops.push_back({positions_[list_->operand(id, 0)], positions_[id]});
 
     growing_array<lifetime> lives;
     growing_array<int> live_of(places.size(), -1);
     for (int const id : *order_) {
       auto const& what = list_->node_of(id).what;
-      if (places[at(id)].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
+      if (places[id].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
           what.is<update>())
         continue;
-      live_of[at(id)] = static_cast<int>(lives.size());
-      lives.push_back({id, positions_[at(id)], positions_[at(id)], floats_of(id), false});
+      live_of[id] = static_cast<int>(lives.size());
+      lives.push_back({id, positions_[id], positions_[id], floats_of(id), false});
     }
     auto const read_at = [&](int id, int position) {
-      int const index = live_of[at(root(id))];
-      if (index >= 0 && lives[at(index)].last < position) lives[at(index)].last = position;
+      int const index = live_of[root(id)];
+      if (index >= 0 && lives[index].last < position) lives[index].last = position;
     };
     for (int const id : *order_)
-      for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[at(id)]);
+      for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[id]);
     for (int const id : results) read_at(id, static_cast<int>(order_->size()));
     // What a product computes lies there from then on.
     for (auto const& join : joins)
       for (auto& life : lives)
-        if (join.sum >= 0 && life.id == root(join.sum)) life.first = positions_[at(join.product)];
+        if (join.sum >= 0 && life.id == root(join.sum)) life.first = positions_[join.product];
     for (auto& life : lives) fit_to_segments(life);
     for (auto& life : lives)
       for (auto const& loop : loops) {
@@ -218,7 +215,7 @@ class value_places {
         floats += life.floats;
       }
       blocks[chosen].last = life.last;
-      places[at(life.id)] = {of_samples ? storage::samples : storage::workspace, 0, blocks[chosen].offset};
+      places[life.id] = {of_samples ? storage::samples : storage::workspace, 0, blocks[chosen].offset};
     }
   }
   [[nodiscard]] constexpr bool stays(int id) const {

@@ -5,6 +5,7 @@
 
 #include <stagecraft/description/output_masks.hpp>
 #include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/training/data/data.hpp>
 #include <array>
 #include <cstddef>
@@ -34,7 +35,7 @@ class batch_loader {
 
   /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
   explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
-    std::array<shape, static_cast<std::size_t>(Session::input_count())> inputs;
+    std::array<shape, Session::input_count()> inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
     check_shapes(names.x, x, inputs);
     check_count(names.x, x.count());

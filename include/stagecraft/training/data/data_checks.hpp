@@ -84,7 +84,7 @@ inline void check_shapes(char const* argument, sample_set const& found, std::spa
                              found.size());
   }
   for (int i = 0; i < count; ++i) {
-    shape const& wanted = expected[static_cast<std::size_t>(i)];
+    shape const& wanted = expected[i];
     shape const& came = found[i].sample_shape();
     if (detail::same_but_for_a_last_one(came, wanted)) continue;
     char const* hint = "";

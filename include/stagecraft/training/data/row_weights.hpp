@@ -26,7 +26,7 @@ class row_weights {
   [[gnu::cold]] row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class,
                             sample_source targets)
       : sample_weight_(std::move(sample_weight)), targets_(std::move(targets)), by_class_(by_class.size()) {
-    for (class_weight_entry const& entry : by_class) by_class_[static_cast<std::size_t>(entry.label)] = entry.weight;
+    for (class_weight_entry const& entry : by_class) by_class_[entry.label] = entry.weight;
   }
 
   /// Whether any weight can differ from 1.

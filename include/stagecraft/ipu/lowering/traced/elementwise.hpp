@@ -62,7 +62,7 @@ constexpr bool number_of_map(operations::function apply, float const* in, float&
 /// The product of a sum with a constant that alone reads it, or -1: the sum is scaled while it is made.
 template <class Program>
 constexpr int scaled_sum(Program& program, operations::reduce const& what, int id, float& scale) {
-  if (what.by != operations::reduction::sum || program.is_kept(id) || program.targets[program.at(id)] >= 0) return -1;
+  if (what.by != operations::reduction::sum || program.is_kept(id) || program.targets[id] >= 0) return -1;
   int const reader = program.only_reader_of(id);
   if (reader < 0) return -1;
   operations::operation const& reads = program.node_of(reader).what;
@@ -93,11 +93,11 @@ constexpr void lower_map(Program& program, operations::map const& what, int id) 
     }
   }
   if (count == 0) {
-    auto& value = program.values[program.at(id)];
+    auto& value = program.values[id];
     value.is_number = number_of_map(what.apply, numbers, value.number);
     if (value.is_number) return;
     // One tile computes it.
-    tensors[count++] = {program.filled(1, numbers[0], program.types[program.at(id)]), 1, 1};
+    tensors[count++] = {program.filled(1, numbers[0], program.types[id]), 1, 1};
     are_numbers -= 1;
   }
   int const result = program.result(id);
@@ -117,8 +117,7 @@ constexpr void lower_map(Program& program, operations::map const& what, int id) 
 /// their own.
 template <class Program>
 constexpr bool is_product_of_sum(Program& program, operations::map const& what, int id) {
-  if (what.apply != operations::function::multiply || program.is_kept(id) || program.targets[program.at(id)] >= 0)
-    return false;
+  if (what.apply != operations::function::multiply || program.is_kept(id) || program.targets[id] >= 0) return false;
   std::int64_t const elements = program.node_of(id).shape.size();
   int const first = program.operand(id, 0), second = program.operand(id, 1);
   for (int const operand : {first, second})
@@ -134,7 +133,7 @@ constexpr bool is_product_of_sum(Program& program, operations::map const& what, 
 template <class Program>
 constexpr void lower_traced(Program& program, operations::map const& what, int id) {
   if (what.apply == operations::function::identity) {
-    program.values[program.at(id)] = program.value_of(program.operand(id, 0));
+    program.values[id] = program.value_of(program.operand(id, 0));
     return;
   }
   // As part of a sum, behind it or before it.
@@ -162,7 +161,7 @@ constexpr void lower_traced(Program& program, operations::reduce const& what, in
   int axis = shape.rank - 1;
   while (axis >= 0 && !is_reduced(axis)) --axis;
   if (axis < 0) return program.copy(tensor, program.result(id));
-  if (product >= 0) program.values[program.at(id)].tensor = program.result(product);
+  if (product >= 0) program.values[id].tensor = program.result(product);
   while (axis >= 0) {
     int const last = axis + 1;
     while (axis >= 0 && (is_reduced(axis) || shape[axis] == 1)) --axis;

@@ -38,7 +38,7 @@ class traced_loops {
     int const operand = program.operand(id, 1);
     auto const& shape = program.node_of(operand).shape;
     if (program.value_of(operand).is_number) {
-      program.values[program.at(id)] = program.value_of(operand);
+      program.values[id] = program.value_of(operand);
       return;
     }
     merged_axes axes;
@@ -56,7 +56,7 @@ class traced_loops {
     auto const& shape = program.node_of(id).shape;
     std::int64_t const trips = shape[what.axis], each = shape.size() / trips;
     bool const is_in_order = elements_of_axes(shape, 0, what.axis) == 1;
-    dtype const type = program.types[program.at(id)];
+    dtype const type = program.types[id];
     int const store = is_in_order ? program.result(id) : program.temporary(shape.size(), type);
     rearranged_box box{.extents = {1, 1, trips, each}, .counts = {1, 1, 1, each}};
     box.first = {0, 0, what.reversed ? trips - 1 : 0, 0};
@@ -124,7 +124,7 @@ class traced_loops {
   /// The box of the operation that was appended last moves with the loop that the operation names.
   constexpr void move_last(int id, int size, std::int64_t step) {
     int depth = static_cast<int>(open_.size()) - 1;
-    while (depth > 0 && open_[static_cast<std::size_t>(depth)].id != program_->operand(id, 0)) --depth;
+    while (depth > 0 && open_[depth].id != program_->operand(id, 0)) --depth;
     if (!program_->failed) moving_box{size, step, depth}.write(program_->operations.back());
   }
   constexpr void put_in_order(int id, int store) {

@@ -88,11 +88,11 @@ constexpr int broadcast_to(Program& program, int tensor, operations::extents con
 
 template <class Program>
 constexpr void lower_traced(Program& program, operations::reshape const&, int id) {
-  program.values[program.at(id)] = program.value_of(program.operand(id, 0));
+  program.values[id] = program.value_of(program.operand(id, 0));
 }
 template <class Program>
 constexpr void lower_traced(Program& program, operations::composite const&, int id) {
-  program.values[program.at(id)] = program.value_of(program.operand(id, 0));
+  program.values[id] = program.value_of(program.operand(id, 0));
 }
 
 template <class Program>
@@ -104,7 +104,7 @@ constexpr void lower_traced(Program& program, operations::broadcast const&, int 
     if (value.is_number) return program.fill(program.result(id), value.number);
     if (from.size() == to.size()) return program.copy(value.tensor, program.result(id));
   } else if (value.is_number || from.size() == to.size()) {
-    program.values[program.at(id)] = value;
+    program.values[id] = value;
     return;
   }
   if (program.is_read_by_maps_only(id)) return;
@@ -120,7 +120,7 @@ constexpr void lower_traced(Program& program, operations::transpose const& what,
   merged_axes axes;
   for (int axis = 0; axis < to.rank; ++axis) axes.add(to[axis], stride_of_axis(from, what.order[axis]));
   if (program.value_of(operand).is_number || axes.are_in_order()) {
-    program.values[program.at(id)] = program.value_of(operand);
+    program.values[id] = program.value_of(operand);
     return;
   }
   int const result = program.result(id);
@@ -131,8 +131,7 @@ constexpr void lower_traced(Program& program, operations::transpose const& what,
 /// copy, and so are borders.
 template <class What, class Program>
 constexpr bool is_part_of_reader(Program& program, int id) {
-  if (program.is_kept(id) || program.targets[program.at(id)] >= 0 || program.node_of(id).shape.rank > box_axes::count)
-    return false;
+  if (program.is_kept(id) || program.targets[id] >= 0 || program.node_of(id).shape.rank > box_axes::count) return false;
   int const reader = program.only_reader_of(id);
   if (reader < 0) return false;
   operations::operation const& reads = program.node_of(reader).what;
@@ -152,7 +151,7 @@ template <class Program>
 constexpr void lower_traced(Program& program, operations::slice const&, int id) {
   int source = program.operand(id, 0);
   if (program.value_of(source).is_number) {
-    program.values[program.at(id)] = program.value_of(source);
+    program.values[id] = program.value_of(source);
     return;
   }
   if (is_part_of_reader<operations::slice>(program, id)) return;
@@ -191,13 +190,37 @@ constexpr void add_part(Program& program, int source, int result, operations::ex
   });
 }
 
+/// Elements with zeros between them: first a row of zeros is put behind each, then the rows go to their place. The last
+/// one may be cut.
+template <class Program>
+constexpr void add_apart(Program& program, operations::pad const& what, int operand, int id) {
+  auto const &part = program.node_of(operand).shape, &whole = program.node_of(id).shape;
+  if (what.step < 0) {
+    program.failed = true;
+    return;
+  }
+  std::int64_t const outer = elements_of_axes(whole, 0, what.axis), inner = stride_of_axis(whole, what.axis);
+  std::int64_t const length = whole[what.axis], count = part[what.axis], step = what.step;
+  std::int64_t const apart = count * step, left = length - what.begin, used = apart < left ? apart : left;
+  int const result = program.result(id);
+  int const source = program.tensor_of(operand, program.type_of(result));
+  bool const is_whole = apart == length && what.begin == 0;
+  int const rows = is_whole ? result : program.temporary(outer * apart * inner, program.type_of(result));
+  rearranged_box box{.extents = {outer, count, step, inner}, .counts = {outer, count, 1, inner}};
+  box.source_stride = {count * inner, inner, inner, 1};
+  program.add([&](lowered_step& to) { append_rearrange(to, rearrange_function::copy_and_clear, source, rows, box); });
+  if (is_whole) return;
+  rearranged_box place{.extents = {1, outer, length, inner}, .counts = {1, outer, used, inner}};
+  place.first = {0, 0, what.begin, 0};
+  place.source_stride = {0, apart * inner, inner, 1};
+  program.add([&](lowered_step& to) { append_rearrange(to, rearrange_function::copy_and_clear, rows, result, place); });
+}
+
 template <class Program>
 constexpr void lower_traced(Program& program, operations::pad const& what, int id) {
   int const operand = program.operand(id, 0);
-  if (what.step != 1 && what.step != -1 && program.node_of(operand).shape[what.axis] > 1) {
-    program.failed = true;  // places between the copies would have to be cleared
-    return;
-  }
+  if (what.step != 1 && what.step != -1 && program.node_of(operand).shape[what.axis] > 1)
+    return add_apart(program, what, operand, id);
   if (is_part_of_reader<operations::pad>(program, id)) return;
   auto const& whole = program.node_of(id).shape;
   if (!is_left_to_reader<operations::pad>(program, operand)) {

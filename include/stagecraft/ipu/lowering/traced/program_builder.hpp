@@ -53,11 +53,11 @@ class program_builder {
   growing_array<traced_value> values;  ///< likewise
   growing_array<int> targets;          ///< the tensor that an operation shall write; -1: any
 
-  [[nodiscard]] constexpr node const& node_of(int id) const { return plan.nodes[at(id)]; }
+  [[nodiscard]] constexpr node const& node_of(int id) const { return plan.nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(plan, id, index); }
   [[nodiscard]] constexpr std::span<int const> order() const { return is_backward ? plan.backward : plan.forward; }
-  [[nodiscard]] constexpr traced_value const& value_of(int id) const { return values[at(id)]; }
-  [[nodiscard]] constexpr dtype type_of(int tensor) const { return tensors[at(tensor)].tensor.type; }
+  [[nodiscard]] constexpr traced_value const& value_of(int id) const { return values[id]; }
+  [[nodiscard]] constexpr dtype type_of(int tensor) const { return tensors[tensor].tensor.type; }
   [[nodiscard]] constexpr ipu_target const& target() const { return options.target; }
 
   /// A tensor of the step around this one. Gradients of weights have the role `accumulator` here.
@@ -72,7 +72,6 @@ class program_builder {
     tensors.push_back({{tensor_role::temporary, temporary_count_++, type, elements}});
     return static_cast<int>(tensors.size()) - 1;
   }
-  [[nodiscard]] constexpr int given_count() const { return given_count_; }
 
   /// `append(step)` appends operations to a step, by the numbers that tensors have here.
   template <class Append>
@@ -94,18 +93,18 @@ class program_builder {
 
   /// The tensor that an operation writes: it becomes the operation's value.
   constexpr int result(int id) {
-    int& tensor = values[at(id)].tensor;
+    int& tensor = values[id].tensor;
     if (tensor >= 0) return tensor;
     std::int64_t const elements = node_of(id).shape.size();
     if (is_kept(id))
-      tensor = given(tensor_role::saved, static_cast<int>(plan.forward_places[at(id)].offset), types[at(id)], elements);
+      tensor = given(tensor_role::saved, static_cast<int>(plan.forward_places[id].offset), types[id], elements);
     else
-      tensor = targets[at(id)] >= 0 ? targets[at(id)] : temporary(elements, types[at(id)]);
+      tensor = targets[id] >= 0 ? targets[id] : temporary(elements, types[id]);
     return tensor;
   }
   /// Whether the backward step finds the value of this operation of the forward step.
   [[nodiscard]] constexpr bool is_kept(int id) const {
-    return !is_backward && plan.forward_places[at(id)].in == operations::storage::kept && !is_same_as_operand(id);
+    return !is_backward && plan.forward_places[id].in == operations::storage::kept && !is_same_as_operand(id);
   }
   /// Whether it has its operand's elements in their order, and no memory of its own.
   [[nodiscard]] constexpr bool is_same_as_operand(int id) const {
@@ -142,7 +141,7 @@ class program_builder {
   }
   /// Whether all that reads an operation's value in this step are maps.
   [[nodiscard]] constexpr bool is_read_by_maps_only(int id) const {
-    if (is_kept(id) || targets[at(id)] >= 0 || id == plan.output) return false;
+    if (is_kept(id) || targets[id] >= 0 || id == plan.output) return false;
     for (int const gradient : plan.gradients)
       if (gradient == id) return false;
     for (int const other : order()) {
@@ -158,7 +157,7 @@ class program_builder {
   /// The value of an operation as a tensor of all its elements.
   constexpr int tensor_of(int id) {
     auto const& value = value_of(id);
-    return value.is_number ? filled(node_of(id).shape.size(), value.number, types[at(id)]) : value.tensor;
+    return value.is_number ? filled(node_of(id).shape.size(), value.number, types[id]) : value.tensor;
   }
   constexpr int tensor_of(int id, dtype type) { return as_type(tensor_of(id), type); }
   constexpr int filled(std::int64_t elements, float value, dtype type) {
@@ -177,15 +176,13 @@ class program_builder {
     if (type_of(tensor) == type) return tensor;
     for (auto const& [of, copy] : converted_)
       if (of == tensor) return copy;
-    int const copied = temporary(tensors[at(tensor)].tensor.elements, type);
+    int const copied = temporary(tensors[tensor].tensor.elements, type);
     copy(tensor, copied);
     if (open_loops == 0) converted_.emplace_back(tensor, copied);
     return copied;
   }
 
   int open_loops = 0;
-
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
  private:
   int given_count_ = 0, temporary_count_ = 0;

@@ -26,15 +26,15 @@ class program_layout {
     int const count = static_cast<int>(operations.size());
     growing_array<int> first(tensors.size(), count), last(tensors.size(), -1);
     for (int k = 0; k < count; ++k) {
-      auto const& operation = operations[at(k)];
+      auto const& operation = operations[k];
       auto const use = [&](int tensor) {
-        if (k < first[at(tensor)]) first[at(tensor)] = k;
-        last[at(tensor)] = k;
+        if (k < first[tensor]) first[tensor] = k;
+        last[tensor] = k;
       };
       for (int i = 0; i < operation.input_count; ++i) use(operation.inputs[i]);
       for (int i = 0; i < operation.output_count; ++i) {
         use(operation.outputs[i]);
-        tensors[at(operation.outputs[i])].written = true;
+        tensors[operation.outputs[i]].written = true;
       }
     }
     growing_array<growing_array<int>> begins(operations.size());
@@ -45,7 +45,7 @@ class program_layout {
         if (loop.contains(first[i]) && last[i] >= loop.end) first[i] = loop.begin;
         if (loop.contains(last[i]) && first[i] < loop.begin) last[i] = loop.end - 1;
       }
-      begins[at(first[i])].push_back(static_cast<int>(i));
+      begins[first[i]].push_back(static_cast<int>(i));
     }
     growing_array<placed> alive;
     for (int k = 0; k < count; ++k) {
@@ -53,12 +53,12 @@ class program_layout {
       for (auto const& one : alive)
         if (one.last >= k) alive[kept++] = one;
       alive.resize(kept);
-      for (int const tensor : begins[at(k)]) {
-        placed const one{0, bytes_on_tile(tensors[at(tensor)].tensor, target), last[at(tensor)]};
-        tensors[at(tensor)].offset = insert(alive, one);
+      for (int const tensor : begins[k]) {
+        placed const one{0, bytes_on_tile(tensors[tensor].tensor, target), last[tensor]};
+        tensors[tensor].offset = insert(alive, one);
       }
       if (!alive.empty())
-        for (auto const& one : alive) copies[at(k)] = larger(copies[at(k)], one.offset + one.bytes);
+        for (auto const& one : alive) copies[k] = larger(copies[k], one.offset + one.bytes);
     }
   }
 
@@ -68,7 +68,6 @@ class program_layout {
     int last;
   };
 
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   /// Into the lowest gap of those that are alive, which stand in the order of their offsets.
   static constexpr std::int64_t insert(growing_array<placed>& alive, placed one) {
     std::size_t place = 0;

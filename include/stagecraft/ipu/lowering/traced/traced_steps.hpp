@@ -42,7 +42,7 @@ class traced_steps {
     auto const order = program.order();
     for (position_ = 0; position_ < order.size() && !program.failed; ++position_) {
       id_ = order[position_];
-      if (is_whole_[at(id_)] == inside) continue;
+      if (is_whole_[id_] == inside) continue;
       program.node_of(id_).what.visit([&](auto const& what) { lower(what); });
     }
     if (program.failed) return;
@@ -60,10 +60,9 @@ class traced_steps {
  private:
   static constexpr char inside = 1, whole = 2;
 
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] constexpr dtype type() const { return program.options.type; }
   [[nodiscard]] constexpr std::int64_t elements(int id) const { return program.node_of(id).shape.size(); }
-  constexpr void set(int tensor) { program.values[at(id_)].tensor = tensor; }
+  constexpr void set(int tensor) { program.values[id_].tensor = tensor; }
 
   constexpr void lower(operations::input const& what) {
     set(what.index < inputs_ ? program.given(tensor_role::input, what.index, type(), elements(id_))
@@ -71,15 +70,15 @@ class traced_steps {
   }
   /// A backward step reads it as it was, if the forward step has changed it.
   constexpr void lower(operations::weight const& what) {
-    if (program.is_backward && program.plan.backward_places[at(id_)].in == operations::storage::kept)
+    if (program.is_backward && program.plan.backward_places[id_].in == operations::storage::kept)
       return set(saved(id_));
     set(program.given(tensor_role::weight, what.index, program.options.variable_type, elements(id_)));
   }
-  constexpr void lower(operations::constant const& what) { program.values[at(id_)] = {-1, true, what.value}; }
+  constexpr void lower(operations::constant const& what) { program.values[id_] = {-1, true, what.value}; }
   constexpr void lower(operations::update const&) {}  // when the step has ended
   /// Its result is that of the last operation inside.
   constexpr void lower(operations::composite const& what) {
-    if (is_whole_[at(id_)] != whole) return lower_traced(program, what, id_);
+    if (is_whole_[id_] != whole) return lower_traced(program, what, id_);
     int const result = program.result(root_of(id_));
     set(result);
     auto const read = [&](int index) { return program.tensor_of(program.operand(id_, index + 1), type()); };
@@ -130,7 +129,7 @@ class traced_steps {
                          what.is<operations::constant>() || what.is<operations::carry>() ||
                          what.is<operations::last>() || what.is<operations::broadcast>() ||
                          what.is<operations::transpose>() || program.is_kept(id);
-    if (has_own || program.targets[at(id)] >= 0) return -1;
+    if (has_own || program.targets[id] >= 0) return -1;
     for (int const computed : program.order())
       if (computed == id) return id;
     return -1;
@@ -138,12 +137,12 @@ class traced_steps {
   constexpr void name(int id, int tensor) {
     int const source = source_of(id);
     if (source < 0) return;
-    program.targets[at(source)] = tensor;
-    program.types[at(source)] = program.type_of(tensor);
+    program.targets[source] = tensor;
+    program.types[source] = program.type_of(tensor);
   }
   constexpr int output() { return program.given(tensor_role::output, 0, type(), elements(program.plan.output)); }
   constexpr int gradient(int index) {
-    auto const id = program.plan.gradients[at(index)];
+    auto const id = program.plan.gradients[index];
     std::int64_t const count = id >= 0 ? elements(id) : elements_of_leaf(index);
     return index < inputs_ ? program.given(tensor_role::input_gradient, index, type(), count)
                            : program.given(tensor_role::accumulator, index - inputs_, type(), count);
@@ -161,7 +160,7 @@ class traced_steps {
   constexpr void name_output() { name(program.plan.output, output()); }
   constexpr void name_gradients(std::span<bool const> wanted) {
     for (int i = 0; i < static_cast<int>(wanted.size()); ++i)
-      if (int const id = program.plan.gradients[at(i)]; wanted[at(i)] && id >= 0) name(id, gradient(i));
+      if (int const id = program.plan.gradients[i]; wanted[i] && id >= 0) name(id, gradient(i));
   }
   /// The operands that the forward step has computed.
   constexpr void find_kept() {
@@ -171,16 +170,15 @@ class traced_steps {
       if (id >= 0) read_kept(id);
   }
   constexpr void read_kept(int id) {
-    auto& value = program.values[at(id)];
-    if (value.tensor < 0 && program.plan.backward_places[at(id)].in == operations::storage::output)
-      value.tensor = output();
-    if (value.tensor < 0 && program.plan.backward_places[at(id)].in == operations::storage::kept &&
-        program.plan.forward_places[at(id)].in == operations::storage::kept && !program.is_same_as_operand(id))
+    auto& value = program.values[id];
+    if (value.tensor < 0 && program.plan.backward_places[id].in == operations::storage::output) value.tensor = output();
+    if (value.tensor < 0 && program.plan.backward_places[id].in == operations::storage::kept &&
+        program.plan.forward_places[id].in == operations::storage::kept && !program.is_same_as_operand(id))
       value.tensor = saved(id);
   }
   constexpr int saved(int id) {
-    return program.given(tensor_role::saved, static_cast<int>(program.plan.backward_places[at(id)].offset),
-                         program.types[at(id)], elements(id));
+    return program.given(tensor_role::saved, static_cast<int>(program.plan.backward_places[id].offset),
+                         program.types[id], elements(id));
   }
   constexpr void give(int id, int tensor) {
     auto const& value = program.value_of(id);
@@ -196,8 +194,8 @@ class traced_steps {
   }
   constexpr void write_gradients(std::span<bool const> wanted) {
     for (int i = 0; i < static_cast<int>(wanted.size()); ++i) {
-      if (!wanted[at(i)]) continue;
-      if (int const id = program.plan.gradients[at(i)]; id >= 0)
+      if (!wanted[i]) continue;
+      if (int const id = program.plan.gradients[i]; id >= 0)
         give(id, gradient(i));
       else
         program.fill(gradient(i), 0);
@@ -230,7 +228,7 @@ class traced_steps {
     for (int const id : program.order()) {
       operations::operation const& what = program.node_of(id).what;
       auto const* group = what.if_is<operations::composite>();
-      if (group == nullptr || is_whole_[at(id)] == inside || !is_known(*group, id)) continue;
+      if (group == nullptr || is_whole_[id] == inside || !is_known(*group, id)) continue;
       int const root = root_of(id);
       auto const is_inside = [&](int other) { return other >= group->first && other < id; };
       bool is_closed = is_inside(root), is_computed = false;
@@ -246,9 +244,9 @@ class traced_steps {
       }
       if (!is_closed || !is_computed) continue;
       has_whole = true;
-      is_whole_[at(id)] = whole;
+      is_whole_[id] = whole;
       for (int const other : program.order())
-        if (is_inside(other)) is_whole_[at(other)] = inside;
+        if (is_inside(other)) is_whole_[other] = inside;
     }
     if (has_whole) skip_unread();
   }
@@ -260,8 +258,8 @@ class traced_steps {
       bool is_read = false;
       for (int const other : program.order())
         for (int i = 0; i < program.node_of(other).operand_count; ++i)
-          is_read = is_read || (program.operand(other, i) == id && is_whole_[at(other)] == 0);
-      if (!is_read) is_whole_[at(id)] = inside;
+          is_read = is_read || (program.operand(other, i) == id && is_whole_[other] == 0);
+      if (!is_read) is_whole_[id] = inside;
     }
   }
 

@@ -47,11 +47,11 @@ struct traced_weight {
  private:
   template <class Program>
   static constexpr bool is_given(Program const& program, int tensor) {
-    return program.tensors[static_cast<std::size_t>(tensor)].given >= 0;
+    return program.tensors[tensor].given >= 0;
   }
   template <class Program>
   [[nodiscard]] constexpr bool has_role(Program const& program, int tensor, tensor_role role) const {
-    auto const& of = program.tensors[static_cast<std::size_t>(tensor)].tensor;
+    auto const& of = program.tensors[tensor].tensor;
     return is_given(program, tensor) && of.role == role && of.index == index;
   }
   template <class Program>

@@ -6,7 +6,7 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
-#include <cstddef>
+#include <vector>
 
 namespace stagecraft::detail {
 
@@ -43,8 +43,8 @@ class value_types {
       : types(plan.nodes.size(), options.type), plan_(plan), options_(options), traits_(plan.nodes.size()) {
     if (options.type == dtype::float32) return;
     for (id_ = 0; id_ < static_cast<int>(plan.nodes.size()); ++id_) {
-      types[at(id_)] = here().what.visit([&](auto const& what) { return rule(what); });
-      traits_[at(id_)] = here().what.visit([&](auto const& what) { return traits_of(what); });
+      types[id_] = here().what.visit([&](auto const& what) { return rule(what); });
+      traits_[id_] = here().what.visit([&](auto const& what) { return traits_of(what); });
     }
   }
 
@@ -53,8 +53,7 @@ class value_types {
  private:
   static constexpr float largest_half = 65504;
 
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  [[nodiscard]] constexpr operations::node const& here() const { return plan_.nodes[at(id_)]; }
+  [[nodiscard]] constexpr operations::node const& here() const { return plan_.nodes[id_]; }
   [[nodiscard]] constexpr int operand(int index) const { return operand_of(plan_, id_, index); }
 
   [[nodiscard]] constexpr dtype rule(operations::weight const&) const { return options_.variable_type; }
@@ -63,30 +62,30 @@ class value_types {
   [[nodiscard]] constexpr dtype rule(operations::map const&) const {
     bool is_wide = false, is_of_numbers = true;
     for (int i = 0; i < here().operand_count; ++i) {
-      auto const& of = traits_[at(operand(i))];
+      auto const& of = traits_[operand(i)];
       is_wide = is_wide || of.is_large;
       if (of.is_constant) continue;
-      is_of_numbers = is_of_numbers && !of.is_weight && types[at(operand(i))] == dtype::float32;
+      is_of_numbers = is_of_numbers && !of.is_weight && types[operand(i)] == dtype::float32;
     }
     return is_wide || is_of_numbers ? dtype::float32 : options_.type;
   }
-  [[nodiscard]] constexpr dtype rule(operations::reshape const&) const { return types[at(operand(0))]; }
-  [[nodiscard]] constexpr dtype rule(operations::broadcast const&) const { return types[at(operand(0))]; }
-  [[nodiscard]] constexpr dtype rule(operations::transpose const&) const { return types[at(operand(0))]; }
-  [[nodiscard]] constexpr dtype rule(operations::slice const&) const { return types[at(operand(0))]; }
-  [[nodiscard]] constexpr dtype rule(operations::pad const&) const { return types[at(operand(0))]; }
-  [[nodiscard]] constexpr dtype rule(operations::composite const&) const { return types[at(operand(0))]; }
-  [[nodiscard]] constexpr dtype rule(operations::at const&) const { return types[at(operand(1))]; }
-  [[nodiscard]] constexpr dtype rule(operations::stack const&) const { return types[at(operand(1))]; }
+  [[nodiscard]] constexpr dtype rule(operations::reshape const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::broadcast const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::transpose const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::slice const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::pad const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::composite const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::at const&) const { return types[operand(1)]; }
+  [[nodiscard]] constexpr dtype rule(operations::stack const&) const { return types[operand(1)]; }
 
   [[nodiscard]] constexpr traits traits_of(operations::constant const& what) const {
     return {.is_constant = true, .is_large = what.value > largest_half || what.value < -largest_half};
   }
   [[nodiscard]] constexpr traits traits_of(operations::weight const&) const { return {.is_weight = true}; }
-  [[nodiscard]] constexpr traits traits_of(operations::reshape const&) const { return traits_[at(operand(0))]; }
-  [[nodiscard]] constexpr traits traits_of(operations::broadcast const&) const { return traits_[at(operand(0))]; }
-  [[nodiscard]] constexpr traits traits_of(operations::transpose const&) const { return traits_[at(operand(0))]; }
-  [[nodiscard]] constexpr traits traits_of(operations::slice const&) const { return traits_[at(operand(0))]; }
+  [[nodiscard]] constexpr traits traits_of(operations::reshape const&) const { return traits_[operand(0)]; }
+  [[nodiscard]] constexpr traits traits_of(operations::broadcast const&) const { return traits_[operand(0)]; }
+  [[nodiscard]] constexpr traits traits_of(operations::transpose const&) const { return traits_[operand(0)]; }
+  [[nodiscard]] constexpr traits traits_of(operations::slice const&) const { return traits_[operand(0)]; }
   [[nodiscard]] constexpr traits traits_of(operations::map const& what) const {
     using enum operations::function;
     traits result{.is_constant = true};
@@ -94,8 +93,8 @@ class value_types {
                             what.apply == subtract || what.apply == multiply || what.apply == select ||
                             what.apply == maximum || what.apply == minimum;
     for (int i = 0; i < here().operand_count; ++i) {
-      result.is_constant = result.is_constant && traits_[at(operand(i))].is_constant;
-      result.is_large = result.is_large || (keeps_size && traits_[at(operand(i))].is_large);
+      result.is_constant = result.is_constant && traits_[operand(i)].is_constant;
+      result.is_large = result.is_large || (keeps_size && traits_[operand(i)].is_large);
     }
     return result;
   }

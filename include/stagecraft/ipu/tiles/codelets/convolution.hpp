@@ -8,7 +8,6 @@
 #include <stagecraft/ipu/tiles/convolution_boxes.hpp>
 #include <stagecraft/ipu/tiles/convolution_elements.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -212,8 +211,7 @@ class convolution_run : convolution_sums {
                                       : machine_.allocate(tile, where.elements_of(tile), where_type()));
     auto const send = [&](std::int64_t place, tile_view const& from, std::int64_t at) {
       int const home = where.tile_of(place);
-      machine_.receive(lands ? landing[static_cast<std::size_t>(home)] : machine_.home(tensor, home),
-                       place - where.first(home), from, at, 1);
+      machine_.receive(lands ? landing[home] : machine_.home(tensor, home), place - where.first(home), from, at, 1);
     };
     for (int tile = 0; tile < tiles_; ++tile)
       for (std::int64_t out = 0; out < division_.serial_out_parts; ++out) {
@@ -235,8 +233,8 @@ class convolution_run : convolution_sums {
         if (machine_.element_at(tensor, place) < 0) send(place, at(0, memory_.zero, 1, where_type()), 0);
     machine_.end_exchange();
     for (int tile = 0; lands && tile < where.tiles_used(); ++tile)
-      copy("Rearrange", tile, division_.copy_cycles(where.elements_of(tile), where_type()),
-           landing[static_cast<std::size_t>(tile)], machine_.home(tensor, tile));
+      copy("Rearrange", tile, division_.copy_cycles(where.elements_of(tile), where_type()), landing[tile],
+           machine_.home(tensor, tile));
     machine_.end_compute_set();
   }
   [[nodiscard]] dtype where_type() const { return machine_.step().output_of(operation_).type; }

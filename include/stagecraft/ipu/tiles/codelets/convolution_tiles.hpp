@@ -7,7 +7,6 @@
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution_operand.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,7 +30,7 @@ class convolution_tiles {
 
   /// A place in a tile's block.
   [[nodiscard]] tile_view at(int tile, std::int64_t offset, std::int64_t elements, dtype type) const {
-    auto const& block = blocks_[static_cast<std::size_t>(tile)];
+    auto const& block = blocks_[tile];
     if (offset < 0 || offset + elements * size_of(type) > block.size())
       throw tile_access_error("E4102", "a convolution's copy on tile " + std::to_string(tile) + " ends at byte " +
                                            std::to_string(offset + elements * size_of(type)) + " of " +

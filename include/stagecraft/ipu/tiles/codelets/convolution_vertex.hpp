@@ -22,8 +22,8 @@ inline std::int64_t multiply_convolution_part(convolution_division const& divisi
                                               tile_view const& partials, convolution_real_elements const& real) {
   auto const& view = division.view;
   auto const values_of = [](convolution_operand const& from) {
-    std::vector<float> values(static_cast<std::size_t>(from.size()));
-    for (std::int64_t i = 0; i < from.size(); ++i) values[static_cast<std::size_t>(i)] = from[i];
+    std::vector<float> values(from.size());
+    for (std::int64_t i = 0; i < from.size(); ++i) values[i] = from[i];
     return values;
   };
   auto const x = values_of(inputs), w = values_of(weights);
@@ -38,7 +38,7 @@ inline std::int64_t multiply_convolution_part(convolution_division const& divisi
   };
   std::int64_t const channels = part.in_chans.size(), outs = part.out_chans.size();
   std::int64_t products = 0, index = 0;
-  std::vector<double> sums(static_cast<std::size_t>(outs));
+  std::vector<double> sums(outs);
   for (std::int64_t g = 0; g < part.conv_groups.size(); ++g)
     for (std::int64_t b = 0; b < part.batch.size(); ++b)
       for (auto row = part.rows.first; row < part.rows.last; ++row)
@@ -65,7 +65,7 @@ inline std::int64_t multiply_convolution_part(convolution_division const& divisi
                 auto const i = static_cast<std::size_t>(from + c);
                 for (std::int64_t o = 0; o < outs; ++o) {
                   auto const k = static_cast<std::size_t>(with + c * outs + o);
-                  sums[static_cast<std::size_t>(o)] += static_cast<double>(x[i]) * static_cast<double>(w[k]);
+                  sums[o] += static_cast<double>(x[i]) * static_cast<double>(w[k]);
                   products += real.inputs[i] & real.weights[k];
                 }
               }

@@ -32,11 +32,11 @@ class formula_codelet {
     for (std::int64_t first = 0; first < results[0].size(); first += most_places) {
       auto const count = smaller(most_places, results[0].size() - first);
       for (std::size_t i = 0; i < operands; ++i)
-        for (std::int64_t k = 0; k < count; ++k) numbers[i][static_cast<std::size_t>(k)] = read(i, first + k);
+        for (std::int64_t k = 0; k < count; ++k) numbers[i][k] = read(i, first + k);
       change(numbers, static_cast<std::size_t>(count));
       kernels::formula_places(formula_, constants_, given, std::span(to).first(results.size()), count);
       for (std::size_t i = 0; i < results.size(); ++i)
-        for (std::int64_t k = 0; k < count; ++k) results[i].set(first + k, found[i][static_cast<std::size_t>(k)]);
+        for (std::int64_t k = 0; k < count; ++k) results[i].set(first + k, found[i][k]);
     }
   }
   template <class Read>

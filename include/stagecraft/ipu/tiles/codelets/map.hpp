@@ -119,7 +119,7 @@ inline void run_map(tile_machine& machine, tile_operation const& operation) {
     std::int64_t begin = 0;  ///< run of the tile's first element
   };
   auto const inputs = static_cast<std::size_t>(operation.input_count);
-  std::vector<operand> operands(inputs * static_cast<std::size_t>(mapping.tiles_used()));
+  std::vector<operand> operands(inputs * mapping.tiles_used());
   for (int tile = 0; tile < mapping.tiles_used(); ++tile)
     for (std::size_t i = 0; i < inputs; ++i) {
       operand& here = operands[static_cast<std::size_t>(tile) * inputs + i];

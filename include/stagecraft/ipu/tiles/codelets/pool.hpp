@@ -177,7 +177,7 @@ inline void run_pool(tile_machine& machine, tile_operation const& operation) {
   for (int tile = 0; tile < work.tiles(); ++tile) vertices.emplace_back(machine, operation, work, tile);
   machine.end_exchange();
   for (int tile = 0; tile < work.tiles(); ++tile) {
-    auto const& vertex = vertices[static_cast<std::size_t>(tile)];
+    auto const& vertex = vertices[tile];
     machine.vertex("pool", tile, work.cycles(vertex.result(), type, machine.target()), [&] { vertex.run(); });
     machine.count_flops(work.flops(vertex.result()));
   }

@@ -51,7 +51,7 @@ class repeated_copy {
   }
 
   /// Of the elements that lie on the tile.
-  [[nodiscard]] float operator[](std::int64_t index) const { return copy_[places_[static_cast<std::size_t>(index)]]; }
+  [[nodiscard]] float operator[](std::int64_t index) const { return copy_[places_[index]]; }
 
  private:
   void receive(tile_machine& machine, std::int64_t first, std::int64_t last) {
@@ -78,7 +78,7 @@ inline void run_repeat(tile_machine& machine, tile_operation const& operation) {
   for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
   machine.end_exchange();
   for (int tile = 0; tile < tiles; ++tile) {
-    auto const& copy = copies[static_cast<std::size_t>(tile)];
+    auto const& copy = copies[tile];
     tile_view const result = machine.home(output, tile);
     machine.vertex("repeat", tile, rearrange_cycles(machine.target(), result.type(), result.size()), [&] {
       for (std::int64_t i = 0; i < result.size(); ++i) result.set(i, copy[i]);
@@ -100,7 +100,7 @@ inline void run_rearrange(tile_machine& machine, tile_operation const& operation
     copies.push_back(detail::receive_box(machine, operation, box, tile));
   machine.end_exchange();
   for (int tile = 0; tile < mapping.tiles_used(); ++tile) {
-    auto const& copy = copies[static_cast<std::size_t>(tile)];
+    auto const& copy = copies[tile];
     std::int64_t const written = clears ? mapping.elements_of(tile) : copy.size();
     if (written == 0) continue;
     tile_view const result = machine.home(output, tile);

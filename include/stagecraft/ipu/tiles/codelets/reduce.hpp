@@ -5,7 +5,6 @@
 #include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -65,14 +64,12 @@ class tile_reduction {
       machine_.vertex("reduce elements", tile, work.cycles, [&] {
         tile_view operands[most_operands];
         for (int i = 0; i < plan_.operands; ++i) operands[i] = machine_.home(operation_.inputs[i], tile);
-        std::vector<double> sums(static_cast<std::size_t>(count), empty());
+        std::vector<double> sums(count, empty());
         for (std::int64_t e = 0; e < piece && counts(first + e); ++e) {
-          auto& sum =
-              sums[static_cast<std::size_t>(local_slot(tile, (first + e) / plan_.block(), (first + e) % plan_.inner))];
+          auto& sum = sums[local_slot(tile, (first + e) / plan_.block(), (first + e) % plan_.inner)];
           sum = joined(sum, term(operands, e));
         }
-        for (std::int64_t i = 0; i < count; ++i)
-          local_.back().set(i, static_cast<float>(sums[static_cast<std::size_t>(i)]));
+        for (std::int64_t i = 0; i < count; ++i) local_.back().set(i, static_cast<float>(sums[i]));
       });
     }
     machine_.end_compute_set();
@@ -100,7 +97,7 @@ class tile_reduction {
     partial = smaller(partial, partials_of(block) - 1);
     if (plan_.is_local) {
       int const tile = first_tile(block) + static_cast<int>(partial);
-      machine_.receive(to.operands[0], at, local_[static_cast<std::size_t>(tile)], local_slot(tile, block, column), 1);
+      machine_.receive(to.operands[0], at, local_[tile], local_slot(tile, block, column), 1);
       return;
     }
     for (int i = 0; i < plan_.operands; ++i)
@@ -143,8 +140,8 @@ class tile_reduction {
           auto const [block, part, column] = place_of(mapping.first(tile) + e);
           double sum = empty();
           for (std::int64_t k = 0; k < smaller(depth, partials_of(block) - part * depth); ++k)
-            sum = joined(sum, value_of(received[static_cast<std::size_t>(tile)], k * count + e));
-          shares_[static_cast<std::size_t>(tile)].set(e, static_cast<float>(sum));
+            sum = joined(sum, value_of(received[tile], k * count + e));
+          shares_[tile].set(e, static_cast<float>(sum));
         }
       });
     }
@@ -187,7 +184,7 @@ class tile_reduction {
       machine_.count_flops(work.flops);
       machine_.vertex("reduce", tile, work.cycles, [&] {
         auto const result = machine_.home(operation_.outputs[0], tile);
-        auto const& from = received[static_cast<std::size_t>(tile)];
+        auto const& from = received[tile];
         for (std::int64_t e = 0; e < count; ++e) {
           double sum = empty();
           auto const there = from_shares ? depth : partials_of((mapping.first(tile) + e) / plan_.inner);
@@ -202,7 +199,7 @@ class tile_reduction {
   }
   void receive_share(tile_view const& to, std::int64_t at, std::int64_t share) {
     int const tile = plan_.shares.tile_of(share);
-    machine_.receive(to, at, shares_[static_cast<std::size_t>(tile)], share - plan_.shares.first(tile), 1);
+    machine_.receive(to, at, shares_[tile], share - plan_.shares.first(tile), 1);
   }
 
   tile_machine& machine_;

@@ -34,7 +34,7 @@ class row_losses {
       : rule_(rule),
         with_gradient_(with_gradient),
         memory_(rule.plan == nullptr ? 0 : traced_loss_row<>::floats(*rule.plan)) {
-    numbers_.resize(static_cast<std::size_t>(3 * columns));
+    numbers_.resize(3 * columns);
     if (rule.plan != nullptr) addresses_.resize(rule.plan->nodes.size());
   }
 

@@ -74,7 +74,7 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
   auto const columns = operation.sizes[1], inner = operation.sizes[2];
   detail::equal_shares const shares(operation.sizes[0] * inner, machine.target());
   int const tiles = shares.tiles_used();
-  std::vector<std::vector<tile_view>> copies(static_cast<std::size_t>(tiles));
+  std::vector<std::vector<tile_view>> copies(tiles);
   std::vector<tile_view> sums;
   for (int tile = 0; tile < tiles; ++tile) {
     for (int i = 0; i < operation.input_count; ++i) {
@@ -84,14 +84,14 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
                                [&](std::int64_t at, std::int64_t first, std::int64_t count) {
                                  machine.receive(copy, at, operation.inputs[i], first, count);
                                });
-      copies[static_cast<std::size_t>(tile)].push_back(copy);
+      copies[tile].push_back(copy);
     }
     if (is_loss) sums.push_back(machine.allocate(tile, 1, dtype::float32));
   }
   machine.end_exchange();
 
   for (int tile = 0; tile < tiles; ++tile) {
-    auto const& operands = copies[static_cast<std::size_t>(tile)];
+    auto const& operands = copies[tile];
     auto const rows = shares.of(tile);
     auto const work = detail::rows_work(step, operation, rows, machine.target());
     machine.count_flops(work.flops);
@@ -100,8 +100,8 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
         // Of all rows, unless it is said how many a sample has.
         auto const valid =
             operation.sizes[5] == 0 ? rows : operation.sizes[5] * machine.values().valid_samples - shares.first(tile);
-        return sums[static_cast<std::size_t>(tile)].set(
-            0, detail::losses_of_rows(operation, operands, rows, valid, machine.values().accumulated));
+        return sums[tile].set(0,
+                              detail::losses_of_rows(operation, operands, rows, valid, machine.values().accumulated));
       }
       for (std::int64_t row = 0; row < rows; ++row)
         if (function == rows_function::softmax_of_rows)
@@ -118,10 +118,9 @@ inline void run_rows(tile_machine& machine, tile_operation const& operation) {
     if (function != rows_function::loss)
       detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
                                [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                                 machine.send(copies[static_cast<std::size_t>(tile)][0], at,
-                                              operation.outputs[is_loss ? 1 : 0], first, count);
+                                 machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
                                });
-    if (is_loss) machine.receive(all_sums, tile, sums[static_cast<std::size_t>(tile)], 0, 1);
+    if (is_loss) machine.receive(all_sums, tile, sums[tile], 0, 1);
   }
   machine.end_exchange();
   if (!is_loss || tiles == 0) return;

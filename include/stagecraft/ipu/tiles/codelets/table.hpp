@@ -37,7 +37,7 @@ class tile_table {
   struct part {
     tile_view read, numbers, made;
   };
-  [[nodiscard]] part const& here(int tile) const { return parts_[static_cast<std::size_t>(tile)]; }
+  [[nodiscard]] part const& here(int tile) const { return parts_[tile]; }
 
   /// A tile's columns of `rows` rows of a tensor from `first_row` on: where they lie in its copy, and in the tensor.
   template <class Each>
@@ -100,7 +100,7 @@ class tile_table {
         auto const result = machine_.home(output, tile);
         for (std::int64_t e = 0; e < count; ++e) {
           float sum = 0;
-          for (std::int64_t d = 0; d < depth; ++d) sum += received[static_cast<std::size_t>(tile)][d * count + e];
+          for (std::int64_t d = 0; d < depth; ++d) sum += received[tile][d * count + e];
           result.set(e, sum);
         }
       });

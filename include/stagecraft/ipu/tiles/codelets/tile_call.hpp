@@ -37,14 +37,14 @@ struct tile_call : Call {
   static constexpr bool adds_parameter_gradient = false;
   [[nodiscard]] static constexpr bool adds_input_gradient(int) { return false; }
 
-  [[nodiscard]] float const* input(int index) const { return tensors_.input[at(index)]; }
-  [[nodiscard]] float* input_gradient(int index) const { return tensors_.input_gradient[at(index)]; }
+  [[nodiscard]] float const* input(int index) const { return tensors_.input[index]; }
+  [[nodiscard]] float* input_gradient(int index) const { return tensors_.input_gradient[index]; }
   [[nodiscard]] float* output() const { return tensors_.output; }
   [[nodiscard]] float* output_gradient() const { return tensors_.output_gradient; }
   [[nodiscard]] float* saved() const { return tensors_.saved; }
-  [[nodiscard]] float const* weight(int index) const { return tensors_.weight[at(index)]; }
-  [[nodiscard]] float* mutable_weight(int index) const { return tensors_.weight[at(index)]; }
-  [[nodiscard]] float* parameter_gradient(int index) const { return tensors_.weight_gradient[at(index)]; }
+  [[nodiscard]] float const* weight(int index) const { return tensors_.weight[index]; }
+  [[nodiscard]] float* mutable_weight(int index) const { return tensors_.weight[index]; }
+  [[nodiscard]] float* parameter_gradient(int index) const { return tensors_.weight_gradient[index]; }
 
   /// A tile shares its work with nobody.
   [[nodiscard]] static constexpr kernels::share share() { return {}; }
@@ -57,8 +57,6 @@ struct tile_call : Call {
   host_memory memory;
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   tensors_type tensors_;
 };
 

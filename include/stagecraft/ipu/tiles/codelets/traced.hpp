@@ -51,7 +51,7 @@ class program_on_tiles {
     }
   }
   void run_one(int k) {
-    auto operation = program_.operations[static_cast<std::size_t>(k)];
+    auto operation = program_.operations[k];
     if (auto const moving = moving_box::of(operation); moving.step != 0)
       operation = moving.moved(operation, trips_[moving.loop]);
     auto const& own = one_.set(program_, operation);
@@ -61,7 +61,7 @@ class program_on_tiles {
       auto const* const first = homes_.data() + static_cast<std::size_t>(one_.outer[i]) * tiles;
       own_homes_.insert(own_homes_.end(), first, first + tiles);
     }
-    machine_.begin_operation(base_ + program_.copies[static_cast<std::size_t>(k)]);
+    machine_.begin_operation(base_ + program_.copies[k]);
     machine_.with_step(one_.step, own_homes_, [&] { run_(machine_, own); });
   }
 

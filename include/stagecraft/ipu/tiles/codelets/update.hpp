@@ -66,7 +66,7 @@ inline void run_penalty(tile_machine& machine, tile_operation const& operation) 
   machine.end_compute_set();
   if (tiles == 0) return;
   auto const all = machine.allocate(0, tiles, dtype::float32);
-  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[static_cast<std::size_t>(tile)], 0, 1);
+  for (int tile = 0; tile < tiles; ++tile) machine.receive(all, tile, sums[tile], 0, 1);
   machine.end_exchange();
   auto const work = added_partials(tiles, machine.target());
   machine.count_flops(work.flops);
@@ -106,10 +106,10 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
   auto const& step = machine.step();
   auto const mapping = machine.mapping(operation.inputs[0]);
   int const tiles = mapping.tiles_used();
-  std::vector<std::vector<tile_view>> operands(static_cast<std::size_t>(tiles));
+  std::vector<std::vector<tile_view>> operands(tiles);
   for (int tile = 0; tile < tiles; ++tile)
     for (int i = 0; i < operation.input_count; ++i) {
-      auto& own = operands[static_cast<std::size_t>(tile)];
+      auto& own = operands[tile];
       if (detail::update_reads_own_piece(step, operation, i, machine.target())) {
         own.push_back(machine.home(operation.inputs[i], tile));
         continue;
@@ -120,7 +120,7 @@ inline void run_update(tile_machine& machine, tile_operation const& operation) {
   machine.end_exchange();
 
   for (int tile = 0; tile < tiles; ++tile) {
-    auto const& own = operands[static_cast<std::size_t>(tile)];
+    auto const& own = operands[tile];
     auto const work = detail::update_work(step, operation, mapping.elements_of(tile), machine.target());
     machine.count_flops(work.flops);
     machine.vertex("Update", tile, work.cycles, [&] {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keras's "a float or a list of floats".
+#pragma once
+
+#include <concepts>
+
+namespace stagecraft {
+
+/// Up to 32 numbers as an option: `0.5` or `{0, 0.5, 1}`.
+struct number_list {
+  static constexpr int capacity = 32;
+
+  float numbers[capacity]{};
+  int count = 0;
+
+  constexpr number_list() = default;
+  template <class... Numbers>
+    requires(sizeof...(Numbers) >= 1 && sizeof...(Numbers) <= capacity && (std::convertible_to<Numbers, double> && ...))
+  constexpr explicit(false) number_list(Numbers... number)
+      : numbers{static_cast<float>(number)...}, count(sizeof...(Numbers)) {}
+
+  [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
+  [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
+  [[nodiscard]] constexpr float const* end() const noexcept { return numbers + count; }
+  friend constexpr bool operator==(number_list const&, number_list const&) = default;
+};
+
+}  // namespace stagecraft

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Images of another height and width: tf.keras.layers.Resizing.
+#pragma once
+
+#include <stagecraft/layers/argument_layer.hpp>
+#include <stagecraft/layers/interpolation.hpp>
+
+namespace stagecraft::layers {
+
+/// Keras's keyword arguments of Resizing behind the sizes.
+struct resizing_options {
+  stagecraft::interpolation interpolation = interpolation::bilinear;  ///< how pixels follow from those of the input
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// Each pixel is a weighted mean of the pixels around its place, whose weights are a function of their distances: a
+/// product with a matrix along each axis. Centres lie at halves; beyond the ends is nothing, and weights add up to 1.
+///
+/// Shape: (rows, columns, channels) to (height, width, channels). No weights. Cost: two products. Errors: E1001; E1012
+/// for a size below 1; E1041 for an input of another number of axes.
+/// Definition: Keras API, layers/preprocessing_layers/image_preprocessing/resizing; TensorFlow's image.resize.
+struct resizing : argument_layer<resizing, resizing_options> {
+  static constexpr std::string_view class_name = "Resizing";
+  static constexpr std::string_view usage =
+      "resizing{height, width} or resizing{height, width, {.interpolation = sc::interpolation::nearest, .name = ...}}";
+
+  int height = 1, width = 1;
+
+  constexpr resizing(int height_, int width_, resizing_options const& options_ = {})
+      : argument_layer(with{}, options_), height(height_), width(width_) {}
+  using argument_layer::argument_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (x.rank() != 4)
+      return ops.error(1041, "expects an input of shape (height, width, channels), but got ", detail::sample_shape(x)),
+             x;
+    if (height < 1 || width < 1)
+      return ops.error(1012, "resizes to ", height, " by ", width, "; both are at least 1"), x;
+    int const batch = x.length(0), columns = x.length(2), channels = x.length(3);
+    auto const tall =
+        ops.matmul(shares(ops, x.length(1), height), ops.reshape(x, {batch, x.length(1), columns * channels}));
+    auto const rows = ops.reshape(tall, {batch * height, columns, channels});
+    return ops.reshape(ops.matmul(shares(ops, columns, width), rows), {batch, height, width, channels});
+  }
+
+ private:
+  /// What share of each of `to` places each of `from` places has: (to, from).
+  constexpr auto shares(auto& ops, int from, int to) const {
+    float const scale = static_cast<float>(from) / static_cast<float>(to);
+    auto const at = ops.iota({to, 1}, 0), source = ops.iota({1, from}, 1);
+    if (options.interpolation == interpolation::nearest)
+      return ops.broadcast(equal(floor((at + 0.5F) * scale), source), {to, from});
+    if (options.interpolation == interpolation::area) {
+      auto const end = stagecraft::minimum((at + 1.0F) * scale, source + 1.0F);
+      return stagecraft::maximum(end - stagecraft::maximum(at * scale, source), 0.0F) / scale;
+    }
+    auto place = (at + 0.5F) * scale - 0.5F;
+    if (options.interpolation == interpolation::bilinear)
+      place = stagecraft::minimum(stagecraft::maximum(place, 0.0F), static_cast<float>(from - 1));
+    auto const each = kernel(abs(place - source));
+    return each / ops.sum(each, 1);
+  }
+  /// The weight at a distance.
+  constexpr auto kernel(auto d) const {
+    auto const near = [&](float a, float b, float c) { return ((a * d + b) * d * d) + c; };
+    auto const within = [&](float radius, auto value) { return where(d < radius, value, 0.0F); };
+    auto const lanczos = [&](float radius) {
+      auto const angle = stagecraft::maximum(d, 1e-3F) * 3.14159265F;
+      auto const value = sin(angle) * sin(angle / radius) * radius / (angle * angle);
+      return within(radius, where(d < 1e-3F, 1.0F, value));
+    };
+    switch (options.interpolation) {
+      case interpolation::bicubic:
+        return where(d < 1.0F, near(1.5F, -2.5F, 1), within(2, ((-0.5F * d + 2.5F) * d - 4.0F) * d + 2.0F));
+      case interpolation::mitchellcubic:
+        return where(d < 1.0F, near(7.0F / 6, -2, 8.0F / 9),
+                     within(2, ((-7.0F / 18 * d + 2.0F) * d - 10.0F / 3) * d + 16.0F / 9));
+      case interpolation::lanczos3: return lanczos(3);
+      case interpolation::lanczos5: return lanczos(5);
+      case interpolation::gaussian: return within(1.499999F, exp(d * d * -2.0F));  // at 1.5 it does not end in 0
+      default: return within(1, 1.0F - d);
+    }
+  }
+};
+
+}  // namespace stagecraft::layers

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keras's "an integer or a tuple of 3 integers": kernel sizes, strides, dilation rates of volumes.
+#pragma once
+
+namespace stagecraft {
+
+/// Depth, height and width; one number stands for all: `3` is `{3, 3, 3}`.
+struct size_3d {
+  int depth = 1;
+  int height = 1;
+  int width = 1;
+
+  constexpr size_3d() = default;
+  constexpr explicit(false) size_3d(int all) : depth(all), height(all), width(all) {}
+  constexpr size_3d(int depth_, int height_, int width_) : depth(depth_), height(height_), width(width_) {}
+
+  /// That along axis 0, 1 or 2.
+  [[nodiscard]] constexpr int operator[](int axis) const noexcept {
+    return axis == 0 ? depth : axis == 1 ? height : width;
+  }
+  /// Appends "(3, 5, 5)", in Python's spelling of tuples.
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(').append(depth).append(", ").append(height).append(", ").append(width).append(')');
+  }
+  friend constexpr bool operator==(size_3d const&, size_3d const&) = default;
+};
+
+}  // namespace stagecraft

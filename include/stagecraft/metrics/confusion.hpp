@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Metrics that count right and wrong yes/no predictions at thresholds. Keras counterpart:
+// metrics_utils.update_confusion_matrix_variables.
+#pragma once
+
+#include <stagecraft/metrics/metric.hpp>
+#include <stagecraft/metrics/metric_sums.hpp>
+
+namespace stagecraft::metrics::detail {
+
+enum class threshold_spacing : int {
+  one,          ///< a single threshold
+  even,         ///< from 0 to 1
+  even_beyond,  ///< the same, but that the first is a little below 0 and the last a little above 1
+};
+
+/// What is counted, as the words of a metric's options.
+struct confusion_options {
+  int count = 1;  ///< of thresholds
+  /// How they lie.
+  threshold_spacing spacing = threshold_spacing::one;
+  float threshold = 0.5F;  ///< if there is one
+  int class_id = -1;       ///< the only column that counts, or -1
+  int per_label = 0;       ///< columns are counted apart, and the metric is their mean
+  int from_logits = 0;     ///< the sigmoid of predictions counts
+  float value = 0;         ///< of the metric: what a rate must be at least
+  int curve = 0;           ///< of auc: its curve, and 4 times how it is summed
+
+  [[nodiscard]] constexpr float at(int index) const noexcept {
+    constexpr float beyond = 1e-7F;
+    if (spacing == threshold_spacing::one || count == 1) return spacing == threshold_spacing::one ? threshold : 0.5F;
+    bool const is_beyond = spacing == threshold_spacing::even_beyond;
+    if (index == 0) return is_beyond ? -beyond : 0.0F;
+    if (index == count - 1) return is_beyond ? 1 + beyond : 1.0F;
+    return static_cast<float>(static_cast<double>(index) / (count - 1));
+  }
+};
+
+/// What has been counted of one label, or all: predictions above each threshold are positive.
+struct confusion {
+  confusion_options options;
+  std::span<double const> counts;  ///< true positives, false positives, true negatives, false negatives
+
+  [[nodiscard]] constexpr int size() const { return options.count; }
+  [[nodiscard]] constexpr double true_positives(int i = 0) const { return count(0, i); }
+  [[nodiscard]] constexpr double false_positives(int i = 0) const { return count(1, i); }
+  [[nodiscard]] constexpr double true_negatives(int i = 0) const { return count(2, i); }
+  [[nodiscard]] constexpr double false_negatives(int i = 0) const { return count(3, i); }
+
+  [[nodiscard]] constexpr double precision(int i = 0) const {
+    return ratio(true_positives(i), true_positives(i) + false_positives(i));
+  }
+  /// Also called sensitivity.
+  [[nodiscard]] constexpr double recall(int i = 0) const {
+    return ratio(true_positives(i), true_positives(i) + false_negatives(i));
+  }
+  [[nodiscard]] constexpr double specificity(int i = 0) const {
+    return ratio(true_negatives(i), true_negatives(i) + false_positives(i));
+  }
+  /// The largest `wanted` at those thresholds where `constrained`, as a float, is at least the metric's value; 0 if
+  /// there are none.
+  template <class Constrained, class Wanted>
+  [[nodiscard]] constexpr double largest_where(Constrained const& constrained, Wanted const& wanted) const {
+    double best = 0;
+    for (int i = 0; i < size(); ++i)
+      if (static_cast<float>(constrained(i)) >= options.value && wanted(i) > best) best = wanted(i);
+    return best;
+  }
+
+ private:
+  [[nodiscard]] constexpr double count(int kind, int i) const {
+    return counts[static_cast<std::size_t>(kind * options.count + i)];
+  }
+};
+
+template <class Metric>
+struct result_of_confusion {
+  static double call(own_options const& options, metric_sums const& sums) {
+    return Metric::result(confusion{stagecraft::detail::own_from<confusion_options>(options), sums.values});
+  }
+  static constexpr metric_result value{Metric::name, &call};
+};
+
+/// A metric whose `result` makes a number of what is counted.
+template <class Metric>
+constexpr metric metric_of_confusion(confusion_options const& options, int top_k = 0) {
+  return {.kind = metric_kind::confusion,
+          .k = top_k,
+          .options = stagecraft::detail::words_of(options),
+          .result = &result_of_confusion<Metric>::value};
+}
+
+/// Keras's default for a threshold: 0.5, or with `top_k` none, as far as predictions are above -1e10.
+[[nodiscard]] constexpr float threshold_or_default(float threshold, int top_k) noexcept {
+  return threshold >= 0 ? threshold : top_k > 0 ? -1e10F : 0.5F;
+}
+
+}  // namespace stagecraft::metrics::detail

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a Poisson distribution of the predicted mean says of counts.
+// Keras counterpart: tf.keras.metrics.Poisson.
+#pragma once
+
+#include <stagecraft/losses/poisson.hpp>
+#include <stagecraft/metrics/metric.hpp>
+#include <string_view>
+
+namespace stagecraft::metrics {
+
+/// The loss of that name, of rows without their weights.
+struct poisson {
+  static constexpr std::string_view name = "poisson";
+
+  constexpr auto call(auto target, auto output) const { return losses::poisson{}.call(target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(poisson const&, poisson const&) = default;
+};
+
+}  // namespace stagecraft::metrics
