@@ -73,8 +73,8 @@ constexpr void take_all(model_builder& model, traced_graph& graph) {
   for (layer_info& layer : graph.layers) layer.traced_id = id++;
 }
 /// Takes those that have a new number.
-constexpr void take_needed(model_builder const& model, std::vector<int> const& new_call, traced_graph& graph) {
-  std::vector<int> new_layer(model.layers.size(), -1);
+constexpr void take_needed(model_builder const& model, growing_array<int> const& new_call, traced_graph& graph) {
+  growing_array<int> new_layer(model.layers.size(), -1);
   graph.calls.reserve(model.calls.size());
   graph.layers.reserve(model.layers.size());
   graph.parameters.reserve(model.parameters.size());

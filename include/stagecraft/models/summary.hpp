@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/detail/table.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -52,11 +53,11 @@ struct summary_draft {
   template <summary_sizes Sizes>
   using frozen = summary_tables<Sizes>;
 
-  std::vector<summary_row> rows;
-  std::vector<shape> shapes;
-  std::vector<int> shape_counts;
-  std::vector<summary_connection> connections;
-  std::vector<int> connection_counts;
+  growing_array<summary_row> rows;
+  growing_array<shape> shapes;
+  growing_array<int> shape_counts;
+  growing_array<summary_connection> connections;
+  growing_array<int> connection_counts;
 
   [[nodiscard]] constexpr summary_sizes sizes() const { return {rows.size(), shapes.size(), connections.size()}; }
 };

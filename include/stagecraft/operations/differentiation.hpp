@@ -272,7 +272,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
   };
   differentiation inner(*ops_);
-  std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
   copies[begin] = loop.id;
   auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
   auto const make = [&](int id, tensor copy) { copies[id] = copy.id; };

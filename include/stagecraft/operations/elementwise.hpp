@@ -145,7 +145,7 @@ class elementwise {
         copies[id] = copies[of.list.operand(id, 0)];
         continue;
       }
-      std::vector<int> reads;
+      growing_array<int> reads;
       for (int i = 0; i < here.operand_count; ++i) reads.push_back(copies[of.list.operand(id, i)]);
       operation what = here.what;
       if (auto* group = what.if_is<composite>()) group->first = begins[group->first];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
 #include <span>
@@ -46,8 +47,8 @@ class formula {
   template <formula_sizes Sizes>
   using frozen = frozen_formula<Sizes>;
 
-  std::vector<formula_step> steps;
-  std::vector<int> results;
+  growing_array<formula_step> steps;
+  growing_array<int> results;
   diagnostic problem;
 
   /// A number of the list that is given at each place, too, beside the inputs.
@@ -57,7 +58,7 @@ class formula {
 
   constexpr formula(operation_list const& list, growing_array<int> const& wanted, given_number const& given = {-1, 0})
       : problem(list.problem), given_{source_of(list, given.id), given.index} {
-    std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
     for (int const id : wanted) ++uses[source_of(list, id)];
     for (int id = list.size(); id-- > 0;)
       if (uses[id] > 0)

@@ -28,7 +28,7 @@ constexpr growing_array<int> stages_as_made(own_stages const& stages) {
   int made = 0;
   for (auto& call : builder.calls)
     if (!call.is_input) call.pipeline_stage = made++;  // a mark that stays with the call
-  std::vector<int> result(made, unassigned);
+  growing_array<int> result(made, unassigned);
   auto const graph = prune(builder);
   for (std::size_t i = 0; i < graph.calls.size(); ++i)
     if (!graph.calls[i].is_input) result[graph.calls[i].pipeline_stage] = stages.of_call[i];

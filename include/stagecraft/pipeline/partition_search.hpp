@@ -97,7 +97,6 @@ class partition_search {
   static constexpr long long highest_number = 0x7fffffffffffffff;
   static constexpr int too_many = 0x7fffffff;
 
-
   /// For each position, how far a stage that begins there can go before it exceeds the capacity.
   constexpr void find_reach() {
     if (capacity_ < 0) return;
@@ -289,8 +288,8 @@ class partition_search {
 
   /// Cuts for exactly so many stages within the bounds; each stage is as near to an equal share of what is left as it
   /// can be, and where two are equally near, the cut with the lower transfer is taken.
-  [[nodiscard]] constexpr std::vector<int> even_cuts(long long cycles, int stages) const {
-    std::vector<int> earliest(stages + 1, 0);  // where stage s must begin at the earliest, so that the rest fits
+  [[nodiscard]] constexpr growing_array<int> even_cuts(long long cycles, int stages) const {
+    growing_array<int> earliest(stages + 1, 0);  // where stage s must begin at the earliest, so that the rest fits
     earliest[stages] = pieces_;
     for (int s = stages - 1; s > 0; --s) {
       int const end = earliest[s + 1], last = pieces_ - (stages - s);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/plan/value_places.hpp>
 #include <span>
 #include <utility>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/trace.hpp>
 #include <array>
 #include <cstddef>
@@ -98,10 +99,10 @@ struct transfer_list {
   template <std::size_t Parts>
   using frozen = frozen_transfers<Parts>;
 
-  std::vector<transfer> parts;  ///< of a sample
-  std::int64_t sample = 0;      ///< its elements
-  std::int64_t unit = 0;        ///< so many elements are written together: a part of the sample's
-  bool overlaps = false;        ///< whether an element may be written by several walks, which are added
+  growing_array<transfer> parts;  ///< of a sample
+  std::int64_t sample = 0;        ///< its elements
+  std::int64_t unit = 0;          ///< so many elements are written together: a part of the sample's
+  bool overlaps = false;          ///< whether an element may be written by several walks, which are added
 
   /// `parts`: of a batch.
   constexpr transfer_list(growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_, std::int64_t row)

@@ -6,7 +6,6 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
-#include <vector>
 
 namespace stagecraft::detail {
 
