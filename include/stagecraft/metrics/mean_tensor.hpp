@@ -3,9 +3,9 @@
 // Keras counterpart: tf.keras.metrics.MeanTensor.
 #pragma once
 
-#include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace stagecraft::metrics {
 
@@ -24,14 +24,14 @@ class mean_tensor {
     count_ = 0;
   }
   /// Element by element; empty if nothing came.
-  [[nodiscard]] growing_array<double> result() const {
-    growing_array<double> means = total_;
+  [[nodiscard]] std::vector<double> result() const {
+    std::vector<double> means = total_;
     for (double& each : means) each = count_ != 0 ? each / count_ : 0;
     return means;
   }
 
  private:
-  growing_array<double> total_;
+  std::vector<double> total_;
   double count_ = 0;
 };
 
