@@ -50,7 +50,7 @@ struct confusion {
   [[nodiscard]] constexpr double precision(int i = 0) const {
     return ratio(true_positives(i), true_positives(i) + false_positives(i));
   }
-  /// Also called sensitivity.
+  /// The share of a class that is found; it is also called sensitivity.
   [[nodiscard]] constexpr double recall(int i = 0) const {
     return ratio(true_positives(i), true_positives(i) + false_negatives(i));
   }

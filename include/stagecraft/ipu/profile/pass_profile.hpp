@@ -310,14 +310,14 @@ constexpr auto list_profiled_steps(std::index_sequence<Pass...>) {
   return std::array{
       std::span<profiled_step const>(profiled_steps_of<M, Training, Mode, Machine, static_cast<int>(Pass)>)...};
 }
-/// Of all passes.
+/// The profiled steps of all passes.
 template <class M, auto Training, execution_mode Mode, class Machine>
 inline constexpr auto profiled_steps = list_profiled_steps<M, Training, Mode, Machine>(
     std::make_index_sequence<planning_timetable<M, Training, Mode>.passes()>{});
 
 }  // namespace detail
 
-/// Of one micro-batch.
+/// What a pass costs, over one micro-batch.
 template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
 inline constexpr pass_profile pass_profile_of = detail::pass_profiler<M, Training, Mode, Machine, Pass>().make();
 

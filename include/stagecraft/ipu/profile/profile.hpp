@@ -148,7 +148,7 @@ class model_profile {
   [[nodiscard]] static constexpr double seconds() { return Machine::target.seconds(cycles()); }
   /// Of the weight update alone, behind the micro-batches.
   [[nodiscard]] static constexpr std::int64_t update_cycles() { return time().update; }
-  /// Of all replicas.
+  /// Samples of all replicas that are worked on in a second.
   [[nodiscard]] static constexpr double samples_per_second() {
     return cycles() == 0 ? 0.0 : static_cast<double>(Training.batch_size) * micro_batches() * replicas() / seconds();
   }
@@ -180,7 +180,7 @@ class model_profile {
   // How much is computed.
   /// Of one replica in `cycles()`, with what is computed again.
   [[nodiscard]] static constexpr std::int64_t flops() { return time().flops; }
-  /// Of all replicas.
+  /// Floating-point operations of all replicas in a second.
   [[nodiscard]] static constexpr double flops_per_second() {
     return cycles() == 0 ? 0.0 : static_cast<double>(flops()) * replicas() / seconds();
   }

@@ -14,9 +14,9 @@ struct cosine_decay_restarts {
   float initial_learning_rate = 0;
   /// Updates of the first wave. At least 1 (E4089).
   int first_decay_steps = 0;
-  /// By how much a wave is longer than the one before it.
+  /// The factor by which a wave is longer than the one before it.
   float t_mul = 2;
-  /// By how much it is higher.
+  /// The factor by which it is higher.
   float m_mul = 1;
   /// The lowest rate, as a share of the first one.
   float alpha = 0;

@@ -28,7 +28,7 @@ class profile_time_line_maker {
  public:
   explicit profile_time_line_maker(timetable const& table) : table_(table) {}
 
-  /// In the order of passes.
+  /// Adds a pass; passes are added in their order.
   void add_pass(pass_profile const& pass, std::vector<profile_work> work) {
     passes_.push_back({&pass, std::move(work)});
   }
