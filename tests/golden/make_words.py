@@ -145,7 +145,55 @@ def window(cases):
         cases.word(name, [shape], lambda: make(*arguments, **options))
 
 
-FAMILIES = (merging, regularization, preprocessing, window)
+def augmentation(cases):
+    """With ranges of one number, training draws nothing. TensorFlow's gradients are not those of what it computes: here
+    each pixel's share of each pixel is found from images of one pixel."""
+    image = (4, 5, 2)
+
+    def augmented(layer, inputs):
+        pixels = image[0] * image[1]
+        beyond = layer(tf.zeros((1, *image)), training=True)
+        units = tf.tile(tf.reshape(tf.eye(pixels), (pixels, *image[:2], 1)), (1, 1, 1, image[2]))
+        shares = layer(units, training=True)[..., :1] - beyond[..., :1]
+        result = tf.einsum("pijc,bpd->bijd", shares, tf.reshape(inputs[0], (-1, pixels, image[2]))) + beyond
+        tf.debugging.assert_near(layer(tf.stop_gradient(inputs[0]), training=True), result, atol=1e-5)
+        return result
+
+    def unchanged(layer, inputs):
+        return layer(inputs[0], training=False)
+
+    def resized_and_cropped(layer, inputs):  # as Keras 2.6 does; 2.15 crops first
+        rows, columns = image[:2]
+        is_tall = rows / columns > layer.height / layer.width
+        size = (
+            int(layer.width * rows / columns) if is_tall else layer.height,
+            layer.width if is_tall else int(layer.height * columns / rows),
+        )
+        resized = tf.image.resize(inputs[0], size)
+        top, left = (size[0] - layer.height) // 2, (size[1] - layer.width) // 2
+        return resized[:, top : top + layer.height, left : left + layer.width]
+
+    def rotate(turn, **options):
+        return lambda: layers.RandomRotation((turn, turn), **options)
+
+    def translate(down, right, **options):
+        return lambda: layers.RandomTranslation((down, down), (right, right), **options)
+
+    word = cases.word
+    word("random_flip", [image], layers.RandomFlip, unchanged)
+    word("random_contrast", [image], lambda: layers.RandomContrast((0, 0.5)), unchanged)
+    word("random_crop", [image], lambda: layers.RandomCrop(2, 3), resized_and_cropped)
+    word("random_translation", [image], translate(0.3, -0.15), augmented)
+    word("random_translation_wrap", [image], translate(-1, 0.7, fill_mode="wrap"), augmented)
+    word("random_rotation", [image], rotate(0.1), augmented)
+    word("random_rotation_constant", [image], rotate(-0.2, fill_mode="constant", fill_value=0.5), augmented)
+    word("random_rotation_nearest", [image], rotate(0.07, fill_mode="nearest", interpolation="nearest"), augmented)
+    word("random_zoom", [image], lambda: layers.RandomZoom((0.3, 0.3)), augmented)
+    word("random_zoom_both", [image], lambda: layers.RandomZoom((-0.3, -0.3), (0.4, 0.4), fill_mode="nearest"), augmented)
+    word("random_zoom_drawn", [image], lambda: layers.RandomZoom(0.25, fill_mode="wrap"), unchanged)
+
+
+FAMILIES = (merging, regularization, preprocessing, window, augmentation)
 for seed, family in enumerate(FAMILIES):
     if len(sys.argv) > 1 and family.__name__ not in sys.argv[1:]:
         continue

@@ -47,4 +47,9 @@ struct window_model : sc::functional<window_model> {
   }
 };
 
+using augmentation_model =
+    sc::sequential<input{5, 6, 2}, random_flip{}, random_contrast{0.25}, random_translation{0.25, 0.25},
+                   random_rotation{0.125, {.fill_mode = sc::fill_mode::constant}}, random_crop{4, 4},
+                   random_zoom{0.25, {.fill_mode = sc::fill_mode::wrap, .seed = 7}}, flatten{}, dense{2}>;
+
 }  // namespace words

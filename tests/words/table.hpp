@@ -107,4 +107,29 @@ inline std::vector<word> window_words() {
   };
 }
 
+inline std::vector<word> augmentation_words() {
+  using enum sc::fill_mode;
+  sc::shape const image{4, 5, 2};
+  word_traits const trains{.trains = true}, drawn{};
+  return {
+      {"random_flip", random_flip{}, {image}, drawn},
+      {"random_contrast", random_contrast{{0, 0.5}}, {image}, drawn},
+      {"random_crop", random_crop{2, 3}, {image}, drawn},
+      {"random_translation", random_translation{{0.3, 0.3}, {-0.15, -0.15}}, {image}, trains},
+      {"random_translation_wrap", random_translation{{-1, -1}, {0.7, 0.7}, {.fill_mode = wrap}}, {image}, trains},
+      {"random_rotation", random_rotation{{0.1, 0.1}}, {image}, trains},
+      {"random_rotation_constant",
+       random_rotation{{-0.2, -0.2}, {.fill_mode = constant, .fill_value = 0.5F}},
+       {image},
+       trains},
+      {"random_rotation_nearest",
+       random_rotation{{0.07, 0.07}, {.fill_mode = nearest, .interpolation = sc::interpolation::nearest}},
+       {image},
+       trains},
+      {"random_zoom", random_zoom{{0.3, 0.3}}, {image}, trains},
+      {"random_zoom_both", random_zoom{{-0.3, -0.3}, {0.4, 0.4}, {.fill_mode = nearest}}, {image}, trains},
+      {"random_zoom_drawn", random_zoom{0.25, {.fill_mode = wrap}}, {image}, drawn},
+  };
+}
+
 }  // namespace words

@@ -7,3 +7,4 @@ TEST_CASE("merging, attention") { words::check_words("words_merging.txt", words:
 TEST_CASE("regularization, scales") { words::check_words("words_regularization.txt", words::regularization_words()); }
 TEST_CASE("preprocessing") { words::check_words("words_preprocessing.txt", words::preprocessing_words()); }
 TEST_CASE("windows") { words::check_words("words_window.txt", words::window_words()); }
+TEST_CASE("augmentation") { words::check_words("words_augmentation.txt", words::augmentation_words()); }

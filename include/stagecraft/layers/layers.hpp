@@ -62,6 +62,12 @@
 #include <stagecraft/layers/normalization.hpp>
 #include <stagecraft/layers/permute.hpp>
 #include <stagecraft/layers/prelu.hpp>
+#include <stagecraft/layers/random_contrast.hpp>
+#include <stagecraft/layers/random_crop.hpp>
+#include <stagecraft/layers/random_flip.hpp>
+#include <stagecraft/layers/random_rotation.hpp>
+#include <stagecraft/layers/random_translation.hpp>
+#include <stagecraft/layers/random_zoom.hpp>
 #include <stagecraft/layers/re_lu.hpp>
 #include <stagecraft/layers/recomputation_checkpoint.hpp>
 #include <stagecraft/layers/repeat_vector.hpp>
