@@ -49,8 +49,8 @@ void check(int width) {
 
   std::vector<float> expected(table.data(), table.data() + table.size());
   kernels::update<optimizer>(0.1F, 1, expected.data(), sums.data(), nullptr, 0, rows * width);
-  std::vector<float> memory(static_cast<std::size_t>(kernels::row_chains::floats(rows, count)));
-  kernels::row_chains const chains(named, memory.data());
+  std::vector<float> memory(static_cast<std::size_t>(kernels::row_chains<>::floats(rows, count)));
+  kernels::row_chains<> const chains(named, memory.data());
   chains.link();
   kernels::update_function<optimizer> const function(0.1F, 1);
   for (int const parts : {1, 2, 5}) {

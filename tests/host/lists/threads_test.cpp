@@ -27,12 +27,22 @@ struct sequences : sc::functional<sequences> {
   }
 };
 
+/// So wide that several operations are carried out for some rows together, but not by three threads.
+struct wide_sequences : sc::functional<wide_sequences> {
+  static constexpr auto build(auto& builder) {
+    auto x = lstm(190, {.return_sequences = true})(builder.input(5, 20));
+    x = gru(190, {.return_sequences = true})(x);
+    x = multi_head_attention(2, 40)(x, x);
+    return dense(2)(lstm(190)(x));
+  }
+};
+
 inline constexpr auto training =
     sc::training{.optimizer = sc::optimizers::adam{}, .loss = sc::losses::mean_squared_error{}, .batch_size = 11};
 
-template <int Threads>
+template <int Threads, class M = sequences>
 std::vector<float> train() {
-  sc::host_session<sequences, training, sc::host<Threads>> s(5);
+  sc::host_session<M, training, sc::host<Threads>> s(5);
   for (int k = 0; k < 4; ++k) data::step(s, 7 * k);
   auto result = data::weights(s);
   result.push_back(s.total_loss());
@@ -49,4 +59,10 @@ TEST_CASE("any number of threads") {
   for (float const value : expected) REQUIRE(value == value);
   CHECK(train<2>() == expected);
   CHECK(train<3>() == expected);
+}
+
+TEST_CASE("rows together") {
+  auto const expected = train<1, wide_sequences>();
+  for (float const value : expected) REQUIRE(value == value);
+  CHECK(train<3, wide_sequences>() == expected);
 }

@@ -2,6 +2,7 @@
 // Carries out a list of operations on floats in memory. It is compiled once, whatever the lists are.
 #pragma once
 
+#include <stagecraft/host/lists/list_rows.hpp>
 #include <stagecraft/host/lists/list_workspace.hpp>
 #include <stagecraft/host/lists/pooling_kernels.hpp>
 #include <stagecraft/kernels/convolution/windows.hpp>
@@ -19,18 +20,13 @@
 
 namespace stagecraft {
 
-/// Samples [first, first + count) of a batch.
-struct batch_part {
-  int first = 0, count = 1, of = 1;
-};
-
 /// A step of a layer's operations. `memory[id]` is where the value of operation `id` lies: of the whole batch, unless
 /// its place is storage::samples.
 template <class Arch>
-class list_runner {
+class list_runner : list_rows<Arch> {
  public:
-  using node = operations::node;
-  using extents = operations::extents;
+  using typename list_rows<Arch>::node;
+  using typename list_rows<Arch>::extents;
   using floats = list_workspace<Arch>;
 
   /// `workspace`: floats that no value uses, as many as `list_workspace` says. `seed` and `stream` are those of the
@@ -38,13 +34,7 @@ class list_runner {
   list_runner(std::span<node const> nodes, std::span<int const> operands, std::span<float* const> memory,
               float* workspace, std::uint64_t seed, std::uint64_t stream,
               std::span<operations::product_join const> joins = {})
-      : nodes_(nodes),
-        operands_(operands),
-        memory_(memory),
-        workspace_(workspace),
-        seed_(seed),
-        stream_(stream),
-        joins_(joins) {}
+      : list_rows<Arch>(nodes, operands, memory), workspace_(workspace), seed_(seed), stream_(stream), joins_(joins) {}
   /// Kernels for each operation, or none.
   void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
   /// Operations that somebody else carries out.
@@ -68,79 +58,65 @@ class list_runner {
   void run(std::span<int const> order) {
     order_ = order;
     if (!keeps_packed_) packed_count_ = 0;
+    groups_.begin(false);
     for (std::size_t i = 0; i < order.size(); ++i) {
+      if (depth_ == 1 && top().trip > 0)
+        if (auto const [is_done, next] = groups_.repeat(i); is_done) {
+          i = next - 1;
+          continue;
+        }
       id_ = order[i];
-      if (is_done_elsewhere()) continue;
+      if (is_done_elsewhere() || has_no_work(here().what)) continue;
+      typename list_rows<Arch>::member found;
+      if (auto const rows = this->find_rows(found); rows > 0 && groups_.add(found, rows, i)) continue;
+      groups_.finish(i);
       position_ = i;
       jump_ = i;
       here().what.visit([&](auto const& what) { step(what); });
       i = jump_;
     }
+    groups_.finish(order.size());
   }
 
  private:
+  using list_rows<Arch>::at, list_rows<Arch>::here, list_rows<Arch>::read, list_rows<Arch>::shape,
+      list_rows<Arch>::shape_of, list_rows<Arch>::x, list_rows<Arch>::y, list_rows<Arch>::size,
+      list_rows<Arch>::begin_of_part, list_rows<Arch>::shape_of_part, list_rows<Arch>::address_of,
+      list_rows<Arch>::stride, list_rows<Arch>::repeating_stride, list_rows<Arch>::top, list_rows<Arch>::loop_of,
+      list_rows<Arch>::loop_named, list_rows<Arch>::place_of;
+  using list_rows<Arch>::nodes_, list_rows<Arch>::operands_, list_rows<Arch>::memory_, list_rows<Arch>::places_,
+      list_rows<Arch>::part_, list_rows<Arch>::by_sample_, list_rows<Arch>::id_, list_rows<Arch>::loops_,
+      list_rows<Arch>::depth_;
+
   /// The packed right operand of this product; null if there are too many.
-  float const* packed(kernels::product_shape const& shape) {
+  float const* packed(kernels::product_shape const& of) {
     for (int i = 0; i < packed_count_; ++i)
       if (packed_[i].product == id_) return packed_[i].begin;
     if (packed_count_ == most_packed) return nullptr;
     if (packed_count_ == 0) next_packed_ = workspace_ + floats::of_single(nodes_, operands_, order_);
     float* const begin = next_packed_;
-    next_packed_ += kernels::packed_product_floats<Arch>(shape);
+    next_packed_ += kernels::packed_product_floats<Arch>(of);
     packed_[packed_count_++] = {id_, begin};
-    kernels::pack_product<Arch>(shape, x(1), begin);
+    kernels::pack_product<Arch>(of, x(1), begin);
     return begin;
   }
-  [[nodiscard]] node const& here() const { return nodes_[at(id_)]; }
-  [[nodiscard]] int read(int index) const { return operands_[at(here().first_operand + index)]; }
-  static constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
-  // What the operation writes and reads: of the samples that are worked on, or of all.
-  [[nodiscard]] extents shape() const { return by_sample_ ? shape_of_part(here().shape) : here().shape; }
-  [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[at(id_)]; }
-  [[nodiscard]] extents shape_of(int index) const {
-    extents const& whole = nodes_[at(read(index))].shape;
-    return takes_part(index) ? shape_of_part(whole) : whole;
-  }
-  [[nodiscard]] float* x(int index) const {
-    return takes_part(index) ? begin_of_part(read(index)) : memory_[at(read(index))];
-  }
-  [[nodiscard]] bool takes_part(int index) const {
-    return by_sample_ && operations::is_taken_by_sample(here(), index, nodes_[at(read(index))].shape);
-  }
-  [[nodiscard]] extents shape_of_part(extents of) const {
-    if (of.rank > 0) of[0] = of[0] / part_.of * part_.count;
-    return of;
-  }
-  [[nodiscard]] float* begin_of_part(int id) const {
-    float* const begin = memory_[at(id)];
-    if (places_[at(id)].in == operations::storage::samples) return begin;
-    return begin + nodes_[at(id)].shape.size() / part_.of * part_.first;
-  }
-  static std::int64_t size(extents const& shape) { return shape.size(); }
   [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[at(id_)]; }
 
-  /// Floats from one place of an axis to the next.
-  static std::int64_t stride(extents const& shape, int axis) {
-    std::int64_t product = 1;
-    for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
-    return product;
-  }
-  /// The same in a wider result, where an operand that is 1 long repeats.
-  static std::int64_t repeating_stride(extents const& shape, int axis, int rank) {
-    int const own = axis - (rank - shape.rank);
-    return own < 0 || shape.lengths[own] == 1 ? 0 : stride(shape, own);
-  }
   void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
   static void copy(float const* from, float* to, std::int64_t floats) {
     if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
   }
 
+  static bool has_no_work(operations::operation const& what) {
+    return is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
+           what.is<operations::constant>() || what.is<operations::last>() ||
+           what.is<operations::update>();  // the layer's, when the step has ended
+  }
   void step(operations::input const&) {}
   void step(operations::weight const&) {}
   void step(operations::composite const&) {}
   void step(operations::reshape const&) {}
-  void step(operations::update const&) {}  // the layer's, when the step has ended
+  void step(operations::update const&) {}
   void step(operations::last const&) {}
   void step(operations::constant const&) {}
   void step(operations::iota const& what) {
@@ -157,7 +133,6 @@ class list_runner {
     for (std::uint64_t i = 0; i < count; ++i) y()[i] = kernels::box_muller(key, of_operation + 2 * (before + i));
   }
   void step(operations::map const& what) {
-    if (what.apply == operations::function::identity) return;
     kernels::strided_axes<4, Arch> axes;
     int const operands = here().operand_count, rank = shape().rank;
     for (int axis = 0; axis < rank; ++axis) {
@@ -215,16 +190,17 @@ class list_runner {
         extents const& added = nodes_[at(join.added)].shape;
         bool const is_row = added != here().shape;
         if (join.read_from >= 0)
-          end.finish.added = in_trip(join.read_from, nodes_[at(join.added)].what.as<operations::at>(), join.added);
+          end.finish.added =
+              in_trip(join.read_from, nodes_[at(join.added)].what.template as<operations::at>(), join.added);
         else
           end.finish.added = {is_row ? memory_[at(join.added)] : address_of(join.added), is_row ? 0 : added[-1]};
       }
       if (join.stack >= 0)
-        end.finish.copied = in_trip(join.stack, nodes_[at(join.stack)].what.as<operations::stack>(), join.stack);
+        end.finish.copied =
+            in_trip(join.stack, nodes_[at(join.stack)].what.template as<operations::stack>(), join.stack);
     }
     return end;
   }
-  [[nodiscard]] float* address_of(int id) const { return by_sample_ ? begin_of_part(id) : memory_[at(id)]; }
   /// The rows of this trip in a tensor of all trips. `of`: the operation that reads or writes there.
   template <class Where>
   [[nodiscard]] kernels::product_rows_at in_trip(int tensor, Where const& where, int of) const {
@@ -309,27 +285,15 @@ class list_runner {
     return {x(1), size(shape_of(1)), table[0], stride(table, 0)};
   }
 
-  // Loops. The trip of the innermost one that runs is at the top.
-  struct running {
-    int loop, trips, trip;
-    std::size_t begin;
-  };
-  running& top() { return loops_[depth_ - 1]; }
-  void step(operations::loop const& what) { loops_[depth_++] = {id_, what.trips, 0, position_}; }
-  running const& loop_of(int index) const { return loop_named(read(index)); }
-  running const& loop_named(int loop) const {
-    int i = depth_ - 1;
-    while (loops_[i].loop != loop) --i;
-    return loops_[i];
+  // Loops.
+  void step(operations::loop const& what) {
+    loops_[depth_++] = {id_, what.trips, 0, position_};
+    if (depth_ == 1) groups_.begin(true);
   }
   void step(operations::carry const&) {
     if (loop_of(0).trip == 0) copy(x(1), y(), size(shape()));
   }
   void step(operations::next const&) { copy(x(2), y(), size(shape())); }
-  [[nodiscard]] int place_of(bool reversed) const {
-    auto const& loop = loop_of(0);
-    return reversed ? loop.trips - 1 - loop.trip : loop.trip;
-  }
   /// The axes of one trip's values, beside those of all trips.
   static extents with_one(extents one, int axis) {
     one.insert(axis, 1);
@@ -346,7 +310,7 @@ class list_runner {
   void step(operations::loop_end const&) {
     // Every state has been read: now it may change.
     for (int id = top().loop + 1; id < id_; ++id)
-      if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.is<operations::next>() &&
+      if (nodes_[at(id)].operand_count == 3 && nodes_[at(id)].what.template is<operations::next>() &&
           operands_[at(nodes_[at(id)].first_operand)] == top().loop && memory_[at(id)] != nullptr) {
         int const state = operands_[at(nodes_[at(id)].first_operand + 1)];
         if (by_sample_)
@@ -355,24 +319,17 @@ class list_runner {
           copy(memory_[at(id)], memory_[at(state)], size(nodes_[at(id)].shape));
       }
     if (++top().trip < top().trips)
-      jump_ = top().begin;
-    else
-      --depth_;
+      jump_ = top().begin;  // and the groups of the first trip are repeated
+    else if (--depth_ == 0)
+      groups_.begin(false);
   }
 
-  std::span<node const> nodes_;
-  std::span<int const> operands_;
-  std::span<float* const> memory_;
   float* workspace_;
   std::uint64_t seed_, stream_;
   std::span<pooling_kernel const> poolings_;
   std::span<operations::product_join const> joins_;
   std::span<int const> left_out_;
-  std::span<operations::place const> places_;
-  batch_part part_;
-  bool by_sample_ = false;
   kernels::share columns_;
-  int id_ = 0;
   std::span<int const> order_;
   std::size_t position_ = 0, jump_ = 0;
   struct packed_operand {
@@ -384,8 +341,7 @@ class list_runner {
   int packed_count_ = 0;
   bool keeps_packed_ = false;
   float* next_packed_ = nullptr;
-  running loops_[operations::loop::most_nested]{};
-  int depth_ = 0;
+  kernels::row_groups<Arch> groups_;
 };
 
 }  // namespace stagecraft

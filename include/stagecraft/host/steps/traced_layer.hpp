@@ -145,7 +145,7 @@ class traced_layer {
   static constexpr std::int64_t shared_floats = [] {
     std::int64_t floats = std::max(plan.forward_workspace, plan.backward_workspace);
     for (int const id : rows_updates)
-      floats = std::max(floats, kernels::row_chains::floats(plan.nodes[at(id)].shape[0], shape_of(id, 1).size()));
+      floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[at(id)].shape[0], shape_of(id, 1).size()));
     return floats;
   }();
   /// So many that their rows are worth reading the right operand of each product.
@@ -235,7 +235,7 @@ class traced_layer {
     }
   }
   template <int Parameter>
-  static kernels::row_chains chains_of(Call const& part) {
+  static kernels::row_chains<arch> chains_of(Call const& part) {
     constexpr int id = plan.gradients[at(Call::input_count + Parameter)];
     constexpr auto const& table = plan.nodes[at(id)].shape;
     return {{.indices = shared_address(part, backward_step.places[at(operand(id, 1))]),

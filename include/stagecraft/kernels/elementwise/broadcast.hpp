@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of elementwise results whose operands may be single numbers.
+// The last elements of a row.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -8,12 +8,6 @@
 #include <cstring>
 
 namespace stagecraft::kernels {
-
-/// What a row reads of an operand: elements beside each other, or one for all.
-struct row_operand {
-  float const* values = nullptr;
-  bool single = false;
-};
 
 namespace detail {
 
@@ -38,20 +32,6 @@ template <class Arch>
     first.store_aligned(values);
     std::memcpy(values, p, static_cast<std::size_t>(count) * sizeof(float));
     return batch<Arch>::load_aligned(values);
-  }
-}
-
-/// each(i, count, load) for all batches of a row, where load(operand) reads the operand's batch from i on.
-template <class Arch, class Each>
-inline void for_each_batch(row_operand const* operands, std::int64_t n, Each const& each) {
-  for (std::int64_t i = 0; i < n; i += lanes<Arch>) {
-    int const count = n - i < lanes<Arch> ? static_cast<int>(n - i) : lanes<Arch>;
-    each(i, count, [=](int operand) {
-      auto const& from = operands[operand];
-      if (from.single) return batch<Arch>(*from.values);
-      return count == lanes<Arch> ? batch<Arch>::load_unaligned(from.values + i)
-                                  : load_repeating<Arch>(from.values + i, count);
-    });
   }
 }
 

@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums and maxima along any axes. The order of additions depends on the shape and the registers' width alone.
+// Sums and maxima along rows and along any axes. The order of additions depends on the shape and the registers' width
+// alone.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
+#include <stagecraft/kernels/elementwise/row_step.hpp>
 #include <stagecraft/kernels/elementwise/strided.hpp>
 #include <stagecraft/kernels/reduction/reduction.hpp>
 #include <stagecraft/operations/kinds/reduce.hpp>
 
 namespace stagecraft::kernels {
+
+namespace detail {
+
+/// The sum or maximum of each row.
+template <class Reduction, class Arch>
+void reduce_rows(row_step const& of, std::int64_t first, std::int64_t count) {
+  for (std::int64_t row = first; row < first + count; ++row) {
+    auto const found = reduce_array<Reduction, Arch>(of.x[0].begin + row * of.x[0].stride, of.x[0].length);
+    of.y.begin[row * of.y.stride] = Reduction::join(float{Reduction::start}, Reduction::of_lanes(found));
+  }
+}
+
+}  // namespace detail
+
+/// The loop of a sum or maximum along rows.
+template <class Arch = default_architecture>
+[[nodiscard]] inline row_step::kernel row_kernel(operations::reduction by) {
+  return by == operations::reduction::sum ? &detail::reduce_rows<detail::sum_of_batches<Arch>, Arch>
+                                          : &detail::reduce_rows<detail::maximum_of_batches<Arch>, Arch>;
+}
 
 /// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along what is reduced; array 1 is x. y has
 /// `results` elements.

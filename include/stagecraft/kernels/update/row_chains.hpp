@@ -13,6 +13,7 @@
 namespace stagecraft::kernels {
 
 /// Which indices name the same row: a chain for each row, in the order of the indices.
+template <class Arch = default_architecture>
 class row_chains {
  public:
   /// The memory that the chains take, in floats.
@@ -34,7 +35,7 @@ class row_chains {
   /// Changes each row of `weights` that is named by the sum of its gradients, which lie in the order of the indices.
   /// Each sum is that of adding them to zeros, index by index. Items of `part`: indices; a row is changed where its
   /// chain begins.
-  template <auto Optimizer, class Arch = default_architecture>
+  template <auto Optimizer>
   void update(update_function<Optimizer, Arch> const& function, updated_weights<Optimizer, Arch> const& weights,
               float const* gradients, share const& part) const {
     constexpr int lane_count = lanes<Arch>, at_once = 4;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an operation does along rows: a function at each place, a sum or maximum of a row, or a copy. Each loop is
+// compiled once, and called for some rows after the others.
+#pragma once
+
+#include <stagecraft/kernels/elementwise/broadcast.hpp>
+#include <stagecraft/kernels/elementwise/function.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace stagecraft::kernels {
+
+/// An operation on rows of up to three operands that gives rows of one result. It is filled in by who uses it.
+struct row_step {
+  /// Rows of a tensor: where the first begins, how far behind it the next, and how long they are. A row of length 1
+  /// stands for all places of the result's.
+  struct rows {
+    float* begin;
+    std::int64_t stride, length;
+
+    /// As one row, where they lie behind one another; else length 0.
+    [[nodiscard]] bool is_one() const { return stride == length; }
+  };
+  static constexpr int most_operands = 3;
+  using kernel = void (*)(row_step const&, std::int64_t first, std::int64_t count);
+
+  kernel run;  ///< rows [first, first + count)
+  rows y, x[most_operands];
+  int operands;
+  bool is_one_row;  ///< whether several rows may be taken for one that is longer
+};
+
+namespace detail {
+
+/// y = F(x...) at n places; of operands that `single` says, one number for all of them.
+template <operations::function F, class Arch>
+inline void map_row(float* y, float const* const* x, bool const* single, std::int64_t n) {
+  constexpr int count = operations::arity(F), width = lanes<Arch>;
+  using value = batch<Arch>;
+  // Single numbers are repeated in memory, so that one loop serves all.
+  alignas(64) float repeated[count][width];
+  float const* from[count];
+  std::int64_t steps[count];
+  for (int k = 0; k < count; ++k) {
+    from[k] = x[k];
+    steps[k] = width;
+    if (!single[k]) continue;
+    value(*x[k]).store_aligned(repeated[k]);
+    from[k] = repeated[k];
+    steps[k] = 0;
+  }
+  auto const result = [](value const* in) {
+    return function_value<F, Arch>(in[0], in[count > 1 ? 1 : 0], in[count > 2 ? 2 : 0]);
+  };
+  value in[count];
+  std::int64_t i = 0;
+  for (; i + width <= n; i += width) {
+#pragma GCC unroll 3
+    for (int k = 0; k < count; ++k) {
+      in[k] = value::load_unaligned(from[k]);
+      from[k] += steps[k];
+    }
+    result(in).store_unaligned(y + i);
+  }
+  if (int const rest = static_cast<int>(n - i); rest > 0) {
+    for (int k = 0; k < count; ++k) in[k] = load_repeating<Arch>(from[k], rest);
+    store_first<Arch>(result(in), y + i, rest);
+  }
+}
+
+template <operations::function F, class Arch>
+void map_rows(row_step const& of, std::int64_t first, std::int64_t count) {
+  constexpr int operands = operations::arity(F);
+  std::int64_t const n = of.is_one_row ? count * of.y.length : of.y.length;
+  std::int64_t const end = of.is_one_row ? first + 1 : first + count;
+  bool single[operands];
+  for (int k = 0; k < operands; ++k) single[k] = of.x[k].length == 1 && !(of.y.length == 1 && of.x[k].stride == 1);
+  for (; first < end; ++first) {
+    float const* x[operands];
+    for (int k = 0; k < operands; ++k) x[k] = of.x[k].begin + first * of.x[k].stride;
+    map_row<F, Arch>(of.y.begin + first * of.y.stride, x, single, n);
+  }
+}
+
+template <class Arch>
+void copy_rows(row_step const& of, std::int64_t first, std::int64_t count) {
+  constexpr int width = lanes<Arch>;
+  std::int64_t const n = of.is_one_row ? count * of.y.length : of.y.length;
+  std::int64_t const end = of.is_one_row ? first + 1 : first + count;
+  for (; first < end; ++first) {
+    float* const y = of.y.begin + first * of.y.stride;
+    float const* const x = of.x[0].begin + first * of.x[0].stride;
+    std::int64_t i = 0;
+    for (; i + width <= n; i += width) batch<Arch>::load_unaligned(x + i).store_unaligned(y + i);
+    if (i < n) std::memcpy(y + i, x + i, static_cast<std::size_t>(n - i) * sizeof(float));
+  }
+}
+
+}  // namespace detail
+
+/// The loop of a function.
+template <class Arch = default_architecture>
+[[nodiscard]] inline row_step::kernel row_kernel(operations::function apply) {
+  static constexpr auto kernels = []<std::size_t... F>(std::index_sequence<F...>) {
+    return std::array<row_step::kernel, sizeof...(F)>{&detail::map_rows<static_cast<operations::function>(F), Arch>...};
+  }(std::make_index_sequence<operations::function_count>{});
+  return kernels[static_cast<std::size_t>(apply)];
+}
+
+}  // namespace stagecraft::kernels
