@@ -5,8 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <limits>
+#include <thread>
 
 namespace sc = stagecraft;
 
