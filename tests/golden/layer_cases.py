@@ -8,8 +8,11 @@ import tensorflow as tf
 
 
 def weight_path(variable):
-    """The name of a weight below its layer and without the cell's: kernel, forward_lstm/recurrent_kernel."""
+    """The name of a weight below its layer and without the cell's, unless it is one of several: kernel,
+    forward_lstm/recurrent_kernel, lstm_cell_1/kernel."""
     parts = variable.name.split(":")[0].split("/")[1:]
+    if "stacked_rnn_cells" in parts:
+        return "/".join(part for part in parts if part != "stacked_rnn_cells")
     return "/".join(part for part in parts if not re.search(r"_cell(_\d+)?$", part))
 
 

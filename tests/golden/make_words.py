@@ -193,7 +193,33 @@ def augmentation(cases):
     word("random_zoom_drawn", [image], lambda: layers.RandomZoom(0.25, fill_mode="wrap"), unchanged)
 
 
-FAMILIES = (merging, regularization, preprocessing, window, augmentation)
+def recurrent(cases):
+    smooth = {"recurrent_activation": "sigmoid"}
+    for name, shape, make, arguments, options in (
+        ("conv_lstm1d", (3, 4, 2), layers.ConvLSTM1D, (2, 2), {**smooth, "return_sequences": True}),
+        ("conv_lstm2d", (3, 3, 3, 2), layers.ConvLSTM2D, (2, 2), smooth),
+        (
+            "conv_lstm2d_backwards",
+            (3, 4, 3, 2),
+            layers.ConvLSTM2D,
+            (1, (3, 2), 2, "same"),
+            {"use_bias": False, "go_backwards": True},
+        ),
+        ("conv_lstm3d", (2, 2, 2, 2, 2), layers.ConvLSTM3D, (1, 2), {**smooth, "padding": "same"}),
+    ):
+        cases.word(name, [shape], lambda: make(*arguments, **options))
+
+    def loop(name, make_cell, **options):
+        cases.word(name, [(4, 2)], lambda: layers.RNN(make_cell(), **options))
+
+    loop("rnn_simple_rnn_cell", lambda: layers.SimpleRNNCell(3))
+    loop("rnn_lstm_cell", lambda: layers.LSTMCell(3), return_sequences=True)
+    loop("rnn_gru_cell", lambda: layers.GRUCell(3), go_backwards=True)
+    loop("rnn_gru_cell_reset_before", lambda: layers.GRUCell(3, use_bias=False, reset_after=False))
+    loop("rnn_stacked", lambda: [layers.LSTMCell(3), layers.LSTMCell(2)], return_sequences=True)
+
+
+FAMILIES = (merging, regularization, preprocessing, window, augmentation, recurrent)
 for seed, family in enumerate(FAMILIES):
     if len(sys.argv) > 1 and family.__name__ not in sys.argv[1:]:
         continue

@@ -52,4 +52,15 @@ using augmentation_model =
                    random_rotation{0.125, {.fill_mode = sc::fill_mode::constant}}, random_crop{4, 4},
                    random_zoom{0.25, {.fill_mode = sc::fill_mode::wrap, .seed = 7}}, flatten{}, dense{2}>;
 
+struct recurrent_model : sc::functional<recurrent_model> {
+  static constexpr auto build(auto& model) {
+    auto x = conv_lstm2d(2, 2, {.return_sequences = true, .dropout = 0.25F})(model.input(3, 4, 3, 2));
+    auto a = conv_lstm1d(2, 2, {.recurrent_dropout = 0.25F})(reshape(3, 6, 2)(x));
+    auto b = conv_lstm3d(1, 2, {.padding = sc::padding::same})(reshape(3, 3, 2, 1, 2)(x));
+    rnn cells(stacked_rnn_cells(lstm_cell(3, {.dropout = 0.125F}), gru_cell(2)), {.return_sequences = true});
+    auto c = rnn(simple_rnn_cell(3), {.go_backwards = true})(cells(reshape(3, 12)(x)));
+    return dense(2)(concatenate()(flatten()(a), flatten()(b), c));
+  }
+};
+
 }  // namespace words

@@ -32,3 +32,4 @@ TEST_CASE("regularization, scales") { check<words::regularization_model>(); }
 TEST_CASE("preprocessing") { check<words::preprocessing_model>(); }
 TEST_CASE("windows") { check<words::window_model>(); }
 TEST_CASE("augmentation") { check<words::augmentation_model>(); }
+TEST_CASE("recurrent") { check<words::recurrent_model>(); }

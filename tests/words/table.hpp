@@ -132,4 +132,22 @@ inline std::vector<word> augmentation_words() {
   };
 }
 
+inline std::vector<word> recurrent_words() {
+  auto const same = sc::padding::same;
+  return {
+      {"conv_lstm1d", conv_lstm1d{2, 2, {.recurrent_activation = sc::sigmoid, .return_sequences = true}}, {{3, 4, 2}}},
+      {"conv_lstm2d", conv_lstm2d{2, 2, {.recurrent_activation = sc::sigmoid}}, {{3, 3, 3, 2}}},
+      {"conv_lstm2d_backwards",
+       conv_lstm2d{1, {3, 2}, {.strides = 2, .padding = same, .use_bias = false, .go_backwards = true}},
+       {{3, 4, 3, 2}},
+       {.has_slopes = false}},
+      {"rnn_simple_rnn_cell", rnn{simple_rnn_cell{3}}, {{4, 2}}},
+      {"rnn_lstm_cell", rnn{lstm_cell{3}, {.return_sequences = true}}, {{4, 2}}},
+      {"rnn_gru_cell", rnn{gru_cell{3}, {.go_backwards = true}}, {{4, 2}}},
+      {"rnn_gru_cell_reset_before", rnn{gru_cell{3, {.use_bias = false, .reset_after = false}}}, {{4, 2}}},
+      {"rnn_stacked", rnn{stacked_rnn_cells{lstm_cell{3}, lstm_cell{2}}, {.return_sequences = true}}, {{4, 2}}},
+      {"conv_lstm3d", conv_lstm3d{1, 2, {.padding = same, .recurrent_activation = sc::sigmoid}}, {{2, 2, 2, 2, 2}}},
+  };
+}
+
 }  // namespace words

@@ -6,6 +6,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/gru_state.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -94,24 +95,9 @@ struct gru : layer<gru> {
     int const bias_rows = options.reset_after ? 2 : 1;
     detail::recurrence<1, gru_options> const loop(ops, x, units, 3, bias_rows, options.bias_initializer, options, mask);
     if (!loop.is_valid) return x;
-    auto const a = options.activation;
-    auto const s = options.recurrent_activation;
     return loop.run([&](auto p, auto const& state) {
-      auto const h = loop.dropped(state[0]);
-      auto const mix = [&](auto update, auto candidate) {
-        return std::array{update * state[0] + (1.0F - update) * candidate};
-      };
-      if (options.reset_after) {
-        auto q = ops.matmul(h, loop.recurrent_kernel);
-        if (options.use_bias) q += loop.recurrent_bias;
-        auto const update = s(loop.gate(p, 0) + loop.gate(q, 0));
-        auto const reset = s(loop.gate(p, 1) + loop.gate(q, 1));
-        return mix(update, a(loop.gate(p, 2) + reset * loop.gate(q, 2)));
-      }
-      auto const q = ops.matmul(h, loop.gate(loop.recurrent_kernel, 0, 2));
-      auto const update = s(loop.gate(p, 0) + loop.gate(q, 0));
-      auto const reset = s(loop.gate(p, 1) + loop.gate(q, 1));
-      return mix(update, a(loop.gate(p, 2) + ops.matmul(reset * h, loop.gate(loop.recurrent_kernel, 2))));
+      return detail::gru_state(ops, options, units, p, state[0], loop.dropped(state[0]), loop.recurrent_kernel,
+                               loop.recurrent_bias);
     });
   }
 };

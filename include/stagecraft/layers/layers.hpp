@@ -23,6 +23,9 @@
 #include <stagecraft/layers/conv2d_transpose.hpp>
 #include <stagecraft/layers/conv3d.hpp>
 #include <stagecraft/layers/conv3d_transpose.hpp>
+#include <stagecraft/layers/conv_lstm1d.hpp>
+#include <stagecraft/layers/conv_lstm2d.hpp>
+#include <stagecraft/layers/conv_lstm3d.hpp>
 #include <stagecraft/layers/cropping1d.hpp>
 #include <stagecraft/layers/cropping2d.hpp>
 #include <stagecraft/layers/cropping3d.hpp>
@@ -44,6 +47,7 @@
 #include <stagecraft/layers/global_max_pooling3d.hpp>
 #include <stagecraft/layers/group_normalization.hpp>
 #include <stagecraft/layers/gru.hpp>
+#include <stagecraft/layers/gru_cell.hpp>
 #include <stagecraft/layers/input.hpp>
 #include <stagecraft/layers/lambda.hpp>
 #include <stagecraft/layers/layer_normalization.hpp>
@@ -51,6 +55,7 @@
 #include <stagecraft/layers/locally_connected1d.hpp>
 #include <stagecraft/layers/locally_connected2d.hpp>
 #include <stagecraft/layers/lstm.hpp>
+#include <stagecraft/layers/lstm_cell.hpp>
 #include <stagecraft/layers/masking.hpp>
 #include <stagecraft/layers/max_pooling1d.hpp>
 #include <stagecraft/layers/max_pooling2d.hpp>
@@ -74,14 +79,17 @@
 #include <stagecraft/layers/rescaling.hpp>
 #include <stagecraft/layers/reshape.hpp>
 #include <stagecraft/layers/resizing.hpp>
+#include <stagecraft/layers/rnn.hpp>
 #include <stagecraft/layers/separable_conv1d.hpp>
 #include <stagecraft/layers/separable_conv2d.hpp>
 #include <stagecraft/layers/simple_rnn.hpp>
+#include <stagecraft/layers/simple_rnn_cell.hpp>
 #include <stagecraft/layers/slicing_op_lambda.hpp>
 #include <stagecraft/layers/softmax_layer.hpp>
 #include <stagecraft/layers/spatial_dropout1d.hpp>
 #include <stagecraft/layers/spatial_dropout2d.hpp>
 #include <stagecraft/layers/spatial_dropout3d.hpp>
+#include <stagecraft/layers/stacked_rnn_cells.hpp>
 #include <stagecraft/layers/subtract.hpp>
 #include <stagecraft/layers/tf_op_lambda.hpp>
 #include <stagecraft/layers/thresholded_re_lu.hpp>

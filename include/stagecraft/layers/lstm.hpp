@@ -6,6 +6,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/lstm_states.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -93,14 +94,10 @@ struct lstm : layer<lstm> {
     bias.unit_forget_bias = options.unit_forget_bias;
     detail::recurrence<2, lstm_options> const loop(ops, x, units, 4, 1, bias, options, mask);
     if (!loop.is_valid) return x;
-    auto const a = options.activation;
-    auto const r = options.recurrent_activation;
     return loop.run([&](auto projected, auto const& state) {
       auto const z = projected + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
-      auto const kept = r(loop.gate(z, 1)) * state[1];
-      auto const c = kept + r(loop.gate(z, 0)) * a(loop.gate(z, 2));
-      auto const open = r(loop.gate(z, 3));
-      return std::array{open * a(c), c};
+      auto const gate = [&](int index) { return loop.gate(z, index); };
+      return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
     });
   }
 };

@@ -88,10 +88,6 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
     }
     return x;
   }
-  /// Of what the first step gives.
-  [[nodiscard]] constexpr shape depthwise_shape(shape const& in) const {
-    return base::output_of(in, in.back() * this->options.depth_multiplier);
-  }
   /// Floats that a batch keeps of sums + bias, if that is wanted, in whole cache lines; then comes what the first step
   /// gives.
   [[nodiscard]] constexpr long long kept_sums(shape const& in, int batch, bool sums) const {

@@ -17,7 +17,7 @@ namespace stagecraft::layers {
 ///
 /// Errors: E1001; E1030 for filters below 1; E1031 for a kernel size, stride or dilation rate below 1; E1033 if strides
 /// and dilation rates are both above 1; E1035 for an input of another number of axes; E1037 for causal padding.
-template <class Derived, class Size, class Options>
+template <class Derived, class Size, class Options, bool HasActivation = true>
 struct window_layer : argument_layer<Derived, Options> {
   using base_type = argument_layer<Derived, Options>;
 
@@ -31,8 +31,9 @@ struct window_layer : argument_layer<Derived, Options> {
   using arguments = argument_list<&window_layer::filters, &window_layer::kernel_size, &window_layer::activation>;
 
   constexpr window_layer(int filters_, Size const& kernel_size_, Options const& options_ = {})
-      : window_layer(filters_, kernel_size_, linear, options_) {}
+      : base_type(typename base_type::with{}, options_), filters(filters_), kernel_size(kernel_size_) {}
   template <std::convertible_to<stagecraft::activation> Activation>
+    requires HasActivation
   constexpr window_layer(int filters_, Size const& kernel_size_, Activation activation_, Options const& options_ = {})
       : base_type(typename base_type::with{}, options_),
         filters(filters_),
@@ -54,8 +55,9 @@ struct window_layer : argument_layer<Derived, Options> {
     return result;
   }
 
-  /// Whether the options and the number of axes are valid.
-  [[nodiscard]] constexpr bool check_options(auto& ops, auto x, Size const& dilation_rate) const {
+  /// Whether the options and the number of axes are valid; `steps`: axes between the batch and what the window moves
+  /// along.
+  [[nodiscard]] constexpr bool check_options(auto& ops, auto x, Size const& dilation_rate, int steps = 0) const {
     auto const& given = this->options;
     if (filters < 1)
       ops.error(1030, "has ", filters, " filters; it needs at least 1");
@@ -70,8 +72,8 @@ struct window_layer : argument_layer<Derived, Options> {
                 "; one of them must be 1");
     else if (given.padding == padding::causal)
       ops.error(1037, "has causal padding; only conv1d and its like have that");
-    else if (x.rank() != places + 2)
-      ops.error(1035, "expects an input of ", places + 1, " axes, the last of them its channels, but got ",
+    else if (x.rank() != places + steps + 2)
+      ops.error(1035, "expects an input of ", places + steps + 1, " axes, the last of them its channels, but got ",
                 detail::sample_shape(x));
     else
       return true;

@@ -68,9 +68,7 @@ struct confusion {
   }
 
  private:
-  [[nodiscard]] constexpr double count(int kind, int i) const {
-    return counts[static_cast<std::size_t>(kind * options.count + i)];
-  }
+  [[nodiscard]] constexpr double count(int kind, int i) const { return counts[kind * options.count + i]; }
 };
 
 template <class Metric>

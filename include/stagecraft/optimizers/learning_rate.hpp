@@ -36,8 +36,8 @@ struct learning_rate {
   ///                       }, 50}
   template <class Rule, class... Numbers>
     requires(sizeof...(Numbers) <= most_numbers) &&
-                requires(Rule const& rule, update_tracer& ops, operations::tensor initial, float const* numbers) {
-                  { rule(ops, initial, numbers) } -> std::convertible_to<operations::tensor>;
+                requires(Rule const& rule, update_tracer& ops, operations::tensor first, float const* others) {
+                  { rule(ops, first, others) } -> std::convertible_to<operations::tensor>;
                 }
   constexpr learning_rate(float rate, Rule, Numbers... number)
       : initial(rate), schedule(&rule_of<Rule>), numbers{static_cast<float>(number)...} {}

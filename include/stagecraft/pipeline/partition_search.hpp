@@ -97,7 +97,6 @@ class partition_search {
   static constexpr long long highest_number = 0x7fffffffffffffff;
   static constexpr int too_many = 0x7fffffff;
 
-
   /// For each position, how far a stage that begins there can go before it exceeds the capacity.
   constexpr void find_reach() {
     if (capacity_ < 0) return;

@@ -13,8 +13,11 @@
 
 namespace stagecraft::detail {
 
-/// Has the members of model_predictor; none of them is ever run.
-struct invalid_predictor {
+struct no_base {};
+
+/// Has the members of model_predictor; none of them is ever run. `Base`: what it is, too.
+template <class Base = no_base>
+struct invalid_predictor : Base {
   using tensor = xt::xarray<float>;
 
   explicit invalid_predictor(std::uint64_t = 0) {}

@@ -8,53 +8,36 @@
 #include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
+#include <stagecraft/training/invalid_predictor.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace stagecraft::detail {
 
 /// Has the members of model_trainer; none of them is ever run.
 template <auto Training>
-struct invalid_trainer : trainable {
+struct invalid_trainer : invalid_predictor<trainable> {
   using evaluation = std::array<double, [] {
     if constexpr (requires { Training.metrics; })
       return 1 + static_cast<std::size_t>(Training.metrics.size() + Training.weighted_metrics.size());
     else
       return std::size_t{2};
   }()>;
-  using tensor = xt::xarray<float>;
 
   explicit invalid_trainer(std::uint64_t = 0) {}
 
   training_history fit(sample_set const&, sample_set const&, fit_options const& = {}) { return {}; }
   evaluation evaluate(sample_set const&, sample_set const&, evaluate_options const& = {}) { return {}; }
-  tensor predict(sample_set const&, predict_options const& = {}) { return {}; }
   evaluation train_on_batch(sample_set const&, sample_set const&, sample_source const& = {},
                             std::vector<class_weight_entry> const& = {}) {
     return {};
   }
   evaluation test_on_batch(sample_set const&, sample_set const&, sample_source const& = {}) { return {}; }
-  tensor predict_on_batch(sample_set const&) { return {}; }
-  tensor operator()(sample_set const&) { return {}; }
 
-  [[nodiscard]] std::string_view name() const override { return {}; }
   [[nodiscard]] float learning_rate() const override { return 0; }
   void set_learning_rate(float) override {}
-  [[nodiscard]] std::vector<weight_array> get_weights() const override { return {}; }
-  void set_weights(std::vector<weight_array> const&) override {}
-  template <fixed_name Name>
-  [[nodiscard]] std::vector<weight_array> get_weights() const {
-    return {};
-  }
-  template <fixed_name Name>
-  void set_weights(std::vector<weight_array> const&) {}
-  template <fixed_name Name>
-  [[nodiscard]] tensor weight() {
-    return {};
-  }
 };
 
 }  // namespace stagecraft::detail

@@ -127,7 +127,7 @@ namespace detail {
 
 template <class M, auto Inference, class Machine>
 using predictor_or_stand_in = std::conditional_t<run_problem<M, Inference, Machine, false>().failed(),
-                                                 invalid_predictor, model_predictor<M, Inference, Machine>>;
+                                                 invalid_predictor<>, model_predictor<M, Inference, Machine>>;
 
 }  // namespace detail
 

@@ -6,6 +6,7 @@
 #include <stagecraft/description/reported_metrics.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/engine/step_view.hpp>
+#include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/training/accumulated_value.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>

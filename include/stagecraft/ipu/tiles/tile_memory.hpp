@@ -34,7 +34,6 @@ class tile_memory {
 
   /// The end of the highest memory that was used.
   [[nodiscard]] std::int64_t high_water_mark() const noexcept { return most_; }
-  void reset_high_water_mark() noexcept { most_ = 0; }
 
  private:
   tile_view view(std::int64_t offset, std::int64_t elements, dtype type) {

@@ -74,14 +74,6 @@ class callback_list {
   }
 
   /// The hooks of one kind of run.
-  void on_begin(run_kind kind, logs& values) {
-    if (kind == run_kind::training) return on_train_begin(values);
-    kind == run_kind::evaluation ? on_test_begin(values) : on_predict_begin(values);
-  }
-  void on_end(run_kind kind, logs& values) {
-    if (kind == run_kind::training) return on_train_end(values);
-    kind == run_kind::evaluation ? on_test_end(values) : on_predict_end(values);
-  }
   void on_batch_begin(run_kind kind, int batch, logs& values) {
     if (kind == run_kind::training) return on_train_batch_begin(batch, values);
     kind == run_kind::evaluation ? on_test_batch_begin(batch, values) : on_predict_batch_begin(batch, values);

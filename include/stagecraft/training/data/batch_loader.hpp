@@ -5,6 +5,7 @@
 
 #include <stagecraft/description/output_masks.hpp>
 #include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/training/data/data.hpp>
 #include <array>
 #include <cstddef>

@@ -72,7 +72,6 @@ class program_builder {
     tensors.push_back({{tensor_role::temporary, temporary_count_++, type, elements}});
     return static_cast<int>(tensors.size()) - 1;
   }
-  [[nodiscard]] constexpr int given_count() const { return given_count_; }
 
   /// `append(step)` appends operations to a step, by the numbers that tensors have here.
   template <class Append>
