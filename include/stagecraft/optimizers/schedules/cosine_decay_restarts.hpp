@@ -27,7 +27,8 @@ struct cosine_decay_restarts {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
       ops.check_at_least_one("first_decay_steps", numbers[0]);
       auto const waves = (ops.step() - 1) / numbers[0];  // of the length of the first one
       float const longer = numbers[1];
