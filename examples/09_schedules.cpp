@@ -43,6 +43,19 @@ static_assert(sc::pipeline_activations_alive<four_stages, sequential, 0> == 1);
 inline constexpr auto patient = sc::training{.pipeline = {.gradient_accumulation_steps_per_replica = 64}};
 static_assert(sc::pipeline_bubble<four_stages, patient> < 0.1);
 
+// Branches that do not need each other work at the same time: of four stages, two in parallel, which take the slots of
+// three.
+struct branches : sc::functional<branches> {
+  static constexpr auto build(auto& model) {
+    auto const x = dense{128, sc::relu}(flatten{}(model.input(28, 28)));
+    return dense{10}(concatenate{}(dense{64, sc::relu}(x), dense{64, sc::tanh}(x)));
+  }
+};
+using in_parallel = sc::pipelined<branches, sc::stages<0, 0, 1, 2, 3, 3>, sc::device_mapping<0, sc::parallel<1, 2>, 3>>;
+inline constexpr auto twelve =
+    sc::training{.steps_per_execution = 12, .pipeline = {.gradient_accumulation_steps_per_replica = 12}};
+static_assert(sc::pipeline_slots<in_parallel, twelve> == 12 + 2 * 3 - 1);
+
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--help") == 0) {
     std::puts("Prints the three schedules of a pipeline, and draws them. Takes the folder for its pictures.");
@@ -54,5 +67,6 @@ int main(int argc, char** argv) {
     std::printf("%s\n", sc::timetable_text(table, {.max_slots = 24}).c_str());
     sc::plot_timetable(table, folder + "/schedule_" + std::string(name(table.schedule())) + ".svg", {.max_slots = 24});
   }
+  std::printf("%s", sc::timetable_text(sc::timetable_of<in_parallel, twelve>, {.title = "In parallel"}).c_str());
   sc::plot_model<four_stages>(folder + "/four_stages.svg", {.show_shapes = true});
 }

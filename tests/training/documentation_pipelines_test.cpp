@@ -124,6 +124,17 @@ static_assert(sc::timetable_of<two_stages, training>.slot(1, 0) == 1);  // stage
 
 static_assert(sc::timetable_of<two_stages, training, sc::execution_mode::inference>.passes() == 2);
 
+struct branches : sc::functional<branches> {
+  static constexpr auto build(auto& model) {
+    auto const x = dense(16, sc::relu)(model.input(4));
+    auto const left = dense(16, sc::relu)(x);
+    auto const right = dense(16, sc::tanh)(x);
+    return dense(3)(concatenate()(left, right));
+  }
+};
+using in_parallel = sc::pipelined<branches, sc::stages<0, 1, 2, 3, 3>, sc::device_mapping<0, sc::parallel<1, 2>, 3>>;
+static_assert(sc::pipeline_stages<in_parallel> == 4 && sc::device_of<in_parallel, 2> == 2);
+
 inline constexpr auto tuned =
     sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                  .batch_size = 8,

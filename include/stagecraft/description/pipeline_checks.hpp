@@ -218,11 +218,12 @@ constexpr void check_steps_per_execution(checked_options const& checked, diagnos
 
 /// How many micro-batches are in flight at once: their number is a multiple of it.
 constexpr int overlap_length_of(checked_options const& checked, bool trains) {
-  int devices[timetable::capacity]{};
+  placed_stage stages[timetable::capacity]{};
   int const count = checked.stages();
-  for (int stage = 0; stage < count; ++stage) devices[stage] = checked.model.device(stage);
-  std::span<int const> const device_of_stage(devices, static_cast<std::size_t>(count));
-  return timetable(checked.options.schedule, device_of_stage, 1, trains).overlap_length();
+  for (int stage = 0; stage < count; ++stage)
+    stages[stage] = {checked.model.device(stage), checked.model.is_beside(stage)};
+  std::span<placed_stage const> const placed(stages, static_cast<std::size_t>(count));
+  return timetable(checked.options.schedule, placed, 1, trains).overlap_length();
 }
 
 /// E2024: a weight update takes a whole number of rounds of the schedule, or, where transfers overlap, one and two more

@@ -6,9 +6,9 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/pipeline/outfeed_mask.hpp>
 #include <stagecraft/pipeline/reserved_options.hpp>
-#include <stagecraft/pipeline/stage_options.hpp>
 #include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
 #include <stagecraft/pipeline/schedule/schedule.hpp>
+#include <stagecraft/pipeline/stage_options.hpp>
 
 namespace stagecraft {
 

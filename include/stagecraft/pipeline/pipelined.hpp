@@ -38,7 +38,7 @@ inline constexpr graph_view graph_of<pipelined_model<M, Assignment, Devices>> = 
 
 namespace detail {
 
-/// In place of an assignment: none.
+/// It stands in place of an assignment where a model has none.
 struct no_stages {};
 
 /// The stages of a model's calls, indexed as the graph's calls, and what was wrong with how they were given.
@@ -52,6 +52,7 @@ struct call_stages {
 template <class M>
 struct staging {
   static constexpr std::array<int, 0> devices{};
+  static constexpr std::array<bool, 0> beside{};
 
   /// Stages from the scopes in the model's own code.
   static constexpr auto stages() {
@@ -75,9 +76,19 @@ constexpr auto devices_of() {
     return std::array<int, 0>{};
 }
 
+/// Which stages of a device mapping work at the same time as the one before; none of anything else.
+template <class Mapping>
+constexpr auto stages_beside_of() {
+  if constexpr (requires { std::remove_cvref_t<Mapping>::beside; })
+    return std::remove_cvref_t<Mapping>::beside;
+  else
+    return std::array<bool, 0>{};
+}
+
 template <class M, auto Assignment, auto Devices>
 struct staging<pipelined_model<M, Assignment, Devices>> {
   static constexpr auto devices = devices_of<decltype(Devices)>();
+  static constexpr auto beside = stages_beside_of<decltype(Devices)>();
   using assignment_type = std::remove_cvref_t<decltype(Assignment)>;
 
   static constexpr auto stages() {
@@ -195,7 +206,7 @@ template <class M>
 inline constexpr diagnostic stage_problem = [] {
   auto const& calls_staged = staged_calls<M>;
   if (!calls_staged.pipelined || calls_staged.problem.failed()) return calls_staged.problem;
-  return validate_stages({graph_of<M>, calls_staged.of_call, staging<M>::devices});
+  return validate_stages({graph_of<M>, calls_staged.of_call, staging<M>::devices, staging<M>::beside});
 }();
 
 /// Whether a model or its stages have had a compile error.
@@ -209,9 +220,9 @@ template <class M>
 constexpr staged_graph staged_view() {
   static_assert(report<stage_problem<M>>());
   if constexpr (has_invalid_stages<M>)
-    return {graph_of<M>, all_in_stage_0<M>, {}};
+    return {graph_of<M>, all_in_stage_0<M>, {}, {}};
   else
-    return {graph_of<M>, staged_calls<M>.of_call, staging<M>::devices};
+    return {graph_of<M>, staged_calls<M>.of_call, staging<M>::devices, staging<M>::beside};
 }
 
 /// A number asked of a model's stages; equal to everything where they have had a compile error.
@@ -276,11 +287,13 @@ constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& bui
 /// - `stages<0, 0, 1>`: in Keras's order, see pipeline/stages.hpp;
 /// - a function that edits the model's present assignment: `[](auto& assignment) { ... }`;
 /// - an assignment got from a model, or an array of stages.
-/// `Devices` is the device of each stage: `device_mapping<0, 1, 0>`.
+/// `Devices` is the device of each stage: `device_mapping<0, 1, 0>`; `device_mapping<0, parallel<1, 2>, 3>` for stages
+/// 1 and 2 at the same time.
 ///
 /// Checked where it is named: E2001 length, E2002 order, E2003 every call assigned, E2004 uses a later stage, E2005 a
 /// stage is left out, E2006 and E2007 order of a sequential model, E2008 at least two stages, E2009 and E2014 device
-/// mapping, E2010 shared weights on one device, E2012 negative stage; E2015 to E2019 arguments that are something else.
+/// mapping, E2010 shared weights on one device, E2012 negative stage, E2066 to E2068 parallel stages; E2015 to E2019
+/// arguments that are something else.
 template <class M, auto Assignment, auto Devices = device_mapping<>>
 using pipelined = typename detail::verdict_on_stages<M, Assignment, Devices>::template model<
     pipelined_model<detail::model_or_stand_in<M>, Assignment, Devices>>;

@@ -39,7 +39,57 @@ constexpr int device_number(std::integral auto number) {
 
 }  // namespace detail
 
-/// The device of each stage: `device_mapping<0, 1, 0>`. Empty: stage i runs on device i.
+/// The devices of stages that work at the same time: `parallel<1, 2>` in a device mapping.
+template <auto... Device>
+struct parallel_list {};
+template <std::integral auto... Device>
+  requires(sizeof...(Device) > 0)
+struct parallel_list<Device...> {
+  static constexpr std::array<int, sizeof...(Device)> devices{detail::device_number(Device)...};
+};
+
+/// In a device mapping, in place of a device: the devices of several stages that work on the same micro-batch at the
+/// same time, as a list of functions in place of a stage of Graphcore's pipelines.
+template <auto... Device>
+inline constexpr parallel_list<Device...> parallel{};
+
+namespace detail {
+
+/// An entry of a device mapping: the number of its stages, none if it is neither a number nor `parallel`.
+template <class Entry>
+inline constexpr std::size_t stages_of_entry = std::integral<Entry> ? 1 : 0;
+template <auto... Device>
+  requires requires { parallel_list<Device...>::devices; }
+inline constexpr std::size_t stages_of_entry<parallel_list<Device...>> = sizeof...(Device);
+
+template <class Entry>
+inline constexpr bool is_parallel = false;
+template <auto... Device>
+inline constexpr bool is_parallel<parallel_list<Device...>> = true;
+
+/// Entries written out, each with whether it stands beside the one before.
+template <std::size_t Stages>
+struct written_devices {
+  std::array<int, Stages> devices{};
+  std::array<bool, Stages> beside{};
+  std::size_t count = 0;
+
+  constexpr void append(std::integral auto device) { devices[count++] = device_number(device); }
+  template <auto... Device>
+  constexpr void append(parallel_list<Device...>) {
+    std::size_t const first = count;
+    for (int const device : parallel_list<Device...>::devices) {
+      beside[count] = count > first;
+      devices[count++] = device;
+    }
+  }
+};
+
+}  // namespace detail
+
+/// The device of each stage: `device_mapping<0, 1, 0>`. Empty: stage i runs on device i. Stages that work at the same
+/// time have one entry, `device_mapping<0, parallel<1, 2>, 0>`: then stages 1 and 2 are on devices 1 and 2, and stage 3
+/// on device 0.
 template <auto... Device>
 struct device_list {
   using no_number = detail::first_not_integral<decltype(Device)...>::type;  ///< what is wrong with it
@@ -47,6 +97,22 @@ struct device_list {
 template <std::integral auto... Device>
 struct device_list<Device...> {
   static constexpr std::array<int, sizeof...(Device)> devices{detail::device_number(Device)...};
+};
+
+template <auto... Device>
+  requires((detail::stages_of_entry<std::remove_cvref_t<decltype(Device)>> > 0) && ...) &&
+          (detail::is_parallel<std::remove_cvref_t<decltype(Device)>> || ...)
+struct device_list<Device...> {
+ private:
+  static constexpr auto written = [] {
+    detail::written_devices<(detail::stages_of_entry<std::remove_cvref_t<decltype(Device)>> + ...)> result;
+    (result.append(Device), ...);
+    return result;
+  }();
+
+ public:
+  static constexpr auto devices = written.devices;
+  static constexpr auto beside = written.beside;
 };
 
 template <auto... Device>

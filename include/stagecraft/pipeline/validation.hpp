@@ -14,6 +14,7 @@ struct staged_graph {
   graph_view const& graph;
   std::span<int const> stages;
   std::span<int const> devices;
+  std::span<bool const> beside;  ///< whether a stage works at the same time as the one before it; empty: none does
 
   [[nodiscard]] constexpr int stage(int call) const { return stages[call]; }
   [[nodiscard]] constexpr int highest_stage() const {
@@ -24,6 +25,14 @@ struct staged_graph {
   }
   [[nodiscard]] constexpr int stage_count() const { return highest_stage() + 1; }
   [[nodiscard]] constexpr int device(int of_stage) const { return devices.empty() ? of_stage : devices[of_stage]; }
+  [[nodiscard]] constexpr bool is_beside(int stage) const {
+    return stage < static_cast<int>(beside.size()) && beside[stage];
+  }
+  /// The first of the stages that work at the same time as one.
+  [[nodiscard]] constexpr int first_beside(int stage) const {
+    while (is_beside(stage)) --stage;
+    return stage;
+  }
 };
 
 /// E2003: all calls have a stage. E2012: none is negative.
@@ -129,11 +138,39 @@ constexpr void check_devices(staged_graph const& model, diagnostic& problem) {
   }
 }
 
+/// E2066: stages at the same time do not need each other. E2067: they are on different devices. E2068: the first and
+/// the last stage, which have the model's inputs and its losses, have none beside them.
+constexpr void check_parallel_stages(staged_graph const& model, diagnostic& problem) {
+  if (model.beside.empty()) return;
+  for (int const call : model.graph.order)
+    for (int const input : model.graph.inputs_of(call)) {
+      int const from = model.graph.call(input).is_input ? 0 : model.stage(input), to = model.stage(call);
+      if (from != to && model.first_beside(from) == model.first_beside(to))
+        problem.report(2066, "layer '", model.graph.layer_of(call).name, "' in pipeline stage ", to,
+                       " uses the output of layer '", model.graph.layer_of(input).name, "' in stage ", from,
+                       ", but the device mapping has both stages in parallel; they work at the same time");
+    }
+  int const last = model.stage_count() - 1;
+  for (int stage = 1; stage <= last; ++stage) {
+    if (!model.is_beside(stage)) continue;
+    int const first = model.first_beside(stage);
+    for (int before = first; before < stage; ++before)
+      if (model.device(before) == model.device(stage))
+        problem.report(2067, "pipeline stages ", before, " and ", stage, " are in parallel, but both on device ",
+                       model.device(stage), "; each of them has a device of its own");
+    if (first == 0 || stage == last)
+      problem.report(2068, "pipeline stage ", stage, " is in parallel with stage ", first, ", the ",
+                     first == 0 ? "first one, which has the model's inputs" : "last one but for it",
+                     first == 0 ? "" : "; the last one computes the losses",
+                     "; the first and the last stage are alone");
+  }
+}
+
 /// The first rule that a staged model breaks.
 constexpr diagnostic validate_stages(staged_graph const& model) {
   diagnostic problem;
-  for (auto const check :
-       {check_every_call_assigned, check_sequential_order, check_dependencies, check_contiguous, check_devices})
+  for (auto const check : {check_every_call_assigned, check_sequential_order, check_dependencies, check_contiguous,
+                           check_devices, check_parallel_stages})
     if (!problem.failed()) check(model, problem);
   return problem;
 }

@@ -130,7 +130,10 @@ class pass_planner {
 
   /// Even if it needs nothing of it: then the last pass of a micro-batch is behind all others, and all know how many
   /// samples it has.
-  constexpr void wait_for_pass_before(int pass) { wait(pass - 1, 0); }
+  constexpr void wait_for_pass_before(int pass) {
+    for (int before = pass - 1; before >= 0 && table.place(before) >= table.place(pass) - 1; --before)
+      if (table.place(before) < table.place(pass)) wait(before, 0);
+  }
 
   /// A buffer of this pass alone, alive from one step to another; more uses make it longer.
   constexpr void use(int& slot, int step, long long floats) {

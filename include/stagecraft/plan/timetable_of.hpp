@@ -18,14 +18,14 @@ namespace stagecraft {
 
 namespace detail {
 
-/// The device of each stage; a model without stages is one stage on device 0.
+/// The device of each stage, and which are beside each other; a model without stages is one stage on device 0.
 template <class M>
 constexpr auto list_devices_of_stages() {
   // A model with an error in its stages is seen as if all were in one.
   constexpr int stages = checked_stages<M>.stage_count();
-  std::array<int, static_cast<std::size_t>(stages < 1 ? 1 : stages)> result{};
+  std::array<placed_stage, static_cast<std::size_t>(stages < 1 ? 1 : stages)> result{};
   for (int stage = 0; stage < stages; ++stage)
-    result[static_cast<std::size_t>(stage)] = checked_stages<M>.device(stage);
+    result[static_cast<std::size_t>(stage)] = {checked_stages<M>.device(stage), checked_stages<M>.is_beside(stage)};
   return result;
 }
 

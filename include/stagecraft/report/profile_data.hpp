@@ -231,8 +231,9 @@ struct profile_data {
   bool trains = true;
   stagecraft::schedule schedule = stagecraft::schedule::grouped;
   std::vector<int> device_of_stage = {0};
-  int batch_size = 1;     ///< samples of a micro-batch
-  int micro_batches = 1;  ///< of a replica, per weight update
+  std::vector<int> stages_beside = {};  ///< those that work at the same time as the one before
+  int batch_size = 1;                   ///< samples of a micro-batch
+  int micro_batches = 1;                ///< of a replica, per weight update
   int batch_serialization = 1;
   stagecraft::recomputation_mode recomputation_mode = stagecraft::recomputation_mode::none;
   bool overlaps_io = false;            ///< micro-batches come, and results leave, while others are worked on
@@ -254,7 +255,11 @@ struct profile_data {
                        [&](auto const& ipu) { return ipu.most_bytes() <= machine.bytes_per_tile; });
   }
   [[nodiscard]] stagecraft::timetable timetable() const {
-    return {schedule, device_of_stage, micro_batches, trains, batch_serialization, recomputation_mode, overlaps_io};
+    std::vector<placed_stage> placed;
+    for (int const device : device_of_stage) placed.push_back({device});
+    for (int const stage : stages_beside)
+      if (stage > 0 && stage < stages()) placed[static_cast<std::size_t>(stage)].is_beside = true;
+    return {schedule, placed, micro_batches, trains, batch_serialization, recomputation_mode, overlaps_io};
   }
 };
 

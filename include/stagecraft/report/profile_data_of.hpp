@@ -43,7 +43,10 @@ class profile_data_maker {
     data_.trains = trains;
     data_.schedule = table.schedule();
     data_.device_of_stage.clear();
-    for (int stage = 0; stage < table.stages(); ++stage) data_.device_of_stage.push_back(table.device_of_stage(stage));
+    for (int stage = 0; stage < table.stages(); ++stage) {
+      data_.device_of_stage.push_back(table.device_of_stage(stage));
+      if (table.is_beside(stage)) data_.stages_beside.push_back(stage);
+    }
     data_.batch_size = Training.batch_size;
     data_.micro_batches = table.micro_batches();
     data_.batch_serialization = table.batch_serialization();

@@ -221,6 +221,40 @@ static_assert(loop.slots() == 7 && loop.steps(2, 0).size() == 3 &&
               loop.steps(2, 0)[1] == sc::timetable_step{pass_kind::backward, 1, 0, 0} &&
               loop.steps(2, 0)[2] == sc::timetable_step{pass_kind::outfeed, 0, 0, 0});
 
+// Stages beside each other: [s0, [s1, s2], s3] has the slots of three stages.
+constexpr sc::placed_stage forked[]{{0}, {1}, {2, true}, {3}};
+template <sc::schedule Schedule, bool Trains>
+constexpr sc::timetable parallel_stages(Schedule, std::span<sc::placed_stage const>(forked), 6, Trains);
+template <sc::schedule Schedule, bool Trains>
+inline constexpr bool has_slots_of_three = [] {
+  auto const& table = parallel_stages<Schedule, Trains>;
+  auto const three = on_own_devices(Schedule, 3, 6, Trains);
+  bool holds = table.stages() == 4 && table.places() == 3 && table.is_beside(2) && !table.is_beside(1) &&
+               !table.is_beside(3) && table.slots() == three.slots() &&
+               table.overlap_length() == three.overlap_length() && table.ramp_up_slots() == three.ramp_up_slots();
+  constexpr int of_three[]{0, 1, 1, 2};
+  for (int stage = 0; stage < 4; ++stage)
+    for (int m = 0; m < 6; ++m) {
+      holds = holds && table.slot(stage, m) == three.slot(of_three[stage], m) &&
+              table.micro_batch_at(stage, table.slot(stage, m)) == m;
+      if (Trains)
+        holds =
+            holds && table.slot(table.backward_pass(stage), m) == three.slot(three.backward_pass(of_three[stage]), m);
+      if (Trains) holds = holds && table.activations_alive(stage) == three.activations_alive(of_three[stage]);
+    }
+  return holds;
+}();
+static_assert(has_slots_of_three<schedule::grouped, true> && has_slots_of_three<schedule::grouped, false>);
+static_assert(has_slots_of_three<schedule::interleaved, true> && has_slots_of_three<schedule::interleaved, false>);
+static_assert(has_slots_of_three<schedule::sequential, true> && has_slots_of_three<schedule::sequential, false>);
+// Stage 0 sends to both, both send to the last one.
+static_assert(parallel_stages<schedule::grouped, true>.sends(0) && parallel_stages<schedule::grouped, true>.sends(1) &&
+              parallel_stages<schedule::grouped, true>.sends(2));
+// In turn, with devices 0 and 1 shared: the last stage is on a device of the two.
+constexpr sc::placed_stage back_on_one[]{{0}, {1}, {2, true}, {1}};
+static_assert(
+    sc::timetable(sc::interleaved, std::span<sc::placed_stage const>(back_on_one), 4, false).overlap_length() == 1);
+
 // The guide's figures: devices down, slots across; F forward and B backward of a micro-batch, U the weight update.
 
 std::string cell(sc::timetable const& table, int slot, int device) {

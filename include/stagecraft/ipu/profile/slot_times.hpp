@@ -114,7 +114,7 @@ inline constexpr short_timetable short_timetable_of = [] {
   if (whole.schedule() == schedule::interleaved) block = whole.overlap_length();
   if (whole.schedule() == schedule::sequential) block = whole.batch_serialization();
   int const micro_batches = whole.micro_batches();
-  int const span = whole.passes() * whole.batch_serialization() + (whole.overlaps_io() ? 2 : 0);
+  int const span = (whole.place(whole.passes() - 1) + 1) * whole.batch_serialization() + (whole.overlaps_io() ? 2 : 0);
   int first = 0;  // micro-batch: all before it have begun, and the first has ended
   while (first < micro_batches && whole.slot(0, first) < span) first += block;
   result.looked_at = smaller(first + block, micro_batches);

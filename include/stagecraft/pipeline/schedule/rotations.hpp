@@ -8,10 +8,10 @@
 
 namespace stagecraft::detail {
 
-/// A micro-batch goes through `length` passes, one per slot, on the devices of a list. In a block of `length` slots
-/// that is repeated, a second one may start `offset` slots later if the list and the list rotated by `offset` never
-/// have the same device at the same place. Rotations are chosen greedily, from offset 0 up, as Graphcore's compiler
-/// does: its overlap length of an interleaved pipeline is `count`.
+/// A micro-batch goes through passes in `length` places, one place per slot, on the devices of a list. In a block of
+/// `length` slots that is repeated, a second one may start `offset` slots later if the list and the list rotated by
+/// `offset` never have the same device at the same place. Rotations are chosen greedily, from offset 0 up, as
+/// Graphcore's compiler does: its overlap length of an interleaved pipeline is `count`.
 ///
 ///     devices 0 1 2 2 1 0: offsets 0, 2, 4      devices 0 1 0: offset 0      devices 0 0 1 1: offsets 0, 2
 class rotations {
@@ -19,19 +19,16 @@ class rotations {
   static constexpr int capacity = 128;  ///< of passes
 
   constexpr rotations() = default;
-  constexpr rotations(std::span<int const> device_of_pass, int micro_batches)
-      : length_(static_cast<int>(device_of_pass.size())) {
+  /// Passes in a place of their own each, or several in one.
+  constexpr rotations(std::span<int const> device_of_pass, std::span<int const> place_of_pass, int micro_batches)
+      : length_(place_of_pass[place_of_pass.size() - 1] + 1) {
     bool collides[capacity]{};
-    for (int shift = 1; shift < length_; ++shift) {
-      auto rotated = static_cast<std::size_t>(length_ - shift);
-      for (int const device : device_of_pass) {
-        if (device == device_of_pass[rotated]) {
-          collides[shift] = true;
-          break;
-        }
-        if (++rotated == device_of_pass.size()) rotated = 0;
+    for (std::size_t pass = 1; pass < device_of_pass.size(); ++pass)
+      for (std::size_t before = 0; before < pass; ++before) {
+        int const shift = place_of_pass[pass] - place_of_pass[before];
+        if (shift > 0 && device_of_pass[pass] == device_of_pass[before])
+          collides[shift] = collides[length_ - shift] = true;
       }
-    }
     for (int offset = 0; offset < length_; ++offset) {
       bool fits = true;
       for (int k = 0; k < count_ && fits; ++k) fits = !collides[offset - offsets_[k]];

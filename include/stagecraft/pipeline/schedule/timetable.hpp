@@ -3,6 +3,7 @@
 // Sequential, known to the compiler.
 #pragma once
 
+#include <stagecraft/pipeline/schedule/placed_stage.hpp>
 #include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
 #include <stagecraft/pipeline/schedule/rotations.hpp>
 #include <stagecraft/pipeline/schedule/schedule.hpp>
@@ -34,6 +35,9 @@ namespace stagecraft {
 /// before its backward pass, so that the activations of one are there at a time (Graphcore's programs hold all of
 /// them).
 ///
+/// Stages beside each other (placed_stage) have one place, so that their forward passes are in one slot, and their
+/// backward passes. Above, S is the number of places, and the place of a pass stands for its number.
+///
 /// Overlapped input and output, of devices whose I/O tiles talk to the host while the others compute: a micro-batch
 /// comes in one slot, infeed_slot(m), the first pass works on it in the next, and its results leave in the slot after
 /// the last forward pass, outfeed_slot(m). All passes are then one slot later than above, and the ramps are longer.
@@ -57,25 +61,16 @@ class timetable {
   constexpr timetable(stagecraft::schedule schedule, std::span<int const> device_of_stage, int micro_batches,
                       bool trains, int batch_serialization = 1,
                       recomputation_mode recomputation = recomputation_mode::none, bool overlaps_io = false)
-      : schedule_(schedule),
-        trains_(trains),
-        overlaps_io_(overlaps_io),
-        recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
-    if (!device_of_stage.empty())
-      stages_ = device_of_stage.size() < capacity ? static_cast<int>(device_of_stage.size()) : capacity;
-    micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
-    if (schedule == stagecraft::schedule::sequential && batch_serialization > 1) serialized_ = batch_serialization;
-    for (int stage = 0; stage < stages_; ++stage) {
-      device_of_stage_[stage] = device_of_stage.empty() ? 0 : device_of_stage[static_cast<std::size_t>(stage)];
-      if (device_of_stage_[stage] >= devices_) devices_ = device_of_stage_[stage] + 1;
-    }
-    chain_stages_of_devices();
-    if (schedule == stagecraft::schedule::interleaved) {
-      int device_of_pass[2 * capacity]{};
-      for (int pass = 0; pass < passes(); ++pass) device_of_pass[pass] = this->device_of_pass(pass);
-      rotations_ = {std::span<int const>(device_of_pass, static_cast<std::size_t>(passes())), micro_batches_};
-    }
-  }
+      : timetable(schedule, device_of_stage.size(), micro_batches, trains, batch_serialization, recomputation,
+                  overlaps_io, [&](std::size_t stage) { return placed_stage{device_of_stage[stage]}; }) {}
+  /// Likewise, of stages that may be beside each other.
+  template <class Stages>
+    requires requires(Stages const& stages) { stages[0].is_beside; }
+  constexpr timetable(stagecraft::schedule schedule, Stages const& stages, int micro_batches, bool trains,
+                      int batch_serialization = 1, recomputation_mode recomputation = recomputation_mode::none,
+                      bool overlaps_io = false)
+      : timetable(schedule, stages.size(), micro_batches, trains, batch_serialization, recomputation, overlaps_io,
+                  [&](std::size_t stage) { return stages[stage]; }) {}
 
   [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
   [[nodiscard]] constexpr int stages() const { return stages_; }
@@ -106,9 +101,22 @@ class timetable {
     return stage;
   }
   [[nodiscard]] constexpr int next_stage_on_device(int stage) const { return next_stage_[stage]; }
-  /// Whether the next pass is another device's, and needs a copy.
+  /// Stages that follow each other: S, or fewer where stages are beside each other.
+  [[nodiscard]] constexpr int places() const { return places_; }
+  /// The place of a pass among those of its micro-batch, from 0: its number, where no stages are beside each other.
+  [[nodiscard]] constexpr int place(int pass) const {
+    int const own = place_of_stage_[stage_of_pass(pass)];
+    return is_backward(pass) ? 2 * places_ - 1 - own : own;
+  }
+  /// Whether a stage works in the slots of the one before it.
+  [[nodiscard]] constexpr bool is_beside(int stage) const {
+    return stage > 0 && place_of_stage_[stage] == place_of_stage_[stage - 1];
+  }
+  /// Whether a next pass is another device's, and needs a copy.
   [[nodiscard]] constexpr bool sends(int pass) const {
-    return pass + 1 < passes() && device_of_pass(pass + 1) != device_of_pass(pass);
+    for (int next = pass + 1; next < passes() && place(next) <= place(pass) + 1; ++next)
+      if (place(next) > place(pass) && device_of_pass(next) != device_of_pass(pass)) return true;
+    return false;
   }
   /// Whether a stage's forward steps are carried out again before its backward steps. The last stage's are not, except
   /// what lies before its last recomputation checkpoint, which is no step of its own here.
@@ -133,7 +141,7 @@ class timetable {
   }
   /// When a pass works on a micro-batch.
   [[nodiscard]] constexpr int slot(int pass, int micro_batch) const {
-    return start(micro_batch) + serialized_ * pass + (overlaps_io_ ? 1 : 0);
+    return start(micro_batch) + serialized_ * place(pass) + (overlaps_io_ ? 1 : 0);
   }
   /// When a micro-batch comes from the host: in the slot of its first pass, or, with overlapped input and output, in
   /// the one before.
@@ -146,13 +154,13 @@ class timetable {
   }
   /// On which micro-batch a pass works in a slot; -1: on none.
   [[nodiscard]] constexpr int micro_batch_at(int pass, int slot) const {
-    int const from_start = slot - serialized_ * pass - (overlaps_io_ ? 1 : 0);
+    int const from_start = slot - serialized_ * place(pass) - (overlaps_io_ ? 1 : 0);
     if (from_start < 0) return -1;
     int micro_batch = from_start;
     if (schedule_ == stagecraft::schedule::interleaved) {
       micro_batch = rotations_.started_in(from_start);
     } else if (schedule_ == stagecraft::schedule::sequential) {
-      int const block = passes() * serialized_, in_block = from_start % block;
+      int const block = length() * serialized_, in_block = from_start % block;
       micro_batch = in_block < serialized_ ? from_start / block * serialized_ + in_block : -1;
     }
     return micro_batch < micro_batches_ ? micro_batch : -1;
@@ -183,7 +191,7 @@ class timetable {
   /// device of its own), 1 (sequential). The number of micro-batches (per batch serialization) is a multiple of it.
   [[nodiscard]] constexpr int overlap_length() const {
     switch (schedule_) {
-      case stagecraft::schedule::grouped: return passes();
+      case stagecraft::schedule::grouped: return length();
       case stagecraft::schedule::interleaved: return rotations_.count();
       case stagecraft::schedule::sequential: return 1;
     }
@@ -203,8 +211,9 @@ class timetable {
     if (schedule_ != stagecraft::schedule::grouped) return most;
     for (int pass = 0; pass < passes(); ++pass) {
       int together = 0;
-      for (int other = pass < micro_batches_ ? 0 : pass - micro_batches_ + 1; other <= pass; ++other)
-        together += device_of_pass(other) == device_of_pass(pass) ? 1 : 0;
+      for (int other = 0; other <= pass; ++other)
+        together +=
+            place(pass) - place(other) < micro_batches_ && device_of_pass(other) == device_of_pass(pass) ? 1 : 0;
       if (together > most) most = together;
     }
     return most;
@@ -240,7 +249,7 @@ class timetable {
   /// does not destroy what `last_pass` has still to read of m - depth: that pass has come before, in an earlier slot or
   /// in the same slot on the same device.
   [[nodiscard]] constexpr int alive(int first_pass, int last_pass) const {
-    int const distance = last_pass - first_pass;
+    int const distance = place(last_pass) - place(first_pass);
     if (distance <= 0) return 1;
     int depth = serialized_;
     if (schedule_ == stagecraft::schedule::grouped)
@@ -258,13 +267,45 @@ class timetable {
   }
 
  private:
+  template <class Stage>
+  constexpr timetable(stagecraft::schedule schedule, std::size_t stages, int micro_batches, bool trains,
+                      int batch_serialization, recomputation_mode recomputation, bool overlaps_io,
+                      Stage const& stage_at)
+      : schedule_(schedule),
+        trains_(trains),
+        overlaps_io_(overlaps_io),
+        recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
+    if (stages > 0) stages_ = stages < capacity ? static_cast<int>(stages) : capacity;
+    micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
+    if (schedule == stagecraft::schedule::sequential && batch_serialization > 1) serialized_ = batch_serialization;
+    for (int stage = 0; stage < stages_; ++stage) {
+      placed_stage const own = stages > 0 ? stage_at(static_cast<std::size_t>(stage)) : placed_stage{};
+      device_of_stage_[stage] = own.device;
+      if (own.device >= devices_) devices_ = own.device + 1;
+      if (stage > 0 && !own.is_beside) ++places_;
+      place_of_stage_[stage] = static_cast<unsigned char>(places_ - 1);
+    }
+    chain_stages_of_devices();
+    if (schedule == stagecraft::schedule::interleaved) {
+      int devices[2 * capacity]{}, places[2 * capacity]{};
+      for (int pass = 0; pass < passes(); ++pass) {
+        devices[pass] = device_of_pass(pass);
+        places[pass] = place(pass);
+      }
+      auto const count = static_cast<std::size_t>(passes());
+      rotations_ = {std::span<int const>(devices, count), std::span<int const>(places, count), micro_batches_};
+    }
+  }
+
+  /// The slots from a micro-batch's first pass to the one after its last.
+  [[nodiscard]] constexpr int length() const { return trains_ ? 2 * places_ : places_; }
   /// The slot of a micro-batch's first pass.
   [[nodiscard]] constexpr int start(int micro_batch) const {
     switch (schedule_) {
       case stagecraft::schedule::grouped: break;
       case stagecraft::schedule::interleaved: return rotations_.start(micro_batch);
       case stagecraft::schedule::sequential:
-        return micro_batch / serialized_ * passes() * serialized_ + micro_batch % serialized_;
+        return micro_batch / serialized_ * length() * serialized_ + micro_batch % serialized_;
     }
     return micro_batch;
   }
@@ -297,10 +338,12 @@ class timetable {
   bool overlaps_io_;
   recomputation_mode recomputation_;
   int stages_ = 1;
+  int places_ = 1;
   int devices_ = 1;
   int micro_batches_ = 1;
   int serialized_ = 1;
   int device_of_stage_[capacity]{};
+  unsigned char place_of_stage_[capacity]{};
   unsigned char first_stage_[capacity]{};  ///< of each device below `capacity`
   unsigned char next_stage_[capacity]{};   ///< of the device of each stage
   detail::rotations rotations_;
