@@ -50,7 +50,7 @@ class layer_names {
     ++counters_[index].used;
     return name;
   }
-  /// The same, without taking it.
+  /// The name that would be next, which is not taken.
   [[nodiscard]] constexpr fixed_name peek(int index) const {
     auto const& own = counters_[index];
     auto name = own.base;

@@ -83,7 +83,7 @@ class value_places {
   }
 
  private:
-  /// In whole cache lines.
+  /// So many floats, rounded up to whole cache lines.
   static constexpr std::int64_t rounded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
   [[nodiscard]] constexpr std::int64_t floats_of(int id) const { return rounded(list_->node_of(id).shape.size()); }
   [[nodiscard]] constexpr bool runs(int id) const { return positions_[id] >= 0; }
