@@ -120,4 +120,20 @@ file.add("schedule/linear_warmup", [0.1 * step if step < 5 else float(warm(step)
 optimizer = optimizers.SGD(scheduled["exponential_decay"], momentum=0.5, decay=0.25)
 file.add("sgd_schedule_decay/learning_rate", 0.5)
 file.add("sgd_schedule_decay/weights", train(optimizer))
+
+
+def average(optimizer, momentum, frequency):
+    """use_ema of Keras 2.11, with the optimizers of 2.6."""
+    variable, mean, history = tf.Variable(weights), weights.copy(), []
+    for step, gradient in enumerate(gradients):
+        optimizer.apply_gradients([(tf.constant(gradient), variable)])
+        mean = np.float32(momentum) * mean + np.float32(1 - momentum) * variable.numpy()
+        if frequency and (step + 1) % frequency == 0:
+            variable.assign(mean)
+        history.append(variable.numpy().copy())
+    return history
+
+
+file.add("moving_average/learning_rate", 0.1)
+file.add("moving_average/weights", average(optimizers.SGD(0.1, momentum=0.9), 0.75, 3))
 file.write()

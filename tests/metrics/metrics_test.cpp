@@ -24,6 +24,8 @@ static_assert(metric(sc::metrics::binary_accuracy{}).name() == sc::metrics::bina
 static_assert(metric(sc::metrics::categorical_accuracy{}).name() == sc::metrics::categorical_accuracy::name);
 static_assert(metric(sc::metrics::top_k_categorical_accuracy{}).name() == "top_k_categorical_accuracy");
 static_assert(metric(sc::metrics::sparse_top_k_categorical_accuracy{}).name() == "sparse_top_k_categorical_accuracy");
+static_assert(metric(sc::metrics::kld{}).name() == "kld" && metric(sc::metrics::mape{}).name() == "mape" &&
+              metric(sc::metrics::msle{}).name() == "msle");
 static_assert(metric(sc::metrics::mae{}).name() == "mae" && metric(sc::metrics::mse{}).name() == "mse");
 static_assert(metric(sc::metrics::acc{}).name() == "acc" && resolve(sc::metrics::acc{}, true, 10).name() != "acc");
 

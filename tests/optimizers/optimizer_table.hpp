@@ -35,6 +35,7 @@ void with_optimizers(auto const& check) {
   check.template operator()<adamw{
       .weight_decay = 0.05F, .learning_rate = 0.05F, .beta_1 = 0.8F, .epsilon = 0.01F, .amsgrad = true}>("adamw");
   check.template operator()<adam{.learning_rate = 0.05F, .clipvalue = 0.25F}>("adam_clipvalue");
+  check.template operator()<moving_average{sgd{.learning_rate = 0.1F, .momentum = 0.9F}, 0.75F, 3}>("moving_average");
   check.template
   operator()<sgd{.learning_rate =
                      schedules::exponential_decay{.initial_learning_rate = 0.5F, .decay_steps = 10, .decay_rate = 0.8F},

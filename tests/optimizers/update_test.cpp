@@ -2,6 +2,7 @@
 // Optimizers: the vocabulary, and their kernels against the scalar formulas and Keras; weight penalties.
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <stagecraft/kernels/update/regularization.hpp>
@@ -235,6 +236,17 @@ static_assert(!sc::detail::optimizer_problem<optimizers::sgd{
                                     },
                                     50}}>
                    .failed());
+// Optimizers in others.
+static_assert([] {
+  constexpr optimizers::adamw excluding{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias"}};
+  constexpr optimizers::loss_scale_optimizer scaled{optimizers::moving_average{excluding}, 1024};
+  return scaled.learning_rate == 0.001F && sc::detail::loss_scale_of(scaled) == 1024 &&
+         sc::detail::loss_scale_of(excluding) == 1 &&
+         sc::detail::optimizer_of(scaled, "dense/bias").optimizer.optimizer == optimizers::adamw{} &&
+         sc::detail::excludes_weights<std::remove_const_t<decltype(scaled)>>() &&
+         !sc::detail::excludes_weights<optimizers::moving_average<optimizers::adam>>();
+}());
+static_assert(sc::detail::slots_of<optimizers::moving_average{optimizers::adam{}}> == 3);
 // What is excluded by name.
 static_assert([] {
   constexpr optimizers::adamw all{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias", "norm"}};

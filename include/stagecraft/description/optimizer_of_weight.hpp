@@ -7,6 +7,7 @@
 #include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/optimizers/weight_decay.hpp>
 #include <string_view>
+#include <type_traits>
 
 namespace stagecraft::detail {
 
@@ -22,7 +23,7 @@ constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph,
 template <class M, auto Training, std::size_t Weight>
 constexpr auto find_optimizer_of_weight() {
   constexpr auto optimizer = Training.optimizer;
-  if constexpr (requires { optimizer.exclude_from_weight_decay; })
+  if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
     return optimizer_of(optimizer, full_name(graph_of<M>, static_cast<int>(Weight)));
   else
     return optimizer;

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
 #include <string_view>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -50,7 +50,7 @@ class layer_names {
     ++counters_[index].used;
     return name;
   }
-  /// The same, without taking it.
+  /// The name that would be next, which is not taken.
   [[nodiscard]] constexpr fixed_name peek(int index) const {
     auto const& own = counters_[index];
     auto name = own.base;
@@ -87,8 +87,8 @@ class layer_names {
     fixed_name name;
   };
 
-  std::vector<counter> counters_;
-  std::vector<taken_name> taken_;
+  growing_array<counter> counters_;
+  growing_array<taken_name> taken_;
   int newest_[buckets]{};  // of each bucket
 };
 

@@ -99,12 +99,14 @@ struct parameter_update {
   }
 };
 
-/// By how much the loss's gradient of a micro-batch is scaled, so that gradients only have to be added.
+/// By how much the loss's gradient of a micro-batch is scaled, so that gradients only have to be added, and as the
+/// optimizer wants it.
 template <class Plan>
 [[nodiscard]] float gradient_factor(int accumulated) {
-  return kernels::accumulation_factors_of(Plan::options.reduction_method, accumulated,
-                                          Plan::options.accumulation_steps())
-      .gradient;
+  constexpr float scale = loss_scale_of(Plan::training.optimizer);
+  return scale * kernels::accumulation_factors_of(Plan::options.reduction_method, accumulated,
+                                                  Plan::options.accumulation_steps())
+                     .gradient;
 }
 
 }  // namespace stagecraft::detail

@@ -38,7 +38,7 @@ struct convolution_layer : layer<Derived> {
     else
       return {width, kernel_size, options.strides, options.dilation_rate, options.padding};
   }
-  /// The same for the height.
+  /// The window along the height.
   [[nodiscard]] constexpr sliding_window rows(int height) const {
     if constexpr (is_2d)
       return {height, kernel_size.height, options.strides.height, options.dilation_rate.height, options.padding};

@@ -70,7 +70,7 @@ struct time_distributed : layer<time_distributed<Each>> {
   }
 };
 
-/// Of something else: E1072.
+/// What is no layer cannot be distributed: E1072.
 template <class Other>
   requires(!Layer<Other>)
 struct time_distributed<Other> : layer<time_distributed<Other>> {

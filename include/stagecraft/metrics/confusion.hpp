@@ -50,7 +50,7 @@ struct confusion {
   [[nodiscard]] constexpr double precision(int i = 0) const {
     return ratio(true_positives(i), true_positives(i) + false_positives(i));
   }
-  /// Also called sensitivity.
+  /// The share of a class that is found; it is also called sensitivity.
   [[nodiscard]] constexpr double recall(int i = 0) const {
     return ratio(true_positives(i), true_positives(i) + false_negatives(i));
   }
@@ -68,9 +68,7 @@ struct confusion {
   }
 
  private:
-  [[nodiscard]] constexpr double count(int kind, int i) const {
-    return counts[static_cast<std::size_t>(kind * options.count + i)];
-  }
+  [[nodiscard]] constexpr double count(int kind, int i) const { return counts[kind * options.count + i]; }
 };
 
 template <class Metric>

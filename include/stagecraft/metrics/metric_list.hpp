@@ -72,7 +72,7 @@ struct metric_list {
 
   friend constexpr bool operator==(metric_list const&, metric_list const&) = default;
 
-  /// For `per_output`.
+  /// Adds a metric of entry `entry`, as `per_output` does.
   constexpr void append(metric const& more, int entry = 0) {
     if (count == capacity) {
       is_too_long = true;

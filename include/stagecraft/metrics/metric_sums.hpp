@@ -14,7 +14,7 @@ struct metric_sums {
   std::span<double const> values;
   double weight = 0;  ///< the sum of the rows' weights: their number, where they have none
 
-  [[nodiscard]] constexpr double operator[](int column) const { return values[static_cast<std::size_t>(column)]; }
+  [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }
   /// The mean over the rows; 0 if there are none.
   [[nodiscard]] constexpr double mean(int column) const { return weight != 0 ? (*this)[column] / weight : 0; }
 };

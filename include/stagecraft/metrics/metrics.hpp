@@ -16,8 +16,10 @@
 #include <stagecraft/metrics/false_positives.hpp>
 #include <stagecraft/metrics/hinge.hpp>
 #include <stagecraft/metrics/kl_divergence.hpp>
+#include <stagecraft/metrics/kld.hpp>
 #include <stagecraft/metrics/log_cosh_error.hpp>
 #include <stagecraft/metrics/mae.hpp>
+#include <stagecraft/metrics/mape.hpp>
 #include <stagecraft/metrics/mean.hpp>
 #include <stagecraft/metrics/mean_absolute_error.hpp>
 #include <stagecraft/metrics/mean_absolute_percentage_error.hpp>
@@ -30,6 +32,7 @@
 #include <stagecraft/metrics/metric_list.hpp>
 #include <stagecraft/metrics/metric_sums.hpp>
 #include <stagecraft/metrics/mse.hpp>
+#include <stagecraft/metrics/msle.hpp>
 #include <stagecraft/metrics/own_metric.hpp>
 #include <stagecraft/metrics/per_output.hpp>
 #include <stagecraft/metrics/poisson.hpp>

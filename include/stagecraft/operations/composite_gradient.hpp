@@ -48,7 +48,7 @@ constexpr void softmax_rule(composite_gradient& of) {
   auto const inside = [&] { return y * (dy - of.ops().sum(y * dy, static_cast<int>(axis))); };
   of.give(0, of.ops().composite("softmax", {y, dy}, inside, nullptr, {axis}, true));
 }
-/// The same elements are dropped.
+/// The gradient of dropout drops the elements that were dropped.
 constexpr void dropout_rule(composite_gradient& of) {
   of.give(1, of.ops().dropout(of.gradient(), of.read(0), of.what().numbers[0], true));
 }

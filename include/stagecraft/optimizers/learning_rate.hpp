@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/operations/tensor.hpp>
+#include <concepts>
 
 namespace stagecraft {
 
@@ -34,7 +35,10 @@ struct learning_rate {
   ///                         return initial * rsqrt(ops.step() / numbers[0]);
   ///                       }, 50}
   template <class Rule, class... Numbers>
-    requires(sizeof...(Numbers) <= most_numbers)
+    requires(sizeof...(Numbers) <= most_numbers) &&
+                requires(Rule const& rule, update_tracer& ops, operations::tensor first, float const* others) {
+                  { rule(ops, first, others) } -> std::convertible_to<operations::tensor>;
+                }
   constexpr learning_rate(float rate, Rule, Numbers... number)
       : initial(rate), schedule(&rule_of<Rule>), numbers{static_cast<float>(number)...} {}
 

@@ -3,6 +3,7 @@
 // tf.keras.optimizers.Optimizer and its `_resource_apply_dense`.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <stagecraft/operations/tensor.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
@@ -61,7 +62,7 @@ class update_tracer {
   struct new_value {
     int variable, value;
   };
-  std::vector<new_value> new_values;
+  growing_array<new_value> new_values;
 
  private:
   operations::operation_list* list_;
@@ -98,30 +99,43 @@ struct optimizer {
 
 namespace detail {
 
+/// What options that any optimizer may have make of the gradient before its `update`: `loss_scale`, `clipvalue`.
+template <class O>
+constexpr operations::tensor prepared_gradient(O const& optimizer, operations::tensor gradient) {
+  if constexpr (requires { optimizer.loss_scale; })
+    if (optimizer.loss_scale != 1) gradient = gradient * (1 / optimizer.loss_scale);
+  if constexpr (requires { optimizer.clipvalue; })
+    if (optimizer.clipvalue != 0) gradient = maximum(minimum(gradient, optimizer.clipvalue), -optimizer.clipvalue);
+  return gradient;
+}
+
+/// By what the loss is multiplied before gradients are found, by the optimizer or those that it is made of.
+template <class O>
+constexpr float loss_scale_of(O const& optimizer) {
+  float scale = 1;
+  if constexpr (requires { optimizer.loss_scale; }) scale = optimizer.loss_scale;
+  if constexpr (requires { optimizer.optimizer.learning_rate; }) scale *= loss_scale_of(optimizer.optimizer);
+  return scale;
+}
+
 /// The step of an optimizer: results are the weight, then its slots.
 template <auto Optimizer>
 struct optimizer_step {
   struct traced {
     operations::operation_list list;
-    std::vector<int> results;
+    growing_array<int> results;
     int slots = 0;
 
     constexpr traced() {
       operations::tensor const weight{&list, list.append(operations::input{update_tracer::weight}, {}, {})};
       operations::tensor const gradient{&list, list.append(operations::input{update_tracer::gradient}, {}, {})};
       update_tracer ops(list, &slots, Optimizer.learning_rate);
-      Optimizer.update(ops, weight, clipped(gradient));
+      Optimizer.update(ops, weight, prepared_gradient(Optimizer, gradient));
       for (int variable = update_tracer::weight; variable < update_tracer::first_slot + slots; ++variable)
         if (variable != update_tracer::gradient) results.push_back(value_of(ops, variable));
     }
 
    private:
-    /// What the option `clipvalue` of all optimizers makes of it.
-    constexpr operations::tensor clipped(operations::tensor gradient) {
-      if constexpr (requires { Optimizer.clipvalue; })
-        if (Optimizer.clipvalue != 0) return maximum(minimum(gradient, Optimizer.clipvalue), -Optimizer.clipvalue);
-      return gradient;
-    }
     /// The last value that it gets; what is not updated keeps its own.
     constexpr int value_of(update_tracer const& ops, int variable) {
       int value = -1;

@@ -39,7 +39,18 @@ constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_na
     if (optimizer.exclude_from_weight_decay.match(weight_name)) optimizer.weight_decay = 0;
     optimizer.exclude_from_weight_decay = {};
   }
+  if constexpr (requires { optimizer.optimizer.learning_rate; })
+    optimizer.optimizer = optimizer_of(optimizer.optimizer, weight_name);
   return optimizer;
+}
+
+/// Whether it excludes weights from anything, itself or within.
+template <class Optimizer>
+constexpr bool excludes_weights() {
+  if constexpr (requires(Optimizer const& optimizer) { optimizer.optimizer.learning_rate; })
+    return excludes_weights<decltype(Optimizer::optimizer)>();
+  else
+    return requires(Optimizer const& optimizer) { optimizer.exclude_from_weight_decay; };
 }
 
 }  // namespace stagecraft::detail

@@ -38,7 +38,7 @@ inline constexpr graph_view graph_of<pipelined_model<M, Assignment, Devices>> = 
 
 namespace detail {
 
-/// In place of an assignment: none.
+/// It stands in place of an assignment where a model has none.
 struct no_stages {};
 
 /// The stages of a model's calls, indexed as the graph's calls, and what was wrong with how they were given.

@@ -59,7 +59,7 @@ class profile_text_writer {
     auto const room = data_.machine.bytes_per_tile;
     for (auto const& ipu : data_.ipus) {
       int const fullest = ipu.fullest_tile();
-      auto const tile = fullest < 0 ? profile_tile{} : ipu.tiles[static_cast<std::size_t>(fullest)];
+      auto const tile = fullest < 0 ? profile_tile{} : ipu.tiles[fullest];
       double const share = share_of(tile.total(), room);
       table.add({std::to_string(ipu.ipu), stages_text(data_, ipu.ipu), fullest < 0 ? "-" : std::to_string(fullest),
                  bytes_text(tile.always_live()), bytes_text(tile[memory_category::not_always_live]),
@@ -73,7 +73,7 @@ class profile_text_writer {
       std::vector<std::string> row{std::string(to_string(category))};
       for (auto const& ipu : data_.ipus) {
         int const fullest = ipu.fullest_tile();
-        row.push_back(bytes_text(fullest < 0 ? 0 : ipu.tiles[static_cast<std::size_t>(fullest)][category]));
+        row.push_back(bytes_text(fullest < 0 ? 0 : ipu.tiles[fullest][category]));
       }
       categories.add(row);
     }

@@ -67,8 +67,8 @@ class profile_trace_writer {
       int const layer = pass.events[i].layer;
       for (end = i + 1; end < pass.events.size() && pass.events[end].layer == layer;) ++end;
       if (layer >= 0 && static_cast<std::size_t>(layer) < data_.layers.size())
-        event(ipu, data_.layers[static_cast<std::size_t>(layer)].name,
-              data_.layers[static_cast<std::size_t>(layer)].class_name, pass.events[i].begin, pass.events[end - 1].end)
+        event(ipu, data_.layers[layer].name, data_.layers[layer].class_name, pass.events[i].begin,
+              pass.events[end - 1].end)
             << "}}";
       for (std::size_t j = i; j < end; ++j)
         event(ipu, to_string(pass.events[j].kind), to_string(pass.events[j].kind), pass.events[j].begin,

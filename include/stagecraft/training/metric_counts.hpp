@@ -27,13 +27,13 @@ class confusion_counter {
 
   template <class Target>
   static void add(float const* prediction, Target const* target, double weight, std::span<double, size> sums) noexcept {
-    std::array<bool, static_cast<std::size_t>(Width)> is_in_top{};
+    std::array<bool, Width> is_in_top{};
     if constexpr (Metric.k > 0 && Metric.k < Width) find_top(prediction, is_in_top);
     for (int column = 0; column < Width; ++column) {
       if (options.class_id >= 0 && options.class_id != column) continue;
       float value = prediction[column];
       if constexpr (options.from_logits != 0) value = 1 / (1 + std::exp(-value));
-      if (Metric.k > 0 && Metric.k < Width && !is_in_top[static_cast<std::size_t>(column)]) value = -1e10F;
+      if (Metric.k > 0 && Metric.k < Width && !is_in_top[column]) value = -1e10F;
       auto const label = static_cast<std::size_t>(labels > 1 ? column : 0);
       sums[(2 * label + (is_positive(target, column) ? 0 : 1)) * between + thresholds_below(value)] += weight;
     }
@@ -70,12 +70,12 @@ class confusion_counter {
       return *target == column;
   }
   /// tf.math.top_k: of equal ones the first.
-  static void find_top(float const* prediction, std::array<bool, static_cast<std::size_t>(Width)>& is_in_top) noexcept {
+  static void find_top(float const* prediction, std::array<bool, Width>& is_in_top) noexcept {
     for (int k = 0; k < Metric.k; ++k) {
       int best = -1;
       for (int i = 0; i < Width; ++i)
-        if (!is_in_top[static_cast<std::size_t>(i)] && (best < 0 || prediction[i] > prediction[best])) best = i;
-      is_in_top[static_cast<std::size_t>(best)] = true;
+        if (!is_in_top[i] && (best < 0 || prediction[i] > prediction[best])) best = i;
+      is_in_top[best] = true;
     }
   }
   [[nodiscard]] static std::size_t thresholds_below(float value) noexcept {
@@ -105,7 +105,7 @@ struct class_matrix_counter {
     else
       wanted = static_cast<int>(*target);
     if (predicted < 0 || predicted >= classes || wanted < 0 || wanted >= classes) return;
-    sums[static_cast<std::size_t>(wanted * classes + predicted)] += weight;
+    sums[wanted * classes + predicted] += weight;
   }
   [[nodiscard]] static double result(metric_sums const& sums) { return Metric.result->call(Metric.options, sums); }
 

@@ -44,23 +44,21 @@ class traced_sums {
   static constexpr int target_width = SparseTargets ? 1 : Width;
 
  public:
-  static constexpr auto size = static_cast<std::size_t>(plan.nodes[static_cast<std::size_t>(plan.output)].shape[-1]);
+  static constexpr auto size = static_cast<std::size_t>(plan.nodes[plan.output].shape[-1]);
 
   template <class Target, class Weight>
   static void add_rows(float const* predictions, Target const* targets, int count, Weight const& weight,
                        std::span<double, size> sums) noexcept {
     std::array<float, static_cast<std::size_t>(rows) * Width> some_predictions;
     std::array<float, static_cast<std::size_t>(rows) * target_width> some_targets;
-    std::array<float, static_cast<std::size_t>(rows)> weights;
+    std::array<float, rows> weights;
     for (int first = 0; first < count; first += rows) {
       for (int i = 0; i < rows; ++i) {
         int const row = first + i < count ? first + i : count - 1;
-        weights[static_cast<std::size_t>(i)] = first + i < count ? weight(row) : 0.0F;
-        for (int k = 0; k < Width; ++k)
-          some_predictions[static_cast<std::size_t>(i * Width + k)] = predictions[std::ptrdiff_t{row} * Width + k];
+        weights[i] = first + i < count ? weight(row) : 0.0F;
+        for (int k = 0; k < Width; ++k) some_predictions[i * Width + k] = predictions[std::ptrdiff_t{row} * Width + k];
         for (int k = 0; k < target_width; ++k)
-          some_targets[static_cast<std::size_t>(i * target_width + k)] =
-              static_cast<float>(targets[std::ptrdiff_t{row} * target_width + k]);
+          some_targets[i * target_width + k] = static_cast<float>(targets[std::ptrdiff_t{row} * target_width + k]);
       }
       add_some(some_predictions.data(), some_targets.data(), weights.data(), sums);
     }

@@ -22,7 +22,7 @@ class random_stream {
 
   constexpr std::uint64_t bits() { return scramble(state_ += step); }
 
-  /// From `low` to `high`, both included.
+  /// A number from `low` to `high`, both included.
   constexpr int between(int low, int high) {
     auto const count = static_cast<std::uint64_t>(high - low) + 1;
     return low + static_cast<int>(((bits() >> 32) * count) >> 32);

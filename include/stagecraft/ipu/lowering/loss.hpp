@@ -46,7 +46,8 @@ constexpr lowered_step lower_loss() {
     if (role != detail::gradient_role::none)
       written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
     if (role == detail::gradient_role::add) written = step.temporary(elements, type);
-    loss_scale scale{.factor = Training.loss_weights.of(Output)};
+    constexpr auto optimizer = Training.optimizer;
+    loss_scale scale{.factor = Training.loss_weights.of(Output) * detail::loss_scale_of(optimizer)};
     if (options.reduction_method == gradient_accumulation_reduction_method::mean)
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;

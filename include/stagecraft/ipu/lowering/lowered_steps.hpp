@@ -47,7 +47,7 @@ template <class M, auto Training, execution_mode Mode, class Machine, int Pass, 
 inline constexpr lowered_step const& lowered_step_of =
     detail::step_of_call<lowered_call<M, Training, Mode, Machine, Pass, Call>, Backward>;
 
-/// Of one IPU.
+/// What a call's step costs on one IPU.
 template <class M, auto Training, execution_mode Mode, class Machine, int Pass, int Call, bool Backward>
 inline constexpr step_cost const& step_cost_of =
     detail::cost_of_call<lowered_call<M, Training, Mode, Machine, Pass, Call>, Backward>;

@@ -23,7 +23,7 @@ constexpr int float32_gradient(lowered_step& step, int index) {
   return Call::type == dtype::float32 ? Call::weight_gradient(step, index)
                                       : step.temporary(Call::parameter_info(index).size(), dtype::float32);
 }
-/// Afterwards.
+/// A gradient that was reduced in float32 becomes that of its weight.
 template <class Call>
 constexpr void append_gradient_of_float32(lowered_step& step, int index, int gradient) {
   if (int const to = Call::weight_gradient(step, index); to != gradient)

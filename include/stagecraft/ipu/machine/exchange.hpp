@@ -95,7 +95,7 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
   return longest;
 }
 
-/// The same for one transfer alone.
+/// Cycles of one transfer between IPUs alone.
 [[nodiscard]] constexpr std::int64_t inter_ipu_cycles(ipu_target const& target, ipu_transfer const& transfer) noexcept {
   if (transfer.from == transfer.to) return 0;
   // All links are as good as those to the other of a pair, or as the narrowest on the way.

@@ -35,7 +35,7 @@ inline constexpr ipu_config config_to_use = problem_of_ipu_config<Config>.failed
 /// Errors: E3001 to E3009, `ipu_config_problem`.
 template <ipu_config Config = ipu_config{}>
 struct ipu_devices {
-  /// The same tiles, in one IPU.
+  /// One IPU with the same tiles.
   using one_ipu = ipu_devices<detail::config_of_one_ipu(Config)>;
   static_assert(detail::report<detail::problem_of_ipu_config<Config>>());
   static constexpr ipu_config config = detail::config_to_use<Config>;

@@ -94,7 +94,7 @@ struct reduce_plan {
   work.cycles += reduced_columns(operation, from, to, columns, depth, target);
   return work;
 }
-/// Of partial results.
+/// What the vertices of a later stage do, which reduce partial results.
 [[nodiscard]] constexpr vertex_work next_reduction(reduce_function function, dtype to, std::int64_t columns,
                                                    std::int64_t depth, ipu_target const& target) noexcept {
   bool const is_maximum = function == reduce_function::maximum;

@@ -8,7 +8,7 @@
 
 namespace stagecraft {
 
-/// Of one IPU.
+/// What a lowered step costs on one IPU.
 struct step_cost {
   operation_cost cost;               ///< of all operations
   std::int64_t temporary_bytes = 0;  ///< of a tile: temporary tensors and the operations' copies, at the fullest moment

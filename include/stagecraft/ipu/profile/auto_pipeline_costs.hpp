@@ -72,7 +72,7 @@ constexpr call_cost find_call_cost() {
 template <class M, auto Training, class Machine, int Call>
 inline constexpr call_cost call_cost_of = find_call_cost<M, Training, Machine, Call>();
 
-/// In Keras's order.
+/// The costs of all calls, in Keras's order.
 template <class M, auto Training, class Machine, std::size_t... Position>
 constexpr auto list_call_costs(std::index_sequence<Position...>) {
   return std::array{call_cost_of<M, Training, Machine, graph_of<M>.order[Position]>...};

@@ -201,8 +201,6 @@ class pass_profiler {
   }
 
  private:
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   constexpr void add_steps() {
     int number = 0;
     for (auto const& step : steps) {
@@ -243,14 +241,14 @@ class pass_profiler {
       for (auto const& step : plan.steps) {
         auto const& layer = graph.layer_of(step.call);
         for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i) {
-          auto const& weight = graph.parameters[at(i)];
+          auto const& weight = graph.parameters[i];
           if (step.backward && weight.trainable && variables::remote_accumulator(weight)) {
             auto const bytes = weight.size() * std::int64_t{size_of(variables::accumulator_type)};
             result_.fetched_bytes += bytes;
             result_.stored_bytes += bytes;
           }
-          if (seen[at(i)] || !variables::remote_weight(weight)) continue;
-          seen[at(i)] = true;
+          if (seen[i] || !variables::remote_weight(weight)) continue;
+          seen[i] = true;
           auto const bytes = weight.size() * std::int64_t{size_of(variables::variable_type)};
           bool const shared = variables::options.replicated_weight_sharding && weight.trainable;
           auto const fetched = shared ? ceil_div(bytes, variables::replicas) : bytes;
@@ -312,14 +310,14 @@ constexpr auto list_profiled_steps(std::index_sequence<Pass...>) {
   return std::array{
       std::span<profiled_step const>(profiled_steps_of<M, Training, Mode, Machine, static_cast<int>(Pass)>)...};
 }
-/// Of all passes.
+/// The profiled steps of all passes.
 template <class M, auto Training, execution_mode Mode, class Machine>
 inline constexpr auto profiled_steps = list_profiled_steps<M, Training, Mode, Machine>(
-    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.passes())>{});
+    std::make_index_sequence<planning_timetable<M, Training, Mode>.passes()>{});
 
 }  // namespace detail
 
-/// Of one micro-batch.
+/// What a pass costs, over one micro-batch.
 template <class M, auto Training, execution_mode Mode, class Machine, int Pass>
 inline constexpr pass_profile pass_profile_of = detail::pass_profiler<M, Training, Mode, Machine, Pass>().make();
 

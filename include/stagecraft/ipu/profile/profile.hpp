@@ -11,7 +11,6 @@
 #include <stagecraft/ipu/profile/memory_check.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/ipu/profile/time_profile.hpp>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -100,7 +99,6 @@ template <Model M, auto Training, class Machine, execution_mode Mode = detail::m
 class model_profile {
   static constexpr bool valid = detail::has_profile<M, Training, Mode, Machine>();
   static constexpr time_profile<1> no_time{};
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   static constexpr auto const& time() {
     if constexpr (valid)
       return time_profile_of<M, Training, Mode, Machine>;
@@ -150,7 +148,7 @@ class model_profile {
   [[nodiscard]] static constexpr double seconds() { return Machine::target.seconds(cycles()); }
   /// Of the weight update alone, behind the micro-batches.
   [[nodiscard]] static constexpr std::int64_t update_cycles() { return time().update; }
-  /// Of all replicas.
+  /// Samples of all replicas that are worked on in a second.
   [[nodiscard]] static constexpr double samples_per_second() {
     return cycles() == 0 ? 0.0 : static_cast<double>(Training.batch_size) * micro_batches() * replicas() / seconds();
   }
@@ -169,7 +167,7 @@ class model_profile {
     return part(exchange_cycles() + sync_cycles() + inter_ipu_cycles(), cycles_of_all());
   }
   /// What one IPU does in `cycles()`.
-  [[nodiscard]] static constexpr ipu_cycles cycles_of(int ipu) { return time().devices[at(ipu)]; }
+  [[nodiscard]] static constexpr ipu_cycles cycles_of(int ipu) { return time().devices[ipu]; }
   // Sums over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t compute_cycles() { return sum_of(&ipu_cycles::compute); }
   [[nodiscard]] static constexpr std::int64_t exchange_cycles() { return sum_of(&ipu_cycles::exchange); }
@@ -182,7 +180,7 @@ class model_profile {
   // How much is computed.
   /// Of one replica in `cycles()`, with what is computed again.
   [[nodiscard]] static constexpr std::int64_t flops() { return time().flops; }
-  /// Of all replicas.
+  /// Floating-point operations of all replicas in a second.
   [[nodiscard]] static constexpr double flops_per_second() {
     return cycles() == 0 ? 0.0 : static_cast<double>(flops()) * replicas() / seconds();
   }
@@ -210,7 +208,7 @@ class model_profile {
   /// When which pass works on which micro-batch, as it is on the machine.
   [[nodiscard]] static constexpr stagecraft::timetable const& timetable() { return table(); }
   [[nodiscard]] static constexpr pass_profile const& pass(int number) {
-    return *detail::pass_profiles<M, Training, Mode, Machine>[at(number)];
+    return *detail::pass_profiles<M, Training, Mode, Machine>[number];
   }
   [[nodiscard]] static constexpr stage_profile stage(int number) {
     stage_profile result{pass(table().forward_pass(number)), {}};
@@ -219,13 +217,13 @@ class model_profile {
   }
   /// The steps of a pass in their order; losses behind those of the last forward pass.
   [[nodiscard]] static constexpr std::span<profiled_step const> steps(int number) {
-    return detail::profiled_steps<M, Training, Mode, Machine>[at(number)];
+    return detail::profiled_steps<M, Training, Mode, Machine>[number];
   }
   [[nodiscard]] static constexpr std::string_view name_of(profiled_step const& step) {
     return graph_of<M>.layer_of(step.call).name;
   }
   [[nodiscard]] static constexpr update_profile const& update(int ipu) {
-    return detail::update_profiles<M, Training, Machine>[at(ipu)];
+    return detail::update_profiles<M, Training, Machine>[ipu];
   }
 
   // Memory.
@@ -246,7 +244,7 @@ class model_profile {
 
  private:
   static constexpr device_memory_profile const& device(int ipu) {
-    return detail::memory_profiles<M, Training, Mode, Machine>[at(ipu)];
+    return detail::memory_profiles<M, Training, Mode, Machine>[ipu];
   }
 };
 

@@ -89,7 +89,7 @@ constexpr auto list_pass_profiles(std::index_sequence<Pass...>) {
 }
 template <class M, auto Training, execution_mode Mode, class Machine>
 inline constexpr auto pass_profiles = list_pass_profiles<M, Training, Mode, Machine>(
-    std::make_index_sequence<static_cast<std::size_t>(planning_timetable<M, Training, Mode>.passes())>{});
+    std::make_index_sequence<planning_timetable<M, Training, Mode>.passes()>{});
 
 template <class M, auto Training, execution_mode Mode, class Machine>
 class time_profiler {
@@ -132,7 +132,7 @@ class time_profiler {
     auto const& times_of_passes = pass_times<M, Training, Mode, Machine>;
     for (std::size_t i = 0; i < times_of_passes.size(); ++i) {
       auto const& pass = *pass_profiles<M, Training, Mode, Machine>[i];
-      auto& device = result_.devices[static_cast<std::size_t>(pass.device)];
+      auto& device = result_.devices[pass.device];
       auto const work = pass.work(trains);
       add(device, work, times);
       result_.flops += times * work.flops;
@@ -147,7 +147,7 @@ class time_profiler {
 
   /// Cycles of the whole timetable's slots before one, from those of the shortened one's, whose block comes again.
   static constexpr std::int64_t cycles_before(int slot, auto const& of_short) {
-    auto const before = [&](int number) { return of_short[static_cast<std::size_t>(number)]; };
+    auto const before = [&](int number) { return of_short[number]; };
     int const end_of_block = shortened.first_slot + shortened.period;
     if (shortened.left_out == 0 || slot <= end_of_block) return before(slot);
     auto const block = before(end_of_block) - before(shortened.first_slot);
@@ -158,10 +158,9 @@ class time_profiler {
     return shortened.left_out * block + before(slot - static_cast<int>(shortened.left_out) * shortened.period);
   }
   static constexpr std::int64_t latency() {
-    std::array<std::int64_t, static_cast<std::size_t>(shortened.table.slots() + 1)> cycles{};
+    std::array<std::int64_t, shortened.table.slots() + 1> cycles{};
     for (int slot = 0; slot < shortened.table.slots(); ++slot)
-      cycles[static_cast<std::size_t>(slot + 1)] =
-          cycles[static_cast<std::size_t>(slot)] + slot_time_of<M, Training, Mode, Machine>(slot).cycles();
+      cycles[slot + 1] = cycles[slot] + slot_time_of<M, Training, Mode, Machine>(slot).cycles();
     std::int64_t longest = 0;
     for (int micro_batch = 0; micro_batch < shortened.looked_at; ++micro_batch)
       longest = larger(longest, cycles_before(whole.outfeed_slot(micro_batch) + 1, cycles) -

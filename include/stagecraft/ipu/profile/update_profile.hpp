@@ -114,7 +114,7 @@ constexpr auto list_weight_profiles(std::index_sequence<Weight...>) {
   return std::array<weight_profile, sizeof...(Weight)>{weight_profile_of<M, Training, Machine, Weight>...};
 }
 
-/// By the graph's weights.
+/// What the update of each weight costs, in the order of the graph's weights.
 template <class M, auto Training, class Machine>
 inline constexpr auto weight_profiles =
     list_weight_profiles<M, Training, Machine>(std::make_index_sequence<graph_of<M>.parameters.size()>{});
@@ -162,7 +162,7 @@ constexpr auto list_update_profiles(std::index_sequence<Device...>) {
   return std::array<update_profile, sizeof...(Device)>{
       update_profile_of<M, Training, Machine, static_cast<int>(Device)>...};
 }
-/// By the devices of a replica.
+/// What an update costs on each device of a replica.
 template <class M, auto Training, class Machine>
 inline constexpr auto update_profiles = list_update_profiles<M, Training, Machine>(
     std::make_index_sequence<planning_timetable<M, Training, execution_mode::training>.devices()>{});

@@ -41,7 +41,7 @@ class convolution_elements {
   }
 
  private:
-  /// Before operands changed places.
+  /// The element of the input as it was before operands changed places.
   [[nodiscard]] std::int64_t original_input(std::int64_t group, std::int64_t batch, std::int64_t row,
                                             std::int64_t column, std::int64_t channel) const {
     kernel_place const of = place_of(channel);

@@ -74,7 +74,7 @@ struct map_work {
   constexpr void binary(vertices::binary_operation operation, bool in_place = true) noexcept {
     add(vertices::binary_op{operation, type, elements, in_place});
   }
-  /// With one number.
+  /// An operation of each element with one number.
   constexpr void scalar(vertices::binary_operation operation, bool in_place = true) noexcept {
     add(vertices::broadcast_op{operation, type, elements, in_place});
   }

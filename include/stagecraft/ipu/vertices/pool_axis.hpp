@@ -25,7 +25,7 @@ struct pool_axis {
   std::int64_t before = 0;
   std::int64_t output = 1;
 
-  /// For interpolation by a whole factor.
+  /// An axis that is interpolated: it becomes longer by a whole factor.
   [[nodiscard]] static constexpr pool_axis interpolated(std::int64_t input, std::int64_t factor) noexcept {
     return {.input = input, .stride = factor, .output = input * factor};
   }

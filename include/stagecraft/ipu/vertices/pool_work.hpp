@@ -62,7 +62,7 @@ struct pool_work {
     return function == pool_function::max_gradient || function == pool_function::average_gradient ||
            function == pool_function::bilinear_gradient;
   }
-  /// Of the result.
+  /// The extent of the result along an axis.
   [[nodiscard]] constexpr std::int64_t extent(int axis) const noexcept {
     switch (axis) {
       case 0: return shape.batch;

@@ -111,7 +111,7 @@ void convolution(float const* x, float const* w, float* /*workspace*/, float* y,
   }
 }
 
-/// The same without Accumulate.
+/// A convolution whose result is written, not added.
 template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
 void convolution(float const* x, float const* w, float* workspace, float* y, Epilogue const& epilogue = {},
                  share part = {}) {

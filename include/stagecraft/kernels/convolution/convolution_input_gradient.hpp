@@ -201,7 +201,7 @@ void convolution_input_gradient(float const* dy, float const* w, float* workspac
   }
 }
 
-/// The same without an epilogue.
+/// The gradient by the input, without an epilogue.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
 void convolution_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part = {}) {
   convolution_input_gradient<Batch, Shape, Accumulate, Arch>(dy, w, workspace, dx, no_epilogue{}, part);

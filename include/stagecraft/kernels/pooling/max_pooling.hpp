@@ -180,7 +180,7 @@ inline void max_pooling_gradient(pooling_position<Shape> const* positions, float
   }
 }
 
-/// The same without an epilogue.
+/// The gradient by the input, without an epilogue.
 template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = default_architecture>
 inline void max_pooling_gradient(pooling_position<Shape> const* positions, float const* dy, float* dx, share part) {
   max_pooling_gradient<Batch, Shape, Accumulate, Arch>(positions, dy, dx, no_epilogue{}, part);

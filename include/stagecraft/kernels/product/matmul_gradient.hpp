@@ -119,7 +119,7 @@ inline void matmul_input_gradient(float const* dy, float const* w, float* worksp
   });
 }
 
-/// The same without an epilogue.
+/// The gradient by the left operand, without an epilogue.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part) {
   matmul_input_gradient<M, K, N, Accumulate, Arch>(dy, w, workspace, dx, no_epilogue{}, part);

@@ -23,7 +23,8 @@ struct cosine_decay {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
       ops.check_at_least_one("decay_steps", numbers[0]);
       auto const part = minimum((ops.step() - 1) / numbers[0], 1.0F);
       return initial * ((cos(part * 3.14159265358979F) + 1) * (0.5F * (1 - numbers[1])) + numbers[1]);

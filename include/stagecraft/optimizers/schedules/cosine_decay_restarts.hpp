@@ -14,9 +14,9 @@ struct cosine_decay_restarts {
   float initial_learning_rate = 0;
   /// Updates of the first wave. At least 1 (E4089).
   int first_decay_steps = 0;
-  /// By how much a wave is longer than the one before it.
+  /// The factor by which a wave is longer than the one before it.
   float t_mul = 2;
-  /// By how much it is higher.
+  /// The factor by which it is higher.
   float m_mul = 1;
   /// The lowest rate, as a share of the first one.
   float alpha = 0;
@@ -27,7 +27,8 @@ struct cosine_decay_restarts {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
       ops.check_at_least_one("first_decay_steps", numbers[0]);
       auto const waves = (ops.step() - 1) / numbers[0];  // of the length of the first one
       float const longer = numbers[1];

@@ -24,7 +24,8 @@ struct exponential_decay {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
       ops.check_at_least_one("decay_steps", numbers[0]);
       auto const part = (ops.step() - 1) / numbers[0];
       return initial * pow(numbers[1], numbers[2] != 0 ? floor(part) : part);

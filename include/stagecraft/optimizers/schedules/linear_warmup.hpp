@@ -12,7 +12,7 @@ namespace stagecraft::optimizers::schedules {
 struct linear_warmup {
   /// The rate afterwards: a number or a schedule.
   stagecraft::learning_rate learning_rate = {};
-  /// For how many updates it rises.
+  /// The number of updates during which the rate rises.
   int warmup_steps = 0;
 
   constexpr operator stagecraft::learning_rate() const {  // NOLINT(google-explicit-constructor): an optimizer's option

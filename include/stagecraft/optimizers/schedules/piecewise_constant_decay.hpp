@@ -31,7 +31,8 @@ struct piecewise_constant_decay {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
       auto rate = initial;
       for (int i = 0; i < most && numbers[i] > 0; ++i)
         rate = where(ops.step() - 1 > numbers[i],

@@ -27,7 +27,8 @@ struct polynomial_decay {
 
  private:
   struct rule {
-    constexpr operations::tensor operator()(auto& ops, operations::tensor initial, float const* numbers) const {
+    constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
+                                            float const* numbers) const {
       ops.check_at_least_one("decay_steps", numbers[0]);
       auto const n = ops.step() - 1;
       auto part = minimum(n / numbers[0], 1.0F);

@@ -31,8 +31,8 @@ class layer_order {
     below_.resize(items);
     positions_.resize(items);
     for (auto const& link : links) {
-      above_[at(link.to)].push_back({link.from, link.to_offset, link.from_offset});
-      below_[at(link.from)].push_back({link.to, link.from_offset, link.to_offset});
+      above_[link.to].push_back({link.from, link.to_offset, link.from_offset});
+      below_[link.from].push_back({link.to, link.from_offset, link.to_offset});
     }
     for (auto const& layer : layers) number(layer);
     auto best = layers;
@@ -53,21 +53,20 @@ class layer_order {
   }
 
   /// The place of an item in its layer.
-  [[nodiscard]] int position(int item) const { return positions_[at(item)]; }
+  [[nodiscard]] int position(int item) const { return positions_[item]; }
 
  private:
   struct neighbour {
     int item;
     double own_offset, offset;
   };
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   void number(std::vector<int> const& layer) {
-    for (std::size_t i = 0; i < layer.size(); ++i) positions_[at(layer[i])] = static_cast<int>(i);
+    for (std::size_t i = 0; i < layer.size(); ++i) positions_[layer[i]] = static_cast<int>(i);
   }
 
   /// A place between items: the offset of an edge's end is small beside the distance of two items.
-  [[nodiscard]] double place(neighbour const& end) const { return positions_[at(end.item)] + end.offset * 1e-4; }
+  [[nodiscard]] double place(neighbour const& end) const { return positions_[end.item] + end.offset * 1e-4; }
 
   void sort(std::vector<int>& layer, std::vector<std::vector<neighbour>> const& neighbours) {
     struct keyed {
@@ -77,9 +76,9 @@ class layer_order {
     std::vector<keyed> order;
     for (int const item : layer) {
       double sum = 0;
-      for (auto const& end : neighbours[at(item)]) sum += place(end);
-      auto const count = neighbours[at(item)].size();
-      int const position = positions_[at(item)];
+      for (auto const& end : neighbours[item]) sum += place(end);
+      auto const count = neighbours[item].size();
+      int const position = positions_[item];
       order.push_back({count == 0 ? position : sum / static_cast<double>(count), position, item});
     }
     std::sort(order.begin(), order.end(),
@@ -100,11 +99,11 @@ class layer_order {
     long count = 0;
     for (auto const& layer : *layers_)
       for (std::size_t i = 0; i < layer.size(); ++i) {
-        auto const& own = below_[at(layer[i])];
+        auto const& own = below_[layer[i]];
         for (std::size_t a = 0; a < own.size(); ++a)
           for (std::size_t b = 0; b < own.size(); ++b)
             count += own[a].own_offset < own[b].own_offset && place(own[a]) > place(own[b]) ? 1 : 0;
-        for (std::size_t k = i + 1; k < layer.size(); ++k) count += crossings(own, below_[at(layer[k])]);
+        for (std::size_t k = i + 1; k < layer.size(); ++k) count += crossings(own, below_[layer[k]]);
       }
     return count;
   }
@@ -115,7 +114,7 @@ class layer_order {
       changed = false;
       for (auto& layer : *layers_)
         for (std::size_t i = 1; i < layer.size(); ++i) {
-          auto const left = at(layer[i - 1]), right = at(layer[i]);
+          auto const left = layer[i - 1], right = layer[i];
           long const now = crossings(above_[left], above_[right]) + crossings(below_[left], below_[right]);
           long const then = crossings(above_[right], above_[left]) + crossings(below_[right], below_[left]);
           if (then >= now) continue;

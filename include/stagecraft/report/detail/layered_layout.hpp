@@ -54,16 +54,16 @@ class layered_layout {
   [[nodiscard]] int size() const { return static_cast<int>(nodes_.size()); }
   /// The middle of a node.
   [[nodiscard]] layout_point middle(int node) const {
-    auto const& item = items_[at(node)];
-    return {item.across, (layer_begin_[at(item.layer)] + layer_end_[at(item.layer)]) / 2};
+    auto const& item = items_[node];
+    return {item.across, (layer_begin_[item.layer] + layer_end_[item.layer]) / 2};
   }
-  [[nodiscard]] double across_of(int node) const { return nodes_[at(node)].across; }
-  [[nodiscard]] double along_of(int node) const { return nodes_[at(node)].along; }
+  [[nodiscard]] double across_of(int node) const { return nodes_[node].across; }
+  [[nodiscard]] double along_of(int node) const { return nodes_[node].along; }
 
   [[nodiscard]] int edge_count() const { return static_cast<int>(edges_.size()); }
   /// The points that an edge passes: it is straight between those of one layer, and bends between the layers.
-  [[nodiscard]] std::span<layout_point const> way(int edge) const { return edges_[at(edge)].way; }
-  [[nodiscard]] std::pair<int, int> ends(int edge) const { return {edges_[at(edge)].from, edges_[at(edge)].to}; }
+  [[nodiscard]] std::span<layout_point const> way(int edge) const { return edges_[edge].way; }
+  [[nodiscard]] std::pair<int, int> ends(int edge) const { return {edges_[edge].from, edges_[edge].to}; }
 
   [[nodiscard]] double across() const { return across_; }
   [[nodiscard]] double along() const { return layer_end_.empty() ? 0 : layer_end_.back(); }
@@ -91,22 +91,21 @@ class layered_layout {
     int block = -1;
     double shift = 0;  // of its middle from the block's
   };
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   /// Each node is one layer behind the last of its inputs; what has no inputs is one layer before its first consumer.
   void find_layers() {
     for (int e = 0; e < edge_count(); ++e) {
-      nodes_[at(edges_[at(e)].from)].outputs.push_back(e);
-      nodes_[at(edges_[at(e)].to)].inputs.push_back(e);
+      nodes_[edges_[e].from].outputs.push_back(e);
+      nodes_[edges_[e].to].inputs.push_back(e);
     }
     std::vector<int> missing(nodes_.size()), ready;
     for (int n = 0; n < size(); ++n)
-      if ((missing[at(n)] = static_cast<int>(nodes_[at(n)].inputs.size())) == 0) ready.push_back(n);
+      if ((missing[n] = static_cast<int>(nodes_[n].inputs.size())) == 0) ready.push_back(n);
     for (std::size_t i = 0; i < ready.size(); ++i)
-      for (int const e : nodes_[at(ready[i])].outputs) {
-        auto& to = nodes_[at(edges_[at(e)].to)];
-        to.layer = std::max(to.layer, nodes_[at(ready[i])].layer + 1);
-        if (--missing[at(edges_[at(e)].to)] == 0) ready.push_back(edges_[at(e)].to);
+      for (int const e : nodes_[ready[i]].outputs) {
+        auto& to = nodes_[edges_[e].to];
+        to.layer = std::max(to.layer, nodes_[ready[i]].layer + 1);
+        if (--missing[edges_[e].to] == 0) ready.push_back(edges_[e].to);
       }
     topological_ = std::move(ready);
     int last = 0;
@@ -115,21 +114,20 @@ class layered_layout {
       if (node.place == node_place::last) node.layer = last;
       if (node.place != node_place::anywhere || !node.inputs.empty() || node.outputs.empty()) continue;
       int first = last;
-      for (int const e : node.outputs) first = std::min(first, nodes_[at(edges_[at(e)].to)].layer);
+      for (int const e : node.outputs) first = std::min(first, nodes_[edges_[e].to].layer);
       node.layer = first - 1;
     }
-    layers_.assign(at(last) + 1, {});
+    layers_.assign(last + 1, {});
   }
 
   /// Longest ways through each node, in nodes.
   std::vector<int> longest_paths() const {
     std::vector<int> before(nodes_.size(), 1), behind(nodes_.size(), 1);
     for (int const n : topological_)
-      for (int const e : nodes_[at(n)].outputs)
-        before[at(edges_[at(e)].to)] = std::max(before[at(edges_[at(e)].to)], before[at(n)] + 1);
+      for (int const e : nodes_[n].outputs) before[edges_[e].to] = std::max(before[edges_[e].to], before[n] + 1);
     for (std::size_t i = topological_.size(); i-- > 0;)
-      for (int const e : nodes_[at(topological_[i])].inputs)
-        behind[at(edges_[at(e)].from)] = std::max(behind[at(edges_[at(e)].from)], behind[at(topological_[i])] + 1);
+      for (int const e : nodes_[topological_[i]].inputs)
+        behind[edges_[e].from] = std::max(behind[edges_[e].from], behind[topological_[i]] + 1);
     for (std::size_t n = 0; n < before.size(); ++n) before[n] += behind[n];
     return before;
   }
@@ -138,25 +136,24 @@ class layered_layout {
   void make_wires() {
     auto const paths = longest_paths();
     items_.clear();
-    for (int n = 0; n < size(); ++n)
-      items_.push_back({nodes_[at(n)].layer, 0, nodes_[at(n)].across / 2, paths[at(n)], false});
+    for (int n = 0; n < size(); ++n) items_.push_back({nodes_[n].layer, 0, nodes_[n].across / 2, paths[n], false});
     // In the order in which the nodes were added, which is nearly right most of the time.
     std::vector<char> entered(nodes_.size(), 0);
-    for (int n = 0; n < size(); ++n) layers_[at(nodes_[at(n)].layer)].push_back(n);
+    for (int n = 0; n < size(); ++n) layers_[nodes_[n].layer].push_back(n);
     for (int n = 0; n < size(); ++n) {
       std::vector<std::pair<double, std::vector<int>>> wires;  // of each output
-      for (int const e : nodes_[at(n)].outputs) {
-        auto& edge = edges_[at(e)];
+      for (int const e : nodes_[n].outputs) {
+        auto& edge = edges_[e];
         std::size_t w = 0;
         while (w < wires.size() && wires[w].first != edge.from_offset) ++w;
         if (w == wires.size()) wires.push_back({edge.from_offset, {}});
         auto& wire = wires[w].second;
-        int const passed = nodes_[at(edge.to)].layer - nodes_[at(n)].layer - 1;
+        int const passed = nodes_[edge.to].layer - nodes_[n].layer - 1;
         while (static_cast<int>(wire.size()) < passed) {
-          int const layer = nodes_[at(n)].layer + 1 + static_cast<int>(wire.size());
+          int const layer = nodes_[n].layer + 1 + static_cast<int>(wire.size());
           int const added = static_cast<int>(items_.size());
           items_.push_back({layer, 0, 0, 0, true});
-          layers_[at(layer)].push_back(added);
+          layers_[layer].push_back(added);
           if (wire.empty())
             link(n, added, edge.from_offset, 0);
           else
@@ -179,66 +176,65 @@ class layered_layout {
   void make_blocks() {
     std::vector<std::vector<int>> below(items_.size()), above(items_.size());
     for (int l = 0; l < static_cast<int>(links_.size()); ++l) {
-      below[at(links_[at(l)].from)].push_back(l);
-      above[at(links_[at(l)].to)].push_back(l);
+      below[links_[l].from].push_back(l);
+      above[links_[l].to].push_back(l);
     }
     std::vector<std::pair<long, int>> candidates;  // negative priority
     for (int l = 0; l < static_cast<int>(links_.size()); ++l)
-      candidates.push_back({-priority(links_[at(l)], below, above), l});
+      candidates.push_back({-priority(links_[l], below, above), l});
     std::sort(candidates.begin(), candidates.end());
     std::vector<int> next(items_.size(), -1), previous(items_.size(), -1);
     for (auto const& [negative, l] : candidates) {
-      auto const& own = links_[at(l)];
-      if (negative == 0 || next[at(own.from)] >= 0 || previous[at(own.to)] >= 0) continue;
+      auto const& own = links_[l];
+      if (negative == 0 || next[own.from] >= 0 || previous[own.to] >= 0) continue;
       bool crosses = false;
-      for (int const other : layers_[at(items_[at(own.from)].layer)])
-        if (int const end = next[at(other)]; end >= 0)
+      for (int const other : layers_[items_[own.from].layer])
+        if (int const end = next[other]; end >= 0)
           crosses = crosses || (order_.position(other) < order_.position(own.from)) !=
                                    (order_.position(end) < order_.position(own.to));
       if (crosses) continue;
-      next[at(own.from)] = own.to;
-      previous[at(own.to)] = own.from;
-      items_[at(own.to)].shift = own.from_offset - own.to_offset;
+      next[own.from] = own.to;
+      previous[own.to] = own.from;
+      items_[own.to].shift = own.from_offset - own.to_offset;
     }
     blocks_.clear();
     for (auto const& layer : layers_)
       for (int const first : layer) {
-        if (previous[at(first)] >= 0) continue;
+        if (previous[first] >= 0) continue;
         blocks_.push_back({});
-        for (int i = first; i >= 0; i = next[at(i)]) {
-          items_[at(i)].block = static_cast<int>(blocks_.size()) - 1;
-          if (i != first) items_[at(i)].shift += items_[at(previous[at(i)])].shift;
+        for (int i = first; i >= 0; i = next[i]) {
+          items_[i].block = static_cast<int>(blocks_.size()) - 1;
+          if (i != first) items_[i].shift += items_[previous[i]].shift;
           blocks_.back().items.push_back(i);
         }
       }
     for (auto const& own : links_) {
-      auto const &from = items_[at(own.from)], &to = items_[at(own.to)];
+      auto const &from = items_[own.from], &to = items_[own.to];
       if (from.block == to.block) continue;
       // The block's middle would have to be at the other block's middle plus this.
       double const distance = to.shift + own.to_offset - from.shift - own.from_offset;
-      blocks_[at(from.block)].pulls.push_back({to.block, distance});
-      blocks_[at(to.block)].pulls.push_back({from.block, -distance});
+      blocks_[from.block].pulls.push_back({to.block, distance});
+      blocks_[to.block].pulls.push_back({from.block, -distance});
     }
   }
 
   /// How much two items should stand in one line. 0: they need not, so that equal branches lie on both sides.
   long priority(link_record const& own, auto const& below, auto const& above) const {
-    auto const& from = items_[at(own.from)];
-    auto const& to = items_[at(own.to)];
+    auto const& from = items_[own.from];
+    auto const& to = items_[own.to];
     if (from.is_wire && to.is_wire) return 1'000'000;
     if (from.is_wire || to.is_wire) return 1;
     long const path = std::min(from.path, to.path);
-    for (int const other : below[at(own.from)])
-      if (auto const& end = items_[at(links_[at(other)].to)]; &end != &to && !end.is_wire && end.path >= path) return 0;
-    for (int const other : above[at(own.to)])
-      if (auto const& end = items_[at(links_[at(other)].from)]; &end != &from && !end.is_wire && end.path >= path)
-        return 0;
+    for (int const other : below[own.from])
+      if (auto const& end = items_[links_[other].to]; &end != &to && !end.is_wire && end.path >= path) return 0;
+    for (int const other : above[own.to])
+      if (auto const& end = items_[links_[other].from]; &end != &from && !end.is_wire && end.path >= path) return 0;
     return 2'000'000 + path;
   }
 
   /// From the middle of an item's block to that of its right neighbour's.
   [[nodiscard]] double distance(int left, int right) const {
-    auto const &a = items_[at(left)], &b = items_[at(right)];
+    auto const &a = items_[left], &b = items_[right];
     return a.half + b.half + a.shift - b.shift +
            (a.is_wire || b.is_wire ? spacing_.beside_wire : spacing_.between_nodes);
   }
@@ -250,28 +246,28 @@ class layered_layout {
     std::vector<int> missing(blocks_.size(), 0);
     for (auto const& layer : layers_)
       for (std::size_t i = 1; i < layer.size(); ++i) {
-        int const a = items_[at(layer[i - 1])].block, b = items_[at(layer[i])].block;
-        left[at(b)].push_back({a, distance(layer[i - 1], layer[i])});
-        right[at(a)].push_back({b, distance(layer[i - 1], layer[i])});
-        ++missing[at(b)];
+        int const a = items_[layer[i - 1]].block, b = items_[layer[i]].block;
+        left[b].push_back({a, distance(layer[i - 1], layer[i])});
+        right[a].push_back({b, distance(layer[i - 1], layer[i])});
+        ++missing[b];
       }
     std::vector<int> sorted;
     for (int b = 0; b < static_cast<int>(blocks_.size()); ++b)
-      if (missing[at(b)] == 0) sorted.push_back(b);
+      if (missing[b] == 0) sorted.push_back(b);
     for (std::size_t i = 0; i < sorted.size(); ++i)
-      for (auto const& [b, width] : right[at(sorted[i])]) {
-        blocks_[at(b)].across = std::max(blocks_[at(b)].across, blocks_[at(sorted[i])].across + width);
-        if (--missing[at(b)] == 0) sorted.push_back(b);
+      for (auto const& [b, width] : right[sorted[i]]) {
+        blocks_[b].across = std::max(blocks_[b].across, blocks_[sorted[i]].across + width);
+        if (--missing[b] == 0) sorted.push_back(b);
       }
     auto const pull = [&](int b) {
-      auto& own = blocks_[at(b)];
+      auto& own = blocks_[b];
       if (own.pulls.empty()) return;
       std::vector<double> wanted;
-      for (auto const& [other, offset] : own.pulls) wanted.push_back(blocks_[at(other)].across + offset);
+      for (auto const& [other, offset] : own.pulls) wanted.push_back(blocks_[other].across + offset);
       std::sort(wanted.begin(), wanted.end());
       double place = (wanted[(wanted.size() - 1) / 2] + wanted[wanted.size() / 2]) / 2;
-      for (auto const& [other, width] : right[at(b)]) place = std::min(place, blocks_[at(other)].across - width);
-      for (auto const& [other, width] : left[at(b)]) place = std::max(place, blocks_[at(other)].across + width);
+      for (auto const& [other, width] : right[b]) place = std::min(place, blocks_[other].across - width);
+      for (auto const& [other, width] : left[b]) place = std::max(place, blocks_[other].across + width);
       own.across = place;
     };
     for (int round = 0; round < 24; ++round) {
@@ -281,7 +277,7 @@ class layered_layout {
     double first = 0, last = 0;
     bool any = false;
     for (auto& item : items_) {
-      item.across = blocks_[at(item.block)].across + item.shift;
+      item.across = blocks_[item.block].across + item.shift;
       first = any ? std::min(first, item.across - item.half) : item.across - item.half;
       last = any ? std::max(last, item.across + item.half) : item.across + item.half;
       any = true;
@@ -293,11 +289,11 @@ class layered_layout {
   /// Layers are as far from each other as the edges between them need, which are flatter the farther they go.
   void place_layers() {
     std::vector<double> height(layers_.size(), 0), farthest(layers_.size(), 0);
-    for (auto const& node : nodes_) height[at(node.layer)] = std::max(height[at(node.layer)], node.along);
+    for (auto const& node : nodes_) height[node.layer] = std::max(height[node.layer], node.along);
     for (auto const& own : links_) {
-      auto const &from = items_[at(own.from)], &to = items_[at(own.to)];
+      auto const &from = items_[own.from], &to = items_[own.to];
       double const way = std::abs(from.across + own.from_offset - to.across - own.to_offset);
-      farthest[at(from.layer)] = std::max(farthest[at(from.layer)], way);
+      farthest[from.layer] = std::max(farthest[from.layer], way);
     }
     double along = 0;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
@@ -310,14 +306,14 @@ class layered_layout {
   [[nodiscard]] std::vector<layout_point> way_of(edge_record const& own) const {
     auto const from = middle(own.from), to = middle(own.to);
     double const start = from.across + own.from_offset, end = to.across + own.to_offset;
-    int const first = items_[at(own.from)].layer, last = items_[at(own.to)].layer;
-    std::vector<layout_point> points{{start, from.along + along_of(own.from) / 2}, {start, layer_end_[at(first)]}};
+    int const first = items_[own.from].layer, last = items_[own.to].layer;
+    std::vector<layout_point> points{{start, from.along + along_of(own.from) / 2}, {start, layer_end_[first]}};
     for (int const wire : own.wire) {
-      auto const& item = items_[at(wire)];
-      points.push_back({item.across, layer_begin_[at(item.layer)]});
-      points.push_back({item.across, layer_end_[at(item.layer)]});
+      auto const& item = items_[wire];
+      points.push_back({item.across, layer_begin_[item.layer]});
+      points.push_back({item.across, layer_end_[item.layer]});
     }
-    points.push_back({end, layer_begin_[at(last)]});
+    points.push_back({end, layer_begin_[last]});
     points.push_back({end, to.along - along_of(own.to) / 2});
     return points;
   }

@@ -6,7 +6,6 @@
 #include <stagecraft/report/detail/model_drawing.hpp>
 #include <stagecraft/report/detail/model_nodes.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
-#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -26,7 +25,7 @@ class model_dot {
     write_nodes(0, "  ");
     for (int number = 0; number < static_cast<int>(nodes_.levels().size()); ++number)
       for (auto const& arrow : level(number).arrows) {
-        if (level(number).nodes[at(arrow.to)].kind == model_node::node_kind::output) continue;
+        if (level(number).nodes[arrow.to].kind == model_node::node_kind::output) continue;
         auto const from = source(number, arrow.from, arrow.output), to = target(number, arrow.to, arrow.input);
         write_id(text_ << "  ", from);
         write_id(text_ << " -> ", to);
@@ -39,14 +38,13 @@ class model_dot {
  private:
   /// A level and its node.
   using place = std::pair<int, int>;
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  [[nodiscard]] model_level const& level(int number) const { return nodes_.levels()[at(number)]; }
+  [[nodiscard]] model_level const& level(int number) const { return nodes_.levels()[number]; }
 
   static void write_id(text_writer& to, place const& node) { to << 'n' << node.first << '_' << node.second; }
 
   void write_nodes(int number, std::string const& indent) {
     for (int i = 0; i < static_cast<int>(level(number).nodes.size()); ++i) {
-      auto const& node = level(number).nodes[at(i)];
+      auto const& node = level(number).nodes[i];
       if (node.kind == model_node::node_kind::output) continue;
       if (node.level >= 0) {
         text_ << indent << "subgraph cluster_" << node.level << " {\n" << indent << "  label=";
@@ -84,10 +82,10 @@ class model_dot {
 
   /// The box that computes an output of a node.
   [[nodiscard]] place source(int number, int node, int output) const {
-    int const inner = level(number).nodes[at(node)].level;
+    int const inner = level(number).nodes[node].level;
     if (inner < 0) return {number, node};
     for (auto const& arrow : level(inner).arrows) {
-      auto const& to = level(inner).nodes[at(arrow.to)];
+      auto const& to = level(inner).nodes[arrow.to];
       if (to.kind == model_node::node_kind::output && to.index == output)
         return source(inner, arrow.from, arrow.output);
     }
@@ -95,7 +93,7 @@ class model_dot {
   }
   /// The box that takes an input of a node.
   [[nodiscard]] place target(int number, int node, int input) const {
-    int const inner = level(number).nodes[at(node)].level;
+    int const inner = level(number).nodes[node].level;
     return inner < 0 ? place{number, node} : place{inner, input};
   }
 

@@ -70,8 +70,7 @@ class model_drawing {
     double across = 0, along = 0;
     std::vector<double> inputs, outputs;  // how far across a nested model takes and gives its tensors
   };
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  [[nodiscard]] model_level const& level(int number) const { return nodes_.levels()[at(number)]; }
+  [[nodiscard]] model_level const& level(int number) const { return nodes_.levels()[number]; }
   [[nodiscard]] double before_across() const { return downwards_ ? frame_side : frame_title; }
   [[nodiscard]] double before_along() const { return downwards_ ? frame_title : frame_side; }
 
@@ -87,12 +86,12 @@ class model_drawing {
   }
 
   void arrange(int number) {
-    auto& own = frames_[at(number)];
+    auto& own = frames_[number];
     bool const two_lines = options_.show_shapes || options_.show_dtype;
     for (auto const& node : level(number).nodes) {
       if (node.level >= 0) {
         arrange(node.level);
-        own.layout.add_node(frames_[at(node.level)].across, frames_[at(node.level)].along);
+        own.layout.add_node(frames_[node.level].across, frames_[node.level].along);
       } else if (node.kind == model_node::node_kind::output) {
         own.layout.add_node(0, 0, node_place::last);
       } else {
@@ -102,9 +101,9 @@ class model_drawing {
       }
     }
     for (auto const& arrow : level(number).arrows) {
-      int const from = level(number).nodes[at(arrow.from)].level, to = level(number).nodes[at(arrow.to)].level;
-      own.layout.add_edge(arrow.from, arrow.to, from < 0 ? 0 : offset(from, frames_[at(from)].outputs, arrow.output),
-                          to < 0 ? 0 : offset(to, frames_[at(to)].inputs, arrow.input));
+      int const from = level(number).nodes[arrow.from].level, to = level(number).nodes[arrow.to].level;
+      own.layout.add_edge(arrow.from, arrow.to, from < 0 ? 0 : offset(from, frames_[from].outputs, arrow.output),
+                          to < 0 ? 0 : offset(to, frames_[to].inputs, arrow.input));
     }
     own.layout.arrange(downwards_ ? layout_spacing{} : layout_spacing{12, 10, 30});
     own.across = own.layout.across();
@@ -119,23 +118,23 @@ class model_drawing {
     width = std::max(width, needed);
     for (int i = 0; i < own.layout.size(); ++i) {
       double const place = own.layout.middle(i).across + before_across();
-      auto const kind = level(number).nodes[at(i)].kind;
+      auto const kind = level(number).nodes[i].kind;
       if (kind == model_node::node_kind::input) own.inputs.push_back(place);
       if (kind == model_node::node_kind::output) own.outputs.push_back(place);
     }
   }
   /// Of a nested model's input or output from the middle of its frame.
   [[nodiscard]] double offset(int number, std::vector<double> const& places, int place) const {
-    return places[at(place)] - frames_[at(number)].across / 2;
+    return places[place] - frames_[number].across / 2;
   }
   [[nodiscard]] std::string frame_text(int model) const {
-    auto const& info = model_.graph.nested_models[at(model)];
+    auto const& info = model_.graph.nested_models[model];
     return std::string(info.name.view()) + " " + std::string(info.class_name);
   }
 
   /// A level's boxes, with the place where its layout begins.
   void draw_level(int number, double x, double y) {
-    auto const& own = frames_[at(number)];
+    auto const& own = frames_[number];
     auto const& layout = own.layout;
     auto const place = [&](layout_point const& point) -> layout_point {
       return downwards_ ? layout_point{x + point.across, y + point.along}
@@ -143,7 +142,7 @@ class model_drawing {
     };
     auto const draw_each = [&](bool nested, auto const& draw) {
       for (int i = 0; i < layout.size(); ++i) {
-        auto const& node = level(number).nodes[at(i)];
+        auto const& node = level(number).nodes[i];
         auto const middle = place(layout.middle(i));
         if (nested == (node.level >= 0) && node.kind != model_node::node_kind::output)
           (this->*draw)(node, middle.across, middle.along);
@@ -156,7 +155,7 @@ class model_drawing {
   }
 
   void draw_frame(model_node const& node, double x, double y) {
-    auto const& own = frames_[at(node.level)];
+    auto const& own = frames_[node.level];
     double const width = downwards_ ? own.across : own.along, height = downwards_ ? own.along : own.across;
     drawing_.box(x - width / 2, y - height / 2, width, height, "panel line-edge", 8);
     draw_level(node.level, x - width / 2 + frame_side, y - height / 2 + frame_title);
@@ -164,7 +163,7 @@ class model_drawing {
 
   /// Over the arrows that lead into the frame.
   void draw_frame_title(model_node const& node, double x, double y) {
-    auto const& own = frames_[at(node.level)];
+    auto const& own = frames_[node.level];
     double const left = x - (downwards_ ? own.across : own.along) / 2,
                  top = y - (downwards_ ? own.along : own.across) / 2;
     double const width = text_width(node.name, text, true) + text_gap + text_width(node.class_name, text);
@@ -201,10 +200,9 @@ class model_drawing {
   }
 
   void draw_arrow(int number, int edge, auto const& place) {
-    auto const& arrow = level(number).arrows[at(edge)];
-    auto const& to = level(number).nodes[at(arrow.to)];
-    std::vector<layout_point> way(frames_[at(number)].layout.way(edge).begin(),
-                                  frames_[at(number)].layout.way(edge).end());
+    auto const& arrow = level(number).arrows[edge];
+    auto const& to = level(number).nodes[arrow.to];
+    std::vector<layout_point> way(frames_[number].layout.way(edge).begin(), frames_[number].layout.way(edge).end());
     // Through a nested model's frame, to the box that takes the tensor.
     if (to.level >= 0) way.back().along += before_along();
     text_writer d;

@@ -27,11 +27,9 @@ struct drawn_model {
 
   /// The stage of a call; `unassigned` if it has none.
   [[nodiscard]] int stage(int call) const {
-    return stages.empty() || graph.call(call).is_input ? unassigned : stages[static_cast<std::size_t>(call)];
+    return stages.empty() || graph.call(call).is_input ? unassigned : stages[call];
   }
-  [[nodiscard]] int device(int of_stage) const {
-    return devices.empty() ? of_stage : devices[static_cast<std::size_t>(of_stage)];
-  }
+  [[nodiscard]] int device(int of_stage) const { return devices.empty() ? of_stage : devices[of_stage]; }
 };
 
 /// A box of a picture.
@@ -86,11 +84,10 @@ class model_nodes {
 
  private:
   using node_kind = model_node::node_kind;
-  static constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
   [[nodiscard]] int child_holding(int call, int model) const {
     return post_order::child_holding(records_, call, model);
   }
-  [[nodiscard]] nested_model_info const& nested(int model) const { return graph_.nested_models[at(model)]; }
+  [[nodiscard]] nested_model_info const& nested(int model) const { return graph_.nested_models[model]; }
 
   /// Where a level finds a tensor.
   struct source {
@@ -107,21 +104,21 @@ class model_nodes {
     for (int i = 0; i < static_cast<int>(own_inputs.size()); ++i) level.nodes.push_back(input_node(model, i));
     for (int call = 0; call < static_cast<int>(graph_.calls.size()); ++call) {
       int const child = child_holding(call, model);
-      if (child < 0 || (child != model && node_of_child[at(child)] >= 0)) continue;
-      (child == model ? node_of_call[at(call)] : node_of_child[at(child)]) = static_cast<int>(level.nodes.size());
+      if (child < 0 || (child != model && node_of_child[child] >= 0)) continue;
+      (child == model ? node_of_call[call] : node_of_child[child]) = static_cast<int>(level.nodes.size());
       level.nodes.push_back(child == model ? call_node(call) : child_node(child));
       if (child != model && expand_) level.nodes.back().level = add_level(child);
     }
     auto const find = [&](int call) -> source {
       int const child = child_holding(call, model);
-      if (child == model) return {node_of_call[at(call)], 0};
+      if (child == model) return {node_of_call[call], 0};
       if (child >= 0) {
         auto const outputs = graph_.outputs_of(child);
         auto const place = std::find(outputs.begin(), outputs.end(), call) - outputs.begin();
-        return {node_of_child[at(child)], static_cast<int>(place)};
+        return {node_of_child[child], static_cast<int>(place)};
       }
       for (int i = 0; i < static_cast<int>(own_inputs.size()); ++i)
-        if (own_inputs[at(i)].call == call) return {i, 0};
+        if (own_inputs[i].call == call) return {i, 0};
       return {};
     };
     auto const connect = [&](int call, int to, int input, int stage) {
@@ -137,23 +134,23 @@ class model_nodes {
     };
     int const nodes = static_cast<int>(level.nodes.size());
     for (int i = 0; i < nodes; ++i) {
-      auto const& node = level.nodes[at(i)];
+      auto const& node = level.nodes[i];
       if (node.kind == node_kind::call)
         for (int const call : graph_.inputs_of(node.index)) connect(call, i, 0, model_.stage(node.index));
       if (node.kind == node_kind::model) {
         auto const inputs = graph_.nested_inputs_of(node.index);
         for (int k = 0; k < static_cast<int>(inputs.size()); ++k)
-          connect(inputs[at(k)].call, i, expand_ ? k : 0, node.first_stage);
+          connect(inputs[k].call, i, expand_ ? k : 0, node.first_stage);
       }
     }
     if (model != 0) {
       auto const outputs = graph_.outputs_of(model);
       for (int k = 0; k < static_cast<int>(outputs.size()); ++k) {
         level.nodes.push_back({.kind = node_kind::output, .index = k});
-        connect(outputs[at(k)], nodes + k, 0, unassigned);
+        connect(outputs[k], nodes + k, 0, unassigned);
       }
     }
-    levels_[at(number)] = std::move(level);
+    levels_[number] = std::move(level);
     return number;
   }
 
@@ -193,7 +190,7 @@ class model_nodes {
   }
 
   [[nodiscard]] model_node input_node(int model, int index) const {
-    auto const& input = graph_.nested_inputs_of(model)[at(index)];
+    auto const& input = graph_.nested_inputs_of(model)[index];
     model_node node{.kind = node_kind::input, .index = index, .name = std::string(input.name.view())};
     node.class_name = "InputLayer";
     if (node.name.empty()) node.name = std::string(nested(model).name.view()) + "_input";
@@ -252,8 +249,8 @@ class model_nodes {
     }
     std::vector<model_arrow> arrows;
     for (auto arrow : level.arrows) {
-      arrow.from = new_index[at(arrow.from)];
-      arrow.to = new_index[at(arrow.to)];
+      arrow.from = new_index[arrow.from];
+      arrow.to = new_index[arrow.to];
       if (arrow.from >= 0 && arrow.to >= 0) arrows.push_back(arrow);
     }
     level.nodes = std::move(nodes);

@@ -44,15 +44,14 @@ std::vector<tensor_on_tiles> tensors_on_tiles() {
   for (std::size_t i = 0; i < graph.calls.size(); ++i) {
     auto const& layer = graph.layer_of(static_cast<int>(i));
     for (int k = layer.first_parameter; k < layer.first_parameter + layer.parameter_count; ++k)
-      if (auto const& weight = graph.parameters[static_cast<std::size_t>(k)];
-          weight.trainable && !variables::remote_accumulator(weight))
+      if (auto const& weight = graph.parameters[k]; weight.trainable && !variables::remote_accumulator(weight))
         add(memory_category::gradient_accumulators, tiles.accumulators[i], weight.size(), variables::accumulator_type,
-            planned[static_cast<std::size_t>(k)]);
+            planned[k]);
     constexpr dtype type = Training.dtype_policy.compute_dtype;
     add(memory_category::activations, tiles.value[i], elements(i), type);
     add(memory_category::activations, tiles.gradient[i], elements(i), type);
-    for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[static_cast<std::size_t>(edge)])
-      add(memory_category::activations, tiles.part[static_cast<std::size_t>(edge)], elements(i), type);
+    for (int edge = flow.first_edge[i]; edge >= 0; edge = flow.next_edge[edge])
+      add(memory_category::activations, tiles.part[edge], elements(i), type);
     auto const& saved = all_saved_on_tiles<M, Training, Mode, Machine>[i];
     for (int k = 0; k < saved.count; ++k)
       add(memory_category::activations, tiles.saved[i], saved.tensors[k].elements, saved.tensors[k].type);
@@ -82,13 +81,13 @@ std::vector<profile_tile> tiles_of_profile() {
   full[memory_category::vertex_state] = memory.vertex_state;
   full[memory_category::exchange_code] = memory.exchange_code;
   full[memory_category::not_always_live] = memory.not_always_live;
-  std::vector<profile_tile> tiles(static_cast<std::size_t>(Machine::target.tiles_per_ipu), full);
+  std::vector<profile_tile> tiles(Machine::target.tiles_per_ipu, full);
   for (auto const& tensor : tensors_on_tiles<M, Training, Mode, Machine, Device>()) {
     auto const most = bytes_of_piece(tensor, Machine::target, 0);
     for (int tile = 1; tile < Machine::target.tiles_per_ipu; ++tile)
-      tiles[static_cast<std::size_t>(tile)][tensor.category] -= most - bytes_of_piece(tensor, Machine::target, tile);
+      tiles[tile][tensor.category] -= most - bytes_of_piece(tensor, Machine::target, tile);
   }
-  tiles.resize(tiles.size() + static_cast<std::size_t>(Machine::io_tiles));
+  tiles.resize(tiles.size() + Machine::io_tiles);
   return tiles;
 }
 

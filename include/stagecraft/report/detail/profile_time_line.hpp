@@ -28,7 +28,7 @@ class profile_time_line_maker {
  public:
   explicit profile_time_line_maker(timetable const& table) : table_(table) {}
 
-  /// In the order of passes.
+  /// Adds a pass; passes are added in their order.
   void add_pass(pass_profile const& pass, std::vector<profile_work> work) {
     passes_.push_back({&pass, std::move(work)});
   }
@@ -39,8 +39,8 @@ class profile_time_line_maker {
     for (int device = 0; device < table_.devices(); ++device) {
       now_ = begin;
       device_ = device;
-      hidden_host_ = time.hidden_host[static_cast<std::size_t>(device)];
-      hidden_streaming_ = time.hidden_streaming[static_cast<std::size_t>(device)];
+      hidden_host_ = time.hidden_host[device];
+      hidden_streaming_ = time.hidden_streaming[device];
       if (table_.overlaps_io()) add_overlapped_transfers(slot, times);
       for (int pass = table_.stages(); pass < table_.passes(); ++pass)
         add_pass_in_slot(table_.backward_pass(pass - table_.stages()), slot, times);
@@ -148,7 +148,7 @@ class profile_time_line_maker {
   void add_overlapped_transfers(int slot, PassTimes const& times) {
     for (int pass = 0; pass < table_.stages(); ++pass) {
       if (table_.device_of_pass(pass) != device_) continue;
-      auto const& own = times[static_cast<std::size_t>(pass)];
+      auto const& own = times[pass];
       for (bool const comes : {true, false}) {
         int const micro_batch = table_.micro_batch_at(pass, slot + (comes ? 1 : -1));
         if (micro_batch < 0) continue;
@@ -161,24 +161,24 @@ class profile_time_line_maker {
   void add_pass_in_slot(int pass, int slot, PassTimes const& times) {
     int const micro_batch = table_.micro_batch_at(pass, slot);
     if (micro_batch < 0 || table_.device_of_pass(pass) != device_) return;
-    auto const& [own, work] = passes_[static_cast<std::size_t>(pass)];
+    auto const& [own, work] = passes_[pass];
     bool const ahead = own->backward && table_.recomputes_ahead(own->stage);
     last_ = {pass == 0 ? pass_kind::infeed : pass_kind::outfeed, own->stage, micro_batch + added_micro_batches_, -1};
-    if (pass == 0) add_visible(cycle_kind::host, times[static_cast<std::size_t>(pass)].own.host);
+    if (pass == 0) add_visible(cycle_kind::host, times[pass].own.host);
     last_.kind = own->backward ? pass_kind::backward : pass_kind::forward;
     add_visible(cycle_kind::streaming, own->streaming_cycles - own->recompute_streaming_cycles);
     auto const begin = now_;
     if (!ahead) add(cycle_kind::inter_ipu, own->gather_cycles);
     add_steps(work, false);
     // What is left is the exchange with I/O tiles.
-    add(cycle_kind::exchange, begin + times[static_cast<std::size_t>(pass)].own.work - now_);
+    add(cycle_kind::exchange, begin + times[pass].own.work - now_);
     last_.kind = pass_kind::outfeed;
-    if (pass != 0) add_visible(cycle_kind::host, times[static_cast<std::size_t>(pass)].own.host);
+    if (pass != 0) add_visible(cycle_kind::host, times[pass].own.host);
   }
   void add_recomputation_in_slot(int stage, int slot) {
     int const micro_batch = table_.recomputed_at(stage, slot);
     if (micro_batch < 0 || table_.device_of_stage(stage) != device_) return;
-    auto const& [own, work] = passes_[static_cast<std::size_t>(table_.backward_pass(stage))];
+    auto const& [own, work] = passes_[table_.backward_pass(stage)];
     last_ = {pass_kind::recompute, stage, micro_batch + added_micro_batches_, -1};
     add_visible(cycle_kind::streaming, own->recompute_streaming_cycles);
     add(cycle_kind::inter_ipu, own->gather_cycles);

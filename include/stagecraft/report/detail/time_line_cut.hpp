@@ -100,8 +100,7 @@ struct time_line_pass {
   std::string text;
   int count = 0;
   for (int stage = 0; stage < data.stages(); ++stage)
-    if (data.device_of_stage[static_cast<std::size_t>(stage)] == ipu)
-      text += (count++ > 0 ? ", " : "") + std::to_string(stage);
+    if (data.device_of_stage[stage] == ipu) text += (count++ > 0 ? ", " : "") + std::to_string(stage);
   return count == 0 ? "no stage" : (count == 1 ? "stage " : "stages ") + text;
 }
 

@@ -30,7 +30,7 @@ constexpr map_operand operand_of_map(Program& program, int id, operations::exten
   return {tensor, elements_of_axes(to, last, to.rank), elements_of_axes(to, first, last)};
 }
 
-/// By Newton's method.
+/// The square root in constant evaluation, by Newton's method.
 [[nodiscard]] constexpr double square_root(double x) {
   double root = x > 1 ? x : 1;
   for (double better = (root + x / root) / 2; better < root; better = (root + x / root) / 2) root = better;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kl_divergence under its short name.
+// Keras counterpart: the string "kld" in compile(metrics=...).
+#pragma once
+
+#include <stagecraft/metrics/kl_divergence.hpp>
+#include <string_view>
+
+namespace stagecraft::metrics {
+
+/// As kl_divergence, but reported as "kld".
+struct kld {
+  static constexpr std::string_view name = "kld";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto& ops, auto target, auto output) const { return kl_divergence{}.call(ops, target, output); }
+  constexpr operator metric() const noexcept { return stagecraft::detail::option_of_own<metric>(*this); }
+
+  friend constexpr bool operator==(kld const&, kld const&) = default;
+};
+
+}  // namespace stagecraft::metrics

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An optimizer that keeps moving averages of the weights.
+// Keras counterpart: use_ema of the optimizers since Keras 2.11; tfa.optimizers.MovingAverage.
+#pragma once
+
+#include <stagecraft/optimizers/optimizer.hpp>
+#include <string_view>
+
+namespace stagecraft::optimizers {
+
+namespace detail {
+
+/// What the averaged optimizer's `update` is given: it says what the weight becomes, which is averaged.
+template <class Ops>
+struct averaging {
+  Ops* ops;                        ///< what the average's optimizer is given
+  operations::tensor weight, now;  ///< before the update, and behind it
+
+  constexpr auto slot(std::string_view name) { return ops->slot(name); }
+  constexpr auto learning_rate() { return ops->learning_rate(); }
+  constexpr auto step() { return ops->step(); }
+  constexpr void update(operations::tensor variable, operations::tensor value) {
+    if (variable.id == weight.id)
+      now = value;
+    else
+      ops->update(variable, value);
+  }
+};
+
+}  // namespace detail
+
+/// `moving_average{adam{}, 0.99F, 100}`: after each update of a weight w, a = ema_momentum a + (1 - ema_momentum) w,
+/// which begins with the initial weight; after every `ema_overwrite_frequency` updates w becomes a.
+template <class Optimizer>
+struct moving_average {
+  /// What the weights are updated with.
+  Optimizer optimizer = {};
+  /// The share of the average that an update keeps.
+  float ema_momentum = 0.99F;
+  /// After how many updates the weights become their averages, again and again; 0: never.
+  int ema_overwrite_frequency = 0;
+  /// That of the optimizer; not to be given.
+  stagecraft::learning_rate learning_rate = optimizer.learning_rate;
+
+  static constexpr std::string_view name = "moving_average";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    detail::averaging averaged{&ops, weight, weight};
+    optimizer.update(averaged, weight, stagecraft::detail::prepared_gradient(optimizer, gradient));
+    auto const average = ops.slot("average");
+    auto const t = ops.step();
+    auto const next = where(equal(t, 1.0F), weight, average) * ema_momentum + averaged.now * (1 - ema_momentum);
+    ops.update(average, next);
+    if (ema_overwrite_frequency == 0) return ops.update(weight, averaged.now);
+    auto const often = static_cast<float>(ema_overwrite_frequency);
+    ops.update(weight, where(equal(floor(t / often) * often, t), next, averaged.now));
+  }
+
+  friend constexpr bool operator==(moving_average const&, moving_average const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
