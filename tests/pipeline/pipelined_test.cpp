@@ -25,6 +25,32 @@ static_assert(sc::device_of<two, 1> == 1);
 static_assert(sc::count_parameters<two>() == sc::count_parameters<mlp>());
 static_assert(&sc::graph_of<two>.calls[0] == &sc::graph_of<mlp>.calls[0]);
 
+// Stages in parallel: branches on devices of their own, between a first and a last stage.
+struct branches : sc::functional<branches> {
+  static constexpr auto build(auto& model) {
+    auto const x = dense{8}(model.input(4));
+    return dense{2}(add{}(dense{8}(x), dense{8}(x)));
+  }
+};
+template <auto Devices>
+using forked = sc::pipelined_model<branches, sc::stages<0, 1, 2, 3, 3>, Devices>;
+using in_parallel = forked<sc::device_mapping<0, sc::parallel<2, 1>, 0>>;
+static_assert(!stage_problem<in_parallel>.failed() && sc::pipeline_stages<in_parallel> == 4);
+static_assert(sc::device_of<in_parallel, 1> == 2 && sc::device_of<in_parallel, 2> == 1 &&
+              sc::device_of<in_parallel, 3> == 0);
+static_assert(sc::detail::checked_stages<in_parallel>.is_beside(2) &&
+              !sc::detail::checked_stages<in_parallel>.is_beside(3));
+static_assert(stage_problem<forked<sc::device_mapping<0, sc::parallel<1, 2>>>>.code == 2009, "an entry is missing");
+static_assert(stage_problem<forked<sc::device_mapping<0, sc::parallel<1, -2>, 3>>>.code == 2014);
+static_assert(stage_problem<forked<sc::device_mapping<0, sc::parallel<1, 1>, 3>>>.code == 2067);
+static_assert(stage_problem<forked<sc::device_mapping<sc::parallel<0, 1>, 2, 3>>>.code == 2066,
+              "the inputs are in stage 0");
+static_assert(stage_problem<forked<sc::device_mapping<0, 1, sc::parallel<2, 3>>>>.code == 2066);
+static_assert(stage_problem<forked<sc::device_mapping<0, sc::parallel<1, sc::parallel<2, 3>>>>>.code == 2018,
+              "lists are not nested");
+static_assert(stage_problem<forked<sc::device_mapping<0, sc::parallel<>, 1, 2, 3>>>.code == 2018);
+static_assert(stage_problem<forked<sc::parallel<0, 1>>>.code == 2018);
+
 // Nested models: one entry each, a stage or a list; or all calls written out.
 struct nested : sc::functional<nested> {
   static constexpr auto build(auto& model) {

@@ -68,7 +68,8 @@ random_graph make_graph(std::mt19937& random, bool sequential) {
   model.kind = sequential ? sc::model_kind::sequential : sc::model_kind::functional;
   model.output_count = static_cast<int>(graph.outputs.size());
   graph.models.push_back(model);
-  graph.order = sc::detail::post_order({graph.calls, graph.inputs, graph.models, {}, graph.outputs}).calls();
+  auto const order = sc::detail::post_order({graph.calls, graph.inputs, graph.models, {}, graph.outputs}).calls();
+  graph.order.assign(order.begin(), order.end());
   return graph;
 }
 

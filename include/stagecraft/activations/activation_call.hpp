@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/tracer.hpp>
 
@@ -110,7 +111,7 @@ constexpr void activation_rule(operations::composite_gradient& of) {
 }  // namespace detail
 
 constexpr operations::tensor activation::operator()(operations::tensor x) const {
-  std::vector<parameter> no_weights;
+  growing_array<parameter> no_weights;
   operations::tracer ops(*x.list, no_weights);
   if (kind == activation_kind::linear) return x;
   if (kind == activation_kind::softmax) return ops.softmax(x);

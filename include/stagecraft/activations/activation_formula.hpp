@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/formula.hpp>
 
@@ -12,7 +13,7 @@ namespace stagecraft::detail {
 constexpr operations::formula trace_activation(activation const& function, bool gradient) {
   using namespace operations;
   operation_list list;
-  std::vector<parameter> weights;
+  growing_array<parameter> weights;
   tracer ops(list, weights);
   tensor const dy = gradient ? ops.append(input{0}, {}) : tensor{};
   tensor const x = ops.append(input{gradient ? 1 : 0}, {});

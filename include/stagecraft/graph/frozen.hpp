@@ -3,17 +3,17 @@
 // lengths of arrays are part of their types, so everything that is kept is made twice: to be counted, and to be copied.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::detail {
 
 /// A vector as an array of its length. All at once: an assignment for each element would take Clang many of the steps
 /// that it allows.
 template <std::size_t Size, class T>
-constexpr std::array<T, Size> array_of(std::vector<T> const& source) {
+constexpr std::array<T, Size> array_of(growing_array<T> const& source) {
   return [from = source.data()]<std::size_t... Index>(std::index_sequence<Index...>) {
     static_cast<void>(from);
     return std::array<T, Size>{from[Index]...};

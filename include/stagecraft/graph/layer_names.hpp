@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
 #include <string_view>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -87,8 +87,8 @@ class layer_names {
     fixed_name name;
   };
 
-  std::vector<counter> counters_;
-  std::vector<taken_name> taken_;
+  growing_array<counter> counters_;
+  growing_array<taken_name> taken_;
   int newest_[buckets]{};  // of each bucket
 };
 

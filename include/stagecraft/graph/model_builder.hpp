@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/call_record.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/known_rules.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
@@ -16,7 +17,6 @@
 #include <concepts>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace stagecraft {
 
@@ -124,13 +124,13 @@ class model_builder {
   bool uses_stages = false;
   int made_in_scopes = 0;  ///< calls, inputs and layers that a scope has seen
 
-  std::vector<layer_info> layers;
-  std::vector<parameter> parameters;
-  std::vector<call_info> calls;
-  std::vector<int> inputs;                       // of the calls
-  std::vector<nested_model_info> nested_models;  // [0] is the model itself
-  std::vector<nested_input_info> nested_inputs;  // of the nested models
-  std::vector<int> model_outputs;                // of the nested models
+  growing_array<layer_info> layers;
+  growing_array<parameter> parameters;
+  growing_array<call_info> calls;
+  growing_array<int> inputs;                       // of the calls
+  growing_array<nested_model_info> nested_models;  // [0] is the model itself
+  growing_array<nested_input_info> nested_inputs;  // of the nested models
+  growing_array<int> model_outputs;                // of the nested models
 
  private:
   struct type_counter {
@@ -182,11 +182,11 @@ class model_builder {
 
   detail::layer_collector* collector_;
   std::span<shape const> known_;
-  std::vector<detail::nested_frame> frames_;
-  std::vector<detail::model_instance> instances_;
-  std::vector<detail::instance_scope> scopes_;
+  growing_array<detail::nested_frame> frames_;
+  growing_array<detail::model_instance> instances_;
+  growing_array<detail::instance_scope> scopes_;
   detail::layer_names names_;
-  std::vector<type_counter> type_counters_;
+  growing_array<type_counter> type_counters_;
 };
 
 namespace detail {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
 #include <string_view>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -14,9 +14,9 @@ struct model_instance {
   fixed_name name;
   int name_counter = -1;  // of its default name, which it has not got yet; `name` is a guess until then
   std::string_view class_name;
-  std::vector<int> layers;  // those directly in it, in the order of their first calls
-  std::vector<int> models;  // the same for the instances inside it
-  std::vector<fixed_name> inputs;
+  growing_array<int> layers;  // those directly in it, in the order of their first calls
+  growing_array<int> models;  // the same for the instances inside it
+  growing_array<fixed_name> inputs;
   int calls = 0;
 };
 

@@ -6,10 +6,10 @@
 // in its own order.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/node.hpp>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -39,8 +39,8 @@ class post_order {
   constexpr explicit post_order(graph_records const& graph) : graph_(graph) {}
 
   /// All calls but the inputs.
-  constexpr std::vector<int> calls() const {
-    std::vector<int> result;
+  constexpr growing_array<int> calls() const {
+    growing_array<int> result;
     result.reserve(graph_.calls.size());
     append_calls(0, result);
     return result;
@@ -49,7 +49,7 @@ class post_order {
   /// The nodes of one model's own level, as `summary` lists them: one per layer or instance, inputs included. Deepest
   /// first, within one depth in the order in which the search from the outputs comes across the layers.
   /// A call's index, or -1 - index of a nested model.
-  constexpr std::vector<int> layers(int model) const {
+  constexpr growing_array<int> layers(int model) const {
     level own(graph_, model);
     own.find_depths();
     return own.layers();
@@ -59,7 +59,7 @@ class post_order {
   constexpr bool is_chain(int model) const {
     level own(graph_, model);
     own.find_depths();
-    std::vector<char> known(own.depth_of_key.size(), 0);
+    growing_array<char> known(own.depth_of_key.size(), 0);
     for (int const first : own.first_of_depth)
       if (first >= 0 && own.nodes[first].next >= 0) return false;
     for (auto const& node : own.nodes) {
@@ -83,7 +83,7 @@ class post_order {
 
  private:
 
-  constexpr void append_calls(int model, std::vector<int>& result) const {
+  constexpr void append_calls(int model, growing_array<int>& result) const {
     level own(graph_, model);
     own.find_depths();
     for (int depth = own.deepest(); depth >= 0; --depth)
@@ -99,16 +99,16 @@ class post_order {
   /// The nodes of one model's own level, and their depths.
   struct level {
     graph_records const& graph;
-    std::vector<level_node> nodes;
-    std::vector<int> inputs;
-    std::vector<int> roots;           // the nodes of the model's outputs
-    std::vector<int> first_of_depth;  // the nodes of one depth, chained by `next`
-    std::vector<int> visit_of_key;    // when the search came across a layer first
-    std::vector<int> depth_of_key;
+    growing_array<level_node> nodes;
+    growing_array<int> inputs;
+    growing_array<int> roots;           // the nodes of the model's outputs
+    growing_array<int> first_of_depth;  // the nodes of one depth, chained by `next`
+    growing_array<int> visit_of_key;    // when the search came across a layer first
+    growing_array<int> depth_of_key;
 
     constexpr level(graph_records const& graph_, int model) : graph(graph_) {
-      std::vector<int> node_of(graph.calls.size(), -1);
-      std::vector<int> node_of_model(graph.nested_models.size(), -1);
+      growing_array<int> node_of(graph.calls.size(), -1);
+      growing_array<int> node_of_model(graph.nested_models.size(), -1);
       nodes.reserve(graph.calls.size());
       int keys = 0;
       for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) {
@@ -154,7 +154,7 @@ class post_order {
     /// layer that were looked at before.
     constexpr void find_depths() {
       auto const finished = search();
-      std::vector<int> reached;  // in the order in which nodes first get a depth
+      growing_array<int> reached;  // in the order in which nodes first get a depth
       reached.reserve(nodes.size());
       auto const reach = [&](int index, int depth) {
         auto& node = nodes[index];
@@ -179,9 +179,9 @@ class post_order {
       }
     }
 
-    constexpr std::vector<int> layers() const {
-      std::vector<char> known(visit_of_key.size(), 0);
-      std::vector<int> result, of_depth;
+    constexpr growing_array<int> layers() const {
+      growing_array<char> known(visit_of_key.size(), 0);
+      growing_array<int> result, of_depth;
       for (int depth = deepest(); depth >= 0; --depth) {
         of_depth.clear();
         for (int i = first_of_depth[depth]; i >= 0; i = nodes[i].next) {
@@ -206,14 +206,14 @@ class post_order {
     }
 
     /// The nodes that the outputs need, each behind all of its inputs.
-    constexpr std::vector<int> search() {
+    constexpr growing_array<int> search() {
       struct frame {
         int node;
         int next;
       };
-      std::vector<char> entered(nodes.size(), 0);
-      std::vector<int> finished;
-      std::vector<frame> stack;
+      growing_array<char> entered(nodes.size(), 0);
+      growing_array<int> finished;
+      growing_array<frame> stack;
       finished.reserve(nodes.size());
       int visits = 0;
       auto const enter = [&](int index) {

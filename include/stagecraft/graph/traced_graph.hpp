@@ -2,10 +2,10 @@
 // The result of tracing: what the outputs do not need is dropped, calls are put in Keras's order.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/model_builder.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -13,15 +13,15 @@ namespace stagecraft::detail {
 struct traced_graph {
   diagnostic problem;
   bool uses_stages = false;
-  std::vector<layer_info> layers;
-  std::vector<parameter> parameters;
-  std::vector<call_info> calls;
-  std::vector<int> inputs;
-  std::vector<nested_model_info> nested_models;
-  std::vector<nested_input_info> nested_inputs;
-  std::vector<int> model_outputs;
-  std::vector<traced_mask> masks;    ///< by the numbers that calls have, from 1 on
-  std::vector<shape> traced_shapes;  ///< of all calls, those that no output needs among them
+  growing_array<layer_info> layers;
+  growing_array<parameter> parameters;
+  growing_array<call_info> calls;
+  growing_array<int> inputs;
+  growing_array<nested_model_info> nested_models;
+  growing_array<nested_input_info> nested_inputs;
+  growing_array<int> model_outputs;
+  growing_array<traced_mask> masks;    ///< by the numbers that calls have, from 1 on
+  growing_array<shape> traced_shapes;  ///< of all calls, those that no output needs among them
 };
 
 /// Marks the calls that a model's outputs need. A nested model counts as a whole, as in Keras: who needs one of its
@@ -60,7 +60,7 @@ class needed_calls {
   }
 
   model_builder const& model_;
-  std::vector<char> call_, nested_;
+  growing_array<char> call_, nested_;
 };
 
 /// Takes the records as they are: layers stand in the order of their first calls.
@@ -73,8 +73,8 @@ constexpr void take_all(model_builder& model, traced_graph& graph) {
   for (layer_info& layer : graph.layers) layer.traced_id = id++;
 }
 /// Takes those that have a new number.
-constexpr void take_needed(model_builder const& model, std::vector<int> const& new_call, traced_graph& graph) {
-  std::vector<int> new_layer(model.layers.size(), -1);
+constexpr void take_needed(model_builder const& model, growing_array<int> const& new_call, traced_graph& graph) {
+  growing_array<int> new_layer(model.layers.size(), -1);
   graph.calls.reserve(model.calls.size());
   graph.layers.reserve(model.layers.size());
   graph.parameters.reserve(model.parameters.size());
@@ -116,7 +116,7 @@ constexpr traced_graph prune(model_builder& model) {
   for (call_info const& call : model.calls) graph.traced_shapes.push_back(call.shape);
 
   needed_calls const needed(model);
-  std::vector<int> new_call(model.calls.size(), -1);
+  growing_array<int> new_call(model.calls.size(), -1);
   int count = 0;
   for (std::size_t i = 0; i < new_call.size(); ++i)
     if (needed[i]) new_call[i] = count++;

@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/model_builder.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
@@ -16,7 +17,6 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 namespace stagecraft {
 
@@ -248,7 +248,7 @@ struct layer : layer_base {
 
   static constexpr symbolic_tensor trace_call(Derived& self, model_builder& model,
                                               std::span<symbolic_tensor const> given) {
-    std::vector<shape> shapes;
+    growing_array<shape> shapes;
     if (given.size() > 1) {
       shapes.reserve(given.size());
       for (auto const& tensor : given) shapes.push_back(tensor.shape());

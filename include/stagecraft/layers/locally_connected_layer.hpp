@@ -2,10 +2,10 @@
 // What locally_connected1d and locally_connected2d have in common: all but the number of axes.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/window_layer.hpp>
-#include <vector>
 
 namespace stagecraft::layers {
 
@@ -50,7 +50,7 @@ struct locally_connected_layer : window_layer<Derived, Size, locally_connected_o
              x;
     int const rows = static_cast<int>(out.size()) / batch / outputs, taps = static_cast<int>(over.size());
     // What each window sees of one tap after the other: (places, batch, taps * channels).
-    std::vector<operations::tensor> seen;
+    growing_array<operations::tensor> seen;
     for (int tap = 0; tap < taps; ++tap) {
       auto part = x;
       for (int axis = base::places, rest = tap; axis-- > 0; rest /= over[axis].size)

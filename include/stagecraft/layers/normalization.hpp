@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/initializers/ones.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/number_list.hpp>
@@ -67,7 +68,7 @@ struct normalization : option_layer<normalization, normalization_options> {
   }
   static constexpr auto constant(auto& ops, number_list const& given, operations::extents const& aligned) {
     if (given.count == 1) return ops.full({1}, given.numbers[0]);
-    std::vector<operations::tensor> numbers;
+    growing_array<operations::tensor> numbers;
     for (float const number : given) numbers.push_back(ops.full({1}, number));
     return ops.reshape(ops.concatenate(numbers), aligned);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/step_mask.hpp>
 #include <stagecraft/operations/flops.hpp>
@@ -11,7 +12,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace stagecraft {
 
@@ -131,8 +131,8 @@ struct open_trace {
   }
 
  private:
-  constexpr std::vector<operations::tensor> all_inputs() {
-    std::vector<operations::tensor> all;
+  constexpr growing_array<operations::tensor> all_inputs() {
+    growing_array<operations::tensor> all;
     for (int const id : traced.inputs) all.push_back({&traced.list, id});
     return all;
   }

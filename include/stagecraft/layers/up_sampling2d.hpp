@@ -2,11 +2,11 @@
 // Makes an image larger by whole factors: tf.keras.layers.UpSampling2D.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/interpolation.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/size_2d.hpp>
-#include <vector>
 
 namespace stagecraft::layers {
 
@@ -74,7 +74,7 @@ struct up_sampling2d : layer<up_sampling2d> {
     operations::extents one = x.shape(), all = x.shape();
     one.insert(axis + 1, 1);
     all[axis] *= factor;
-    std::vector<operations::tensor> parts;
+    growing_array<operations::tensor> parts;
     for (int i = 0; i < factor; ++i) {
       float const place = (static_cast<float>(i) + 0.5F) / static_cast<float>(factor) + 0.5F;  // 1 is x itself
       int const before = static_cast<int>(place);

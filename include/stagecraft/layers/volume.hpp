@@ -3,8 +3,8 @@
 // conv3d_transpose and the poolings of volumes.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/traced_call.hpp>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -36,7 +36,7 @@ constexpr auto convolve_volume(auto& ops, auto x, auto filter, operations::windo
   auto const along = over[0];
   int const depth = along.count(x.length(1));
   auto const padded = ops.pad(x, 1, along.before, along.after);
-  std::vector<decltype(x)> slices;
+  growing_array<decltype(x)> slices;
   for (int tap = 0; tap < along.size; ++tap)
     slices.push_back(ops.reshape(ops.slice(padded, 1, tap * along.dilation, depth, along.stride),
                                  images_of(x.shape(), depth, x.length(4))));

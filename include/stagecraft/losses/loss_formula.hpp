@@ -3,6 +3,7 @@
 // mean.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/formula.hpp>
@@ -16,12 +17,12 @@ struct elementwise_loss {
   constexpr operations::formula operator()() const {
     using namespace operations;
     operation_list list;
-    std::vector<parameter> weights;
+    growing_array<parameter> weights;
     tracer ops(list, weights);
     extents const place{};
     tensor const target = ops.append(input{0}, place), output = ops.append(input{1}, place);
     tensor const each = Loss.call(target, output);
-    std::vector<int> results{each.id};
+    growing_array<int> results{each.id};
     if (WithGradient) {
       int const count = list.size();
       differentiation gradients(ops);

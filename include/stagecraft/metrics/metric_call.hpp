@@ -2,6 +2,7 @@
 // A metric that is a `call`, as what computes the losses of rows sees it.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/metrics/metric.hpp>
 #include <string_view>
 
@@ -16,7 +17,7 @@ struct metric_call {
   constexpr operations::tensor call(operations::tensor target, operations::tensor output) const
     requires(!Metric.rules -> takes_ops)
   {
-    std::vector<parameter> no_weights;
+    growing_array<parameter> no_weights;
     operations::tracer ops(*output.list, no_weights);
     return of.rules->call(of.options, ops, target, output);
   }

@@ -53,7 +53,7 @@ template <class L>
 struct collector_of final : layer_collector {
   constexpr collector_of() { wanted = tag_of<L>; }
   constexpr void take(layer_base const& layer) override { values.push_back(static_cast<L const&>(layer)); }
-  std::vector<L> values;
+  std::vector<L> values;  // which need no default value
 };
 
 template <class M, class L>

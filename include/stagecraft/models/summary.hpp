@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/detail/table.hpp>
 #include <stagecraft/models/queries.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace stagecraft {
 
@@ -53,11 +53,11 @@ struct summary_draft {
   template <summary_sizes Sizes>
   using frozen = summary_tables<Sizes>;
 
-  std::vector<summary_row> rows;
-  std::vector<shape> shapes;
-  std::vector<int> shape_counts;
-  std::vector<summary_connection> connections;
-  std::vector<int> connection_counts;
+  growing_array<summary_row> rows;
+  growing_array<shape> shapes;
+  growing_array<int> shape_counts;
+  growing_array<summary_connection> connections;
+  growing_array<int> connection_counts;
 
   [[nodiscard]] constexpr summary_sizes sizes() const { return {rows.size(), shapes.size(), connections.size()}; }
 };
@@ -75,7 +75,7 @@ class summarizer {
       return draft_;
     }
     // A sequential model or a subclass: in the order of the first calls, without inputs.
-    std::vector<int> seen;
+    growing_array<int> seen;
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
       int const child = post_order::child_holding(records_, i, 0);
       bool const nested = child > 0;
@@ -231,7 +231,7 @@ struct summary_totals {
   int batch_size;
 };
 
-inline table_text shape_cell(summary_row const& row, model_kind kind, int batch_size) {
+[[gnu::cold]] inline table_text shape_cell(summary_row const& row, model_kind kind, int batch_size) {
   table_text text;
   // Keras does not know the shapes of a subclass's layers.
   if (row.has_several_shapes || (kind == model_kind::subclass && !row.is_model)) return text.append("multiple");
@@ -245,8 +245,8 @@ inline table_text shape_cell(summary_row const& row, model_kind kind, int batch_
   return text;
 }
 
-inline void print_summary(std::span<summary_row const> rows, summary_totals const& model,
-                          summary_options const& options) {
+[[gnu::cold]] inline void print_summary(std::span<summary_row const> rows, summary_totals const& model,
+                                        summary_options const& options) {
   static constexpr double chain_widths[]{0.45, 0.85, 1.0};
   static constexpr double graph_widths[]{0.33, 0.55, 0.67, 1.0};
   bool const chain = model.sequential_like;

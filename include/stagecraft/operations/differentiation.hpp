@@ -2,6 +2,7 @@
 // Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/loop_parts.hpp>
 #include <stagecraft/operations/loop_sums.hpp>
@@ -236,8 +237,8 @@ class differentiation {
   constexpr void differentiate_loop(int begin, int end);
 
   tracer* ops_;
-  std::vector<int> gradients_;
-  std::vector<std::pair<int, int>> read_instead_;
+  growing_array<int> gradients_;
+  growing_array<std::pair<int, int>> read_instead_;
   detail::slice_gradients slices_;
 };
 
@@ -252,11 +253,11 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   for (int const id : parts.stacks) reaches |= has(id);
   if (!reaches) return;
 
-  std::vector<tensor> first_values;
+  growing_array<tensor> first_values;
   for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
   for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
   tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
-  std::vector<tensor> states;
+  growing_array<tensor> states;
   for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
 
   // The step once more. The stacks of a loop are those of the states that its trips begin with, of what they become,
@@ -271,7 +272,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
   };
   differentiation inner(*ops_);
-  std::vector<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
   copies[begin] = loop.id;
   auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
   auto const make = [&](int id, tensor copy) { copies[id] = copy.id; };
@@ -286,7 +287,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
       auto const where = original.what.as<operations::at>();
       make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
     } else if (!is_own(id)) {
-      std::vector<int> reads;
+      growing_array<int> reads;
       for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
       operation what = original.what;
       if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
@@ -315,13 +316,13 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
   }
   detail::loop_sums behind(*ops_, loop);
-  std::vector<char> is_behind;  // whether the sum is computed there; its state is not used then
+  growing_array<char> is_behind;  // whether the sum is computed there; its state is not used then
   for (std::size_t i = 0; i < parts.outside.size(); ++i) {
     tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
     is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
     if (is_behind.back() == 0) ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
   }
-  std::vector<std::pair<int, tensor>> of_reads;
+  growing_array<std::pair<int, tensor>> of_reads;
   for (int const id : parts.reads)
     if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
       auto const where = list().node_of(id).what.as<operations::at>();

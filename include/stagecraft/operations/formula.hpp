@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
 #include <span>
@@ -46,8 +47,8 @@ class formula {
   template <formula_sizes Sizes>
   using frozen = frozen_formula<Sizes>;
 
-  std::vector<formula_step> steps;
-  std::vector<int> results;
+  growing_array<formula_step> steps;
+  growing_array<int> results;
   diagnostic problem;
 
   /// A number of the list that is given at each place, too, beside the inputs.
@@ -55,23 +56,23 @@ class formula {
     int id, index;
   };
 
-  constexpr formula(operation_list const& list, std::vector<int> const& wanted, given_number const& given = {-1, 0})
+  constexpr formula(operation_list const& list, growing_array<int> const& wanted, given_number const& given = {-1, 0})
       : problem(list.problem), given_{source_of(list, given.id), given.index} {
-    std::vector<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
     for (int const id : wanted) ++uses[source_of(list, id)];
     for (int id = list.size(); id-- > 0;)
       if (uses[id] > 0)
         for (int i = 0; i < operands_of(list, id); ++i) ++uses[operand(list, id, i)];
 
-    std::vector<char> is_uniform(list.nodes.size(), 0);
+    growing_array<char> is_uniform(list.nodes.size(), 0);
     for (int id = 0; id < list.size(); ++id) {
       bool same = !list.node_of(id).what.is<input>() && id != given_.id;
       for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[operand(list, id, i)];
       is_uniform[id] = same;
     }
     // The operand of a sum or difference that is computed together with it, or -1.
-    std::vector<char> is_part(list.nodes.size(), 0);
-    std::vector<int> product_of(list.nodes.size(), -1);
+    growing_array<char> is_part(list.nodes.size(), 0);
+    growing_array<int> product_of(list.nodes.size(), -1);
     for (int id = 0; id < list.size(); ++id) {
       auto const* what = list.node_of(id).what.if_is<map>();
       if (uses[id] == 0 || is_uniform[id] || what == nullptr || id == given_.id ||

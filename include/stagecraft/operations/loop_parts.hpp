@@ -2,6 +2,7 @@
 // What belongs to a loop, and what its step reads from outside.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 
 namespace stagecraft::operations {
@@ -10,7 +11,7 @@ namespace detail {
 
 /// What belongs to one loop, and not to one inside it.
 struct loop_parts {
-  std::vector<int> carries, nexts, reads, stacks, outside;
+  growing_array<int> carries, nexts, reads, stacks, outside;
 
   constexpr loop_parts(operation_list const& list, int begin, int end) {
     for (int id = begin + 1; id < end; ++id) {

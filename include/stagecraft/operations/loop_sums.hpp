@@ -2,8 +2,8 @@
 // The sums of what the trips of a loop give, computed behind the loop: the gradients of weights.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/tracer.hpp>
-#include <vector>
 
 namespace stagecraft::operations::detail {
 
@@ -46,7 +46,7 @@ class loop_sums {
         if (what->has(axis)) over.axes |= 2U << axis;
       return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
     }
-    std::vector<int> sums;
+    growing_array<int> sums;
     for (int i = 0; i < here.operand_count; ++i) sums.push_back(sum(list().operand(id, i)).id);
     return {&list(), list().append(here.what, here.shape, sums)};
   }
@@ -95,7 +95,7 @@ class loop_sums {
 
   tracer* ops_;
   tensor loop_;
-  std::vector<known_stack> stacks_;
+  growing_array<known_stack> stacks_;
 };
 
 }  // namespace stagecraft::operations::detail

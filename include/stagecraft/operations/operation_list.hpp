@@ -3,10 +3,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/kinds/operation.hpp>
 #include <initializer_list>
 #include <span>
-#include <vector>
 
 namespace stagecraft::operations {
 
@@ -53,8 +53,8 @@ class operation_list {
     return true;
   }
 
-  std::vector<node> nodes;
-  std::vector<int> operands;
+  growing_array<node> nodes;
+  growing_array<int> operands;
   diagnostic problem;
   std::string_view kind = "layer";  ///< of what is traced, for errors
   std::string_view layer_name;      ///< and its name

@@ -3,23 +3,23 @@
 // (differentiation.hpp).
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace stagecraft::operations {
 
 /// Operations, the weights that they read, and which of them are results.
 struct trace {
   operation_list list;
-  std::vector<parameter> weights;
-  std::vector<int> inputs;  ///< of the list: one for each tensor that `call` is given
-  std::vector<int> outputs;
-  int forward_count = 0;       ///< operations before the first one of the gradients
-  std::vector<int> seeds;      ///< inputs of the list: the gradient of each output
-  std::vector<int> gradients;  ///< of each input, then of each weight; -1 where there is none
+  growing_array<parameter> weights;
+  growing_array<int> inputs;  ///< of the list: one for each tensor that `call` is given
+  growing_array<int> outputs;
+  int forward_count = 0;         ///< operations before the first one of the gradients
+  growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
+  growing_array<int> gradients;  ///< of each input, then of each weight; -1 where there is none
 };
 
 /// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; it gives one tensor or an array of them.
@@ -29,7 +29,7 @@ constexpr trace trace_call(Call const& call, std::span<extents const> shapes, bo
   trace result;
   result.list.layer_name = layer_name;
   tracer ops(result.list, result.weights, training);
-  std::vector<tensor> inputs;
+  growing_array<tensor> inputs;
   for (extents const& shape : shapes) {
     inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
     result.inputs.push_back(inputs.back().id);

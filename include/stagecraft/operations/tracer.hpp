@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/operations/tensor.hpp>
 #include <array>
@@ -36,7 +37,7 @@ class tracer {
   }
 
  public:
-  constexpr tracer(operation_list& list, std::vector<parameter>& weights, bool training = true)
+  constexpr tracer(operation_list& list, growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
 
   /// Whether the step trains: dropout and batch normalization differ.
@@ -150,7 +151,7 @@ class tracer {
     if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
     int const along = first.shape().from_front(axis);
     extents shape = first.shape();
-    std::vector<int> ids{first.id};
+    growing_array<int> ids{first.id};
     for (tensor const part : parts.subspan(1)) {
       extents expected = first.shape();
       if (part.rank() == expected.rank) expected[along] = part.shape()[along];
@@ -222,7 +223,7 @@ class tracer {
                              bool is_gradient = false) {
     int const first = list_->size();
     tensor const result = inside();
-    std::vector<int> ids{result.id};
+    growing_array<int> ids{result.id};
     for (tensor const read : reads) ids.push_back(read.id);
     operations::composite what{name, first, rule, is_gradient};
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
@@ -341,7 +342,7 @@ class tracer {
  private:
   /// Stacks what the products of a loop's step are, or become by sums with others.
   constexpr void stack_products(tensor loop, int along) {
-    std::vector<int> sums;
+    growing_array<int> sums;
     int depth = 0;  // of loops inside
     for (int id = loop.id + 1, end = list_->size(); id < end; ++id) {
       auto const& what = list_->node_of(id).what;
@@ -389,7 +390,7 @@ class tracer {
   }
 
   operation_list* list_;
-  std::vector<parameter>* weights_;
+  growing_array<parameter>* weights_;
   fixed_name scope_;  ///< of the weights' names
   bool training_;
 };

@@ -3,6 +3,7 @@
 // tf.keras.optimizers.Optimizer and its `_resource_apply_dense`.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <stagecraft/operations/tensor.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
@@ -61,7 +62,7 @@ class update_tracer {
   struct new_value {
     int variable, value;
   };
-  std::vector<new_value> new_values;
+  growing_array<new_value> new_values;
 
  private:
   operations::operation_list* list_;
@@ -122,7 +123,7 @@ template <auto Optimizer>
 struct optimizer_step {
   struct traced {
     operations::operation_list list;
-    std::vector<int> results;
+    growing_array<int> results;
     int slots = 0;
 
     constexpr traced() {

@@ -3,11 +3,11 @@
 // an assignment of its own do in Keras on IPU.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <cstddef>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -21,14 +21,14 @@ struct own_stages {
 /// The same in the order in which the model's code makes the calls: without inputs, which a nested model is given, and
 /// with those that no output needs.
 template <class M>
-constexpr std::vector<int> stages_as_made(own_stages const& stages) {
+constexpr growing_array<int> stages_as_made(own_stages const& stages) {
   model_builder builder;
   builder.enter(description_of_model<M>(), -1, {});
   builder.leave(output_tensors(M::trace(builder, {})));
   int made = 0;
   for (auto& call : builder.calls)
     if (!call.is_input) call.pipeline_stage = made++;  // a mark that stays with the call
-  std::vector<int> result(made, unassigned);
+  growing_array<int> result(made, unassigned);
   auto const graph = prune(builder);
   for (std::size_t i = 0; i < graph.calls.size(); ++i)
     if (!graph.calls[i].is_input) result[graph.calls[i].pipeline_stage] = stages.of_call[i];
@@ -57,7 +57,7 @@ constexpr auto trace_with_stages(model_builder& builder, std::span<symbolic_tens
   auto const result = M::trace(builder, bound);
   builder.open_stage = stage_outside;
   builder.uses_stages = uses_stages || stages.pipelined;
-  std::vector<int> given;
+  growing_array<int> given;
   if (stages.pipelined) given = stages_as_made<M>(stages);
   for (std::size_t i = first; i < builder.calls.size(); ++i)
     builder.calls[i].pipeline_stage = i - first < given.size() ? given[i - first] : stage_outside;

@@ -2,9 +2,9 @@
 // What the parts of a linear order cost, and what a cut between two of them does: what a partition is searched on.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 namespace stagecraft {
 
@@ -50,7 +50,7 @@ struct partition_costs {
   /// The memory of a stage.
   [[nodiscard]] constexpr long long memory_of(int first, int last) const {
     long long sum = 0, highest = 0;
-    std::vector<char> counted(shared.size(), 0);
+    growing_array<char> counted(shared.size(), 0);
     for (int i = first; i < last; ++i) {
       sum += value(exclusive, i);
       if (value(temporary, i) > highest) highest = value(temporary, i);

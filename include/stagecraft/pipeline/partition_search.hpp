@@ -3,9 +3,9 @@
 // count the steps of a constant, so loops work on plain arrays.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/pipeline/partition_costs.hpp>
 #include <cstddef>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -69,13 +69,13 @@ class partition_search {
   }
 
   /// The first positions of the stages of the best partition, and the end; empty if there is none.
-  constexpr std::vector<int> best_cuts() {
+  constexpr growing_array<int> best_cuts() {
     find_transfers();
     int const count = static_cast<int>(transfers_.size());
     if (count == 0) return {};
     // Some transfers at first, for a good bound; then all that may be better.
     for (int k = 0; k < 8 && k < count; ++k) try_transfer(k * count / 8);
-    std::vector<int> waiting{0, count};
+    growing_array<int> waiting{0, count};
     while (!waiting.empty()) {
       int const last = waiting.back();
       waiting.pop_back();
@@ -288,8 +288,8 @@ class partition_search {
 
   /// Cuts for exactly so many stages within the bounds; each stage is as near to an equal share of what is left as it
   /// can be, and where two are equally near, the cut with the lower transfer is taken.
-  [[nodiscard]] constexpr std::vector<int> even_cuts(long long cycles, int stages) const {
-    std::vector<int> earliest(stages + 1, 0);  // where stage s must begin at the earliest, so that the rest fits
+  [[nodiscard]] constexpr growing_array<int> even_cuts(long long cycles, int stages) const {
+    growing_array<int> earliest(stages + 1, 0);  // where stage s must begin at the earliest, so that the rest fits
     earliest[stages] = pieces_;
     for (int s = stages - 1; s > 0; --s) {
       int const end = earliest[s + 1], last = pieces_ - (stages - s);
@@ -297,7 +297,7 @@ class partition_search {
       while (begin > 0 && ends_[begin - 1] >= end && sums_[end] - sums_[begin - 1] <= cycles) --begin;
       earliest[s] = begin < last ? begin : last;
     }
-    std::vector<int> result{0};
+    growing_array<int> result{0};
     int from = 0;
     for (int s = 1; s < stages; ++s) {
       long long const share = (total_ - sums_[from]) / (stages - s + 1);
@@ -327,7 +327,7 @@ class partition_search {
   plain_array<long long> own_{count_}, temporary_{count_}, next_memory_{count_};
   plain_array<int> kind_{count_}, reach_{count_};
   plain_array<int> seen_{static_cast<int>(costs_.shared.size())}, highest_{count_};  // see find_reach
-  std::vector<long long> transfers_;                                                 // see find_transfers
+  growing_array<long long> transfers_;                                               // see find_transfers
   // The cuts in use: 0, where a stage may begin, the end; the cycles before each; and up to which cut memory suffices.
   int pieces_ = 0;
   plain_array<int> cuts_{count_ + 1}, ends_{count_ + 1};

@@ -45,7 +45,7 @@ struct parallel_list {};
 template <std::integral auto... Device>
   requires(sizeof...(Device) > 0)
 struct parallel_list<Device...> {
-  static constexpr std::array<int, sizeof...(Device)> devices{detail::device_number(Device)...};
+  static constexpr std::array<int, sizeof...(Device)> of_stages{detail::device_number(Device)...};
 };
 
 /// In a device mapping, in place of a device: the devices of several stages that work on the same micro-batch at the
@@ -59,7 +59,7 @@ namespace detail {
 template <class Entry>
 inline constexpr std::size_t stages_of_entry = std::integral<Entry> ? 1 : 0;
 template <auto... Device>
-  requires requires { parallel_list<Device...>::devices; }
+  requires requires { parallel_list<Device...>::of_stages; }
 inline constexpr std::size_t stages_of_entry<parallel_list<Device...>> = sizeof...(Device);
 
 template <class Entry>
@@ -78,7 +78,7 @@ struct written_devices {
   template <auto... Device>
   constexpr void append(parallel_list<Device...>) {
     std::size_t const first = count;
-    for (int const device : parallel_list<Device...>::devices) {
+    for (int const device : parallel_list<Device...>::of_stages) {
       beside[count] = count > first;
       devices[count++] = device;
     }

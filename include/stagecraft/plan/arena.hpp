@@ -2,8 +2,8 @@
 // Places buffers with known lifetimes in one block of memory.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <span>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -26,8 +26,8 @@ constexpr long long place(std::span<buffer_request> requests, long long alignmen
     if (buffers[i].first < least) least = buffers[i].first;
     if (buffers[i].first > most) most = buffers[i].first;
   }
-  std::vector<int> indices(2 * count + most - least + 2, 0);
-  std::vector<long long> ends(count, 0);
+  growing_array<int> indices(2 * count + most - least + 2, 0);
+  growing_array<long long> ends(count, 0);
   int* const order = indices.data();  // buffers by their first steps
   int* const next = order + count;    // those alive, linked by their offsets
   int* const starts = next + count;

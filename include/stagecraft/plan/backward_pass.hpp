@@ -2,10 +2,10 @@
 // The plan of a backward pass: what is computed again, backward steps, and the sums of gradients.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
 #include <array>
 #include <cstddef>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -169,7 +169,7 @@ class backward_pass_planner : pass_planner<M, Training, execution_mode::training
     }
   }
   constexpr void find_additions() {
-    std::vector<int> waiting;
+    growing_array<int> waiting;
     for (std::size_t i = 0; i < calls; ++i) {
       bool const is_own = flow.stage[i] == stage_ && program.calls[i].needs_gradient;
       waiting.clear();

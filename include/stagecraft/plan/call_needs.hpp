@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/description/execution_mode.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/operations/plan/traced_needs.hpp>
@@ -63,7 +64,7 @@ template <Layer L>
   requires detail::HasCall<L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   bool const trains = mode == execution_mode::training;
-  std::vector<shape> shapes;
+  growing_array<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
   auto traced = detail::trace_layer(layer, shapes, batch, trains);
   if constexpr (requires { L::has_kernel; } && requires { layer.activation; })

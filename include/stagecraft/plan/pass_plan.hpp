@@ -3,11 +3,11 @@
 // their tensors, what is sent to other devices, and which passes it waits for.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/plan/device_buffers.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace stagecraft {
 
@@ -80,11 +80,11 @@ struct pass_places {
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pass_draft {
   pass_places<Calls, Edges, Outputs> places;
-  std::vector<pass_step> steps;
-  std::vector<pass_transfer> fetches, transfers;
-  std::vector<pass_addition> additions;
-  std::vector<pass_wait> waits;
-  std::vector<pass_scratch> scratch;
+  growing_array<pass_step> steps;
+  growing_array<pass_transfer> fetches, transfers;
+  growing_array<pass_addition> additions;
+  growing_array<pass_wait> waits;
+  growing_array<pass_scratch> scratch;
 };
 
 template <class M, auto Training, execution_mode Mode>
@@ -190,7 +190,7 @@ class pass_planner {
 
   int stage_, device_;
   buffers const* const* devices_;
-  std::vector<buffer_request> requests_;
+  growing_array<buffer_request> requests_;
   pass_draft<calls, edges, outputs> draft_;
 };
 

@@ -3,6 +3,7 @@
 // alive when, and where each lies in one block of memory. Made by the compiler, one constant per model, batch and mode.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/arena.hpp>
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace stagecraft {
 
@@ -102,7 +102,7 @@ class planner {
 
   /// A call that no loss depends on, such as an output of a nested model that nobody uses, has no gradient.
   constexpr void find_roots_and_gradients() {
-    std::vector<char> reaches_loss(Calls, 0);
+    growing_array<char> reaches_loss(Calls, 0);
     for (int const output : graph_.outputs_of(0)) reaches_loss[at(output)] = 1;
     for (int i = count_; i-- > 0;)
       for (int const input : graph_.inputs_of(i))
@@ -119,7 +119,7 @@ class planner {
   }
 
   constexpr void find_first_writers() {
-    std::vector<char> written(Calls, 0), layer_written(graph_.layers.size(), 0);
+    growing_array<char> written(Calls, 0), layer_written(graph_.layers.size(), 0);
     auto const outputs = graph_.outputs_of(0);
     for (std::size_t k = 0; k < Outputs; ++k) {
       auto& root = written[at(call(outputs[k]).root)];
@@ -146,9 +146,9 @@ class planner {
   }
 
   /// The call that alone reads an output, once and inside the model; -1 where there is none.
-  [[nodiscard]] constexpr std::vector<int> only_readers() const {
+  [[nodiscard]] constexpr growing_array<int> only_readers() const {
     constexpr int several = -2;
-    std::vector<int> readers(Calls, -1);
+    growing_array<int> readers(Calls, -1);
     for (int i = 0; i < count_; ++i)
       for (int const input : graph_.inputs_of(i)) readers[at(input)] = readers[at(input)] == -1 ? i : several;
     for (int const output : graph_.outputs_of(0)) readers[at(output)] = several;

@@ -60,8 +60,8 @@ class float_run {
   static std::size_t index(int id) { return static_cast<std::size_t>(id); }
   static floats garbage(std::int64_t count) { return floats(static_cast<std::size_t>(count), std::nanf("")); }
 
-  void run(std::vector<int> const& order, std::vector<segment> const& segments, std::vector<place> const& places,
-           std::vector<product_join> const& joins, std::int64_t workspace, std::int64_t sample_floats) {
+  void run(growing_array<int> const& order, growing_array<segment> const& segments, growing_array<place> const& places,
+           growing_array<product_join> const& joins, std::int64_t workspace, std::int64_t sample_floats) {
     auto const& nodes = plan_.traced.list.nodes;
     workspace_ = garbage(workspace + runner::floats::of(nodes, plan_.traced.list.operands, order));
     memory_.assign(nodes.size(), nullptr);

@@ -3,6 +3,7 @@
 // product, some for what they cost.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_steps.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_weight.hpp>
@@ -39,7 +40,7 @@ inline constexpr auto wanted_gradients = [] {
 template <class Call>
 struct make_lowered_plan {
   constexpr operations::traced_plan operator()() const {
-    std::vector<shape> shapes;
+    growing_array<shape> shapes;
     for (int i = 0; i < Call::input_count; ++i) shapes.push_back(Call::input_shape(i));
     auto traced = trace_layer(Call::layer, shapes, Call::batch, Call::trains);
     return operations::traced_plan(std::move(traced), Call::trains, wanted_gradients<Call>);

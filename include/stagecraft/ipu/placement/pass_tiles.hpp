@@ -3,12 +3,12 @@
 // alone, and variables that it fetches from streaming memory.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/placement/device_tiles.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace stagecraft {
 
@@ -137,8 +137,8 @@ class pass_tile_planner {
   result result_;
   std::array<tile_place, calls> loss_gradient_{};
   tile_place nowhere_;
-  std::vector<buffer_request> requests_;
-  std::vector<tile_place*> owners_;
+  growing_array<buffer_request> requests_;
+  growing_array<tile_place*> owners_;
 };
 
 }  // namespace detail

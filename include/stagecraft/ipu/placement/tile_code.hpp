@@ -2,6 +2,7 @@
 // How much of a tile's memory is not data: code of vertices, their state, and the code of exchanges.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
@@ -10,7 +11,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace stagecraft {
 
@@ -127,7 +127,7 @@ class tile_code {
   std::uint64_t codelets_[operation_kinds]{};
   std::int64_t compute_sets_ = 0;
   std::int64_t exchanges_ = 0;
-  std::vector<std::uint64_t> known_;
+  growing_array<std::uint64_t> known_;
 };
 
 }  // namespace stagecraft

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/exchange.hpp>
 #include <cstdint>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -14,7 +14,7 @@ namespace stagecraft::detail {
 template <class Chunk>
 constexpr std::int64_t ring_phase_cycles(ipu_target const& target, int replicas, int devices, Chunk const& chunk) {
   auto const stride = static_cast<int>(devices_of_replica(devices));
-  std::vector<ipu_transfer> transfers;
+  growing_array<ipu_transfer> transfers;
   for (int replica = 0; replica < replicas; ++replica)
     for (int device = 0; device < devices; ++device)
       if (std::int64_t const bytes = chunk(device); bytes > 0)

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/models/summary_options.hpp>
 #include <cstddef>
 #include <initializer_list>
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -46,7 +46,7 @@ class table_text {
   [[nodiscard]] std::string_view view() const { return {characters_.data(), characters_.size()}; }
 
  private:
-  std::vector<char> characters_;
+  growing_array<char> characters_;
 };
 
 /// Prints the lines of one table. `widths` are the ends of the columns as fractions of a line.
@@ -59,7 +59,7 @@ class table_printer {
 
   void line(std::string_view text) const { print_(text); }
   void rule(char c) const {
-    std::vector<char> const line(static_cast<std::size_t>(length_), c);
+    growing_array<char> const line(static_cast<std::size_t>(length_), c);
     print_({line.data(), line.size()});
   }
   /// `Model: "mlp"`.
@@ -82,7 +82,7 @@ class table_printer {
  private:
   int length_;
   line_printer const& print_;
-  std::vector<std::size_t> ends_;
+  growing_array<std::size_t> ends_;
 };
 
 }  // namespace stagecraft::detail

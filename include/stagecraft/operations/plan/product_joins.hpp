@@ -3,9 +3,9 @@
 // where a loop stacks them.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/plan/segments.hpp>
 #include <span>
-#include <vector>
 
 namespace stagecraft::operations {
 
@@ -26,12 +26,12 @@ struct product_join {
 /// The joins of a step.
 class product_joins {
  public:
-  std::vector<product_join> joins;
+  growing_array<product_join> joins;
 
   /// `is_free(id)`: whether no other step reads the value of an operation of this one.
   template <class IsFree>
-  constexpr product_joins(operation_list const& list, std::vector<int> const& order,
-                          std::vector<segment> const& segments, IsFree const& is_free)
+  constexpr product_joins(operation_list const& list, growing_array<int> const& order,
+                          growing_array<segment> const& segments, IsFree const& is_free)
       : list_(&list), readers_(list.nodes.size(), 0), positions_(list.nodes.size(), -1) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       positions_[order[i]] = static_cast<int>(i);
@@ -90,7 +90,7 @@ class product_joins {
   }
 
   operation_list const* list_;
-  std::vector<int> readers_, positions_;
+  growing_array<int> readers_, positions_;
 };
 
 }  // namespace stagecraft::operations

@@ -2,8 +2,8 @@
 // Which operations of a step can be carried out for a few samples at a time, and which see the whole batch.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/operation_list.hpp>
-#include <vector>
 
 namespace stagecraft::operations {
 
@@ -58,11 +58,11 @@ class step_segments {
   }
 
  public:
-  std::vector<int> order;  ///< of the operations
-  std::vector<segment> segments;
+  growing_array<int> order;  ///< of the operations
+  growing_array<segment> segments;
 
   /// `batch`: 1 or less if nothing is to be divided.
-  constexpr step_segments(operation_list const& list, std::vector<int> const& order_of_list, int batch)
+  constexpr step_segments(operation_list const& list, growing_array<int> const& order_of_list, int batch)
       : order(order_of_list), list_(&list), batch_(batch), made_in_(list.nodes.size(), -1) {
     if (batch > 1) sort();
     for (int i = 0; i < count(); i = next_) {
@@ -86,8 +86,8 @@ class step_segments {
 
   constexpr void sort() {
     enum class turn : char { first, middle, last };
-    std::vector<turn> turns(list_->nodes.size(), turn::first);
-    std::vector<int> sorted[3];
+    growing_array<turn> turns(list_->nodes.size(), turn::first);
+    growing_array<int> sorted[3];
     for (int i = 0, end = 0; i < count(); i = end) {
       end = end_of(i);
       // Behind what it reads.
@@ -219,8 +219,8 @@ class step_segments {
 
   operation_list const* list_;
   int batch_, next_ = 0;
-  bool is_idle_ = false;      // whether the last segment has no work yet: then it may be of any kind
-  std::vector<int> made_in_;  // the segment of each operation
+  bool is_idle_ = false;        // whether the last segment has no work yet: then it may be of any kind
+  growing_array<int> made_in_;  // the segment of each operation
 };
 
 }  // namespace stagecraft::operations

@@ -2,6 +2,7 @@
 // Which operations a forward and a backward step carry out, and what is kept between them.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/differentiation.hpp>
 
 namespace stagecraft::operations {
@@ -10,19 +11,19 @@ namespace stagecraft::operations {
 /// backward step; sums, products, rows of tables and the states of loops are kept.
 class steps {
  public:
-  std::vector<int> forward, backward;  ///< operations in their order
-  std::vector<int> kept;               ///< operations of the forward step whose results the backward step reads
+  growing_array<int> forward, backward;  ///< operations in their order
+  growing_array<int> kept;               ///< operations of the forward step whose results the backward step reads
   /// A weight that the forward step changes, and the copy of it that the backward step reads.
   struct old_weight {
     int weight, copy;
   };
-  std::vector<old_weight> old_weights;
+  growing_array<old_weight> old_weights;
   bool backward_reads_output = false;  ///< the value of the call's output, which is not kept once more
 
   /// `trains`: with a backward step. The gradients of some inputs may be unwanted.
   constexpr steps(trace const& traced, bool trains) : traced_(&traced) {
     auto const count = traced.list.nodes.size();
-    std::vector<char> live(count, 0);
+    growing_array<char> live(count, 0);
     find_output();
     if (trains) {
       for (int const id : traced.gradients)
@@ -81,8 +82,8 @@ class steps {
     return -1;
   }
   /// Marks what `id` needs, whose operands stand before it.
-  constexpr void need(int id, std::vector<char>& live, bool is_backward) {
-    std::vector<int> open{id};
+  constexpr void need(int id, growing_array<char>& live, bool is_backward) {
+    growing_array<int> open{id};
     while (!open.empty()) {
       int const next = open.back();
       open.pop_back();
@@ -111,9 +112,9 @@ class steps {
     }
   }
   /// A loop that gives something runs with all of its states.
-  constexpr void close_loops(std::vector<char>& live, bool is_backward) {
+  constexpr void close_loops(growing_array<char>& live, bool is_backward) {
     int const first = is_backward ? traced_->forward_count : 0;
-    std::vector<int> ends;  // and what states become
+    growing_array<int> ends;  // and what states become
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
       if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
@@ -129,7 +130,7 @@ class steps {
   }
 
   trace const* traced_;
-  std::vector<char> is_output_;
+  growing_array<char> is_output_;
 };
 
 }  // namespace stagecraft::operations

@@ -2,6 +2,7 @@
 // Traced loops as loops of operations on tiles, whose tensors lie there once.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
 #include <stagecraft/ipu/lowering/traced/program_builder.hpp>
 
@@ -71,7 +72,7 @@ class traced_loops {
   constexpr void end() {
     Program& program = *program_;
     auto const ended = open_.back();
-    std::vector<int> from;
+    growing_array<int> from;
     for (int const id : ended.nexts) {
       int const state = program.operand(id, 1), value = program.operand(id, 2);
       int const to = program.value_of(state).tensor;
@@ -107,8 +108,8 @@ class traced_loops {
   struct open_loop {
     int id;
     std::size_t loop;  ///< of the program
-    std::vector<int> nexts;
-    std::vector<stored> stacks;
+    growing_array<int> nexts;
+    growing_array<stored> stacks;
   };
 
   constexpr void begin_state(int id) {
@@ -140,7 +141,7 @@ class traced_loops {
   }
 
   Program* program_;
-  std::vector<open_loop> open_;
+  growing_array<open_loop> open_;
 };
 
 }  // namespace stagecraft::detail

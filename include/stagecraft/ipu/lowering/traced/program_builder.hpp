@@ -3,6 +3,7 @@
 // appended.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/lowering/traced/value_types.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -28,11 +28,11 @@ class program_builder {
   using extents = operations::extents;
   using node = operations::node;
 
-  std::vector<program_tensor> tensors;
-  std::vector<tile_operation> operations;
-  std::vector<tile_loop> loops;
-  std::vector<convolution_shape> shapes;
-  std::vector<char> is_matmul;  ///< of each shape
+  growing_array<program_tensor> tensors;
+  growing_array<tile_operation> operations;
+  growing_array<tile_loop> loops;
+  growing_array<convolution_shape> shapes;
+  growing_array<char> is_matmul;  ///< of each shape
   bool failed = false;
 
   constexpr program_builder(operations::plan_view const& of, traced_options const& of_call, bool backward)
@@ -49,9 +49,9 @@ class program_builder {
   operations::plan_view plan;
   traced_options const& options;
   bool is_backward;
-  std::vector<dtype> types;          ///< of the values of all operations
-  std::vector<traced_value> values;  ///< likewise
-  std::vector<int> targets;          ///< the tensor that an operation shall write; -1: any
+  growing_array<dtype> types;          ///< of the values of all operations
+  growing_array<traced_value> values;  ///< likewise
+  growing_array<int> targets;          ///< the tensor that an operation shall write; -1: any
 
   [[nodiscard]] constexpr node const& node_of(int id) const { return plan.nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(plan, id, index); }
@@ -187,7 +187,7 @@ class program_builder {
  private:
   int given_count_ = 0, temporary_count_ = 0;
   lowered_step scratch_;
-  std::vector<std::pair<int, int>> converted_;
+  growing_array<std::pair<int, int>> converted_;
 };
 
 /// The product of the lengths of axes [first, last).

@@ -2,13 +2,13 @@
 // Where the temporary tensors of a traced layer's program lie, and from where on its operations make copies.
 #pragma once
 
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -17,14 +17,14 @@ namespace stagecraft::detail {
 template <class = void>
 class program_layout {
  public:
-  std::vector<std::int64_t> copies;
+  growing_array<std::int64_t> copies;
 
   /// Sets the offsets of `tensors`.
   constexpr program_layout(std::span<program_tensor> tensors, std::span<tile_operation const> operations,
                            std::span<tile_loop const> loops, ipu_target const& target)
       : copies(operations.size(), 0) {
     int const count = static_cast<int>(operations.size());
-    std::vector<int> first(tensors.size(), count), last(tensors.size(), -1);
+    growing_array<int> first(tensors.size(), count), last(tensors.size(), -1);
     for (int k = 0; k < count; ++k) {
       auto const& operation = operations[k];
       auto const use = [&](int tensor) {
@@ -37,7 +37,7 @@ class program_layout {
         tensors[operation.outputs[i]].written = true;
       }
     }
-    std::vector<std::vector<int>> begins(operations.size());
+    growing_array<growing_array<int>> begins(operations.size());
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].given >= 0 || last[i] < 0) continue;
       for (std::size_t k = loops.size(); k-- > 0;) {  // inner ones first
@@ -47,7 +47,7 @@ class program_layout {
       }
       begins[first[i]].push_back(static_cast<int>(i));
     }
-    std::vector<placed> alive;
+    growing_array<placed> alive;
     for (int k = 0; k < count; ++k) {
       std::size_t kept = 0;
       for (auto const& one : alive)
@@ -69,7 +69,7 @@ class program_layout {
   };
 
   /// Into the lowest gap of those that are alive, which stand in the order of their offsets.
-  static constexpr std::int64_t insert(std::vector<placed>& alive, placed one) {
+  static constexpr std::int64_t insert(growing_array<placed>& alive, placed one) {
     std::size_t place = 0;
     while (place < alive.size() && alive[place].offset < one.offset + one.bytes) {
       one.offset = alive[place].offset + alive[place].bytes;

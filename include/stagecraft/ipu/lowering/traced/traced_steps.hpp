@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/lowering/traced/elementwise.hpp>
 #include <stagecraft/ipu/lowering/traced/loops.hpp>
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
@@ -24,7 +25,7 @@ class traced_steps {
 
  public:
   program_builder<Unused> program;
-  std::vector<std::int64_t> copies;  ///< where those of each operation begin
+  growing_array<std::int64_t> copies;  ///< where those of each operation begin
 
   /// `updates`: weights that a forward step writes. `wanted`: which gradients a backward step writes, those of inputs
   /// first, of which there are `inputs`.
@@ -265,14 +266,14 @@ class traced_steps {
   traced_loops<program_builder<Unused>> loops_;
   int inputs_, id_ = 0;
   std::size_t position_ = 0;
-  std::vector<char> is_whole_;
+  growing_array<char> is_whole_;
 };
 
 /// Appends the operations of a program that is not kept as one. `tensor_around(given)` is the number in the step of a
 /// tensor that the program is given.
 template <class Program, class TensorAround>
 constexpr void append_operations(lowered_step& step, Program const& program, TensorAround const& tensor_around) {
-  std::vector<int> numbers(program.tensors.size(), -1);
+  growing_array<int> numbers(program.tensors.size(), -1);
   auto const number_of = [&](int tensor) {
     auto const index = static_cast<std::size_t>(tensor);
     auto const& each = program.tensors[index];

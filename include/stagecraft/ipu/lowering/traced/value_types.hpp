@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
-#include <vector>
 
 namespace stagecraft::detail {
 
@@ -47,7 +47,7 @@ class value_types {
     }
   }
 
-  std::vector<dtype> types;
+  growing_array<dtype> types;
 
  private:
   static constexpr float largest_half = 65504;
@@ -100,7 +100,7 @@ class value_types {
 
   operations::plan_view const& plan_;
   traced_options const& options_;
-  std::vector<traits> traits_;
+  growing_array<traits> traits_;
   int id_ = 0;
 };
 

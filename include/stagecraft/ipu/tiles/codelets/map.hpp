@@ -96,7 +96,7 @@ namespace detail {
 /// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.
 inline operations::formula activation_formula_of(tile_operation const& operation) {
   operations::operation_list list;
-  std::vector<parameter> no_weights;
+  growing_array<parameter> no_weights;
   operations::tracer ops(list, no_weights);
   activation const function = activation_of(operation);
   auto const first = ops.append(operations::input{0}, {});
