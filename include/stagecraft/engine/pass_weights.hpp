@@ -2,8 +2,8 @@
 // The weights of one pass, and their gradients: those that are fetched from remote memory, and accumulators.
 #pragma once
 
-#include <stagecraft/engine/execution_policy.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
+#include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <array>
 #include <cstddef>

@@ -3,7 +3,7 @@
 // and what the plan puts into remote memory.
 #pragma once
 
-#include <stagecraft/engine/execution_policy.hpp>
+#include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>

@@ -4,7 +4,7 @@
 
 #include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/description/replicas.hpp>
-#include <stagecraft/engine/execution_policy.hpp>
+#include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/steps/weight_storage.hpp>
 #include <stagecraft/layers/dense.hpp>
 #include <stagecraft/optimizers/rests_without_gradient.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
-#include <stagecraft/engine/execution_policy.hpp>
+#include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/host.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <cstddef>

@@ -3,7 +3,7 @@
 // do is counted, and stored as an IPU stores it (ipu_arithmetic.hpp).
 #pragma once
 
-#include <stagecraft/engine/execution_policy.hpp>
+#include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/ipu/emulation/emulated_devices.hpp>
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
