@@ -231,7 +231,7 @@ struct summary_totals {
   int batch_size;
 };
 
-inline table_text shape_cell(summary_row const& row, model_kind kind, int batch_size) {
+[[gnu::cold]] inline table_text shape_cell(summary_row const& row, model_kind kind, int batch_size) {
   table_text text;
   // Keras does not know the shapes of a subclass's layers.
   if (row.has_several_shapes || (kind == model_kind::subclass && !row.is_model)) return text.append("multiple");
@@ -245,8 +245,8 @@ inline table_text shape_cell(summary_row const& row, model_kind kind, int batch_
   return text;
 }
 
-inline void print_summary(std::span<summary_row const> rows, summary_totals const& model,
-                          summary_options const& options) {
+[[gnu::cold]] inline void print_summary(std::span<summary_row const> rows, summary_totals const& model,
+                                        summary_options const& options) {
   static constexpr double chain_widths[]{0.45, 0.85, 1.0};
   static constexpr double graph_widths[]{0.33, 0.55, 0.67, 1.0};
   bool const chain = model.sequential_like;

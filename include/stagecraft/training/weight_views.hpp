@@ -101,7 +101,7 @@ std::vector<weight_array> copy_weights(Session const& session) {
   return result;
 }
 
-inline void check_weight(weight_array const& found, std::string const& name, shape const& expected) {
+[[gnu::cold]] inline void check_weight(weight_array const& found, std::string const& name, shape const& expected) {
   auto const text = [](auto const& dimensions) {
     std::string list = "(";
     for (int const dimension : dimensions) list += (list.size() > 1 ? ", " : "") + std::to_string(dimension);

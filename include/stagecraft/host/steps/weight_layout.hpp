@@ -5,7 +5,7 @@
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/host/steps/host_plan.hpp>
+#include <stagecraft/host/steps/weight_storage.hpp>
 #include <stagecraft/kernels/random/initial_values.hpp>
 #include <algorithm>
 #include <array>
@@ -65,8 +65,8 @@ struct weight_layout {
   static void initialize_one(std::uint64_t seed, float* weights, float* scratch) {
     constexpr auto const& info = graph.parameters[Parameter];
     if constexpr (info.initializer.rules != nullptr) draw<Parameter>(seed, scratch);
-    kernels::initialize(info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter,
-                        scratch);
+    kernels::initialize<info.initializer.kind>(
+        info.initializer, std::span<int const>(info.shape.begin(), info.shape.end()), seed, Parameter, scratch);
     write<Parameter>(scratch, weights);
     std::fill_n(scratch, info.size(), 0.0F);
   }

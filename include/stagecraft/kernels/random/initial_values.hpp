@@ -125,39 +125,45 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
           gain * (rows > columns ? vectors[column * length + row] : vectors[row * length + column]);
 }
 
-/// All but `unit_forget_bias`.
-inline void fill_by_kind(initializer const& how, std::span<int const> shape, random_key const& key, float* w,
-                         std::int64_t n) {
-  switch (how.kind) {
+/// The kind that has the same values as `kind`, with other numbers in the initializer.
+[[nodiscard]] constexpr initializer_kind general_kind(initializer_kind kind) {
+  switch (kind) {
     case initializer_kind::zeros:
-    case initializer_kind::ones:
-    case initializer_kind::constant:
-      for (std::int64_t i = 0; i < n; ++i) w[i] = how.a;
-      return;
-    case initializer_kind::random_normal: return fill_normal(w, n, how.a, how.b, false, key);
-    case initializer_kind::truncated_normal: return fill_normal(w, n, how.a, how.b, true, key);
-    case initializer_kind::random_uniform: return fill_uniform(w, n, how.a, how.b, key);
-    case initializer_kind::variance_scaling:
+    case initializer_kind::ones: return initializer_kind::constant;
     case initializer_kind::glorot_normal:
     case initializer_kind::glorot_uniform:
     case initializer_kind::he_normal:
     case initializer_kind::he_uniform:
     case initializer_kind::lecun_normal:
-    case initializer_kind::lecun_uniform: return fill_scaled(how, shape, w, n, key);
-    case initializer_kind::orthogonal: {
-      if (shape.size() < 2)
-        throw data_error("E4091", "initializer orthogonal expects a tensor of rank 2 or more, got rank " +
-                                      std::to_string(shape.size()));
-      std::int64_t const columns = shape[shape.size() - 1];
-      return fill_orthogonal(w, columns == 0 ? 0 : n / columns, columns, how.a, key);
-    }
-    case initializer_kind::identity:
-      if (shape.size() != 2)
-        throw data_error("E4090",
-                         "initializer identity expects a tensor of rank 2, got rank " + std::to_string(shape.size()));
-      for (std::int64_t i = 0; i < n; ++i) w[i] = i / shape[1] == i % shape[1] ? how.a : 0.0F;
-      return;
-    case initializer_kind::own: return;  // w has its values already
+    case initializer_kind::lecun_uniform: return initializer_kind::variance_scaling;
+    default: return kind;
+  }
+}
+
+/// All but `unit_forget_bias`, for an initializer of a general kind.
+template <initializer_kind Kind>
+void fill_with(initializer const& how, std::span<int const> shape, random_key const& key, float* w, std::int64_t n) {
+  if constexpr (Kind == initializer_kind::constant) {
+    for (std::int64_t i = 0; i < n; ++i) w[i] = how.a;
+  } else if constexpr (Kind == initializer_kind::random_normal || Kind == initializer_kind::truncated_normal) {
+    fill_normal(w, n, how.a, how.b, Kind == initializer_kind::truncated_normal, key);
+  } else if constexpr (Kind == initializer_kind::random_uniform) {
+    fill_uniform(w, n, how.a, how.b, key);
+  } else if constexpr (Kind == initializer_kind::variance_scaling) {
+    fill_scaled(how, shape, w, n, key);
+  } else if constexpr (Kind == initializer_kind::orthogonal) {
+    if (shape.size() < 2)
+      throw data_error("E4091", "initializer orthogonal expects a tensor of rank 2 or more, got rank " +
+                                    std::to_string(shape.size()));
+    std::int64_t const columns = shape[shape.size() - 1];
+    fill_orthogonal(w, columns == 0 ? 0 : n / columns, columns, how.a, key);
+  } else if constexpr (Kind == initializer_kind::identity) {
+    if (shape.size() != 2)
+      throw data_error("E4090",
+                       "initializer identity expects a tensor of rank 2, got rank " + std::to_string(shape.size()));
+    for (std::int64_t i = 0; i < n; ++i) w[i] = i / shape[1] == i % shape[1] ? how.a : 0.0F;
+  } else {
+    static_assert(Kind == initializer_kind::own);  // w has its values already
   }
 }
 
@@ -169,11 +175,15 @@ inline void fill_by_kind(initializer const& how, std::span<int const> shape, ran
 /// One of the user's own has filled w before, by its operations.
 ///
 /// Throws data_error E4090 for an identity that is not a matrix, E4091 for an orthogonal tensor of rank below 2.
-inline void initialize(initializer const& how, std::span<int const> shape, std::uint64_t seed, std::uint64_t stream,
-                       float* w) {
+///
+/// The initializer's kind is known to the compiler, so that a program has no code of other kinds.
+template <initializer_kind Kind>
+void initialize(initializer const& how, std::span<int const> shape, std::uint64_t seed, std::uint64_t stream,
+                float* w) {
   std::int64_t n = 1;
   for (int const extent : shape) n *= extent;
-  detail::fill_by_kind(how, shape, how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream), w, n);
+  random_key const key = how.seed != 0 ? random_key(how.seed, 0) : random_key(seed, stream);
+  detail::fill_with<detail::general_kind(Kind)>(how, shape, key, w, n);
   if (how.unit_forget_bias)
     for (std::int64_t i = n / 4; i < n / 2; ++i) w[i] = 1.0F;
 }
