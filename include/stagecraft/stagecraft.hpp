@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models, their checks, training and prediction on the host, data sets. <stagecraft/ipu.hpp> has emulated IPUs, too: their
-// profiles, and training on them.
+// Models, their checks, training and prediction on the host, data sets. <stagecraft/ipu.hpp> has emulated IPUs, too:
+// their profiles, and training on them.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
