@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Training the perceptron and the small convolutional network on an emulated IPU, beside the same steps on the host:
-// what the emulation of all tiles together costs (host), and which part of it is that of devices (pipeline).
+// what the emulation of all tiles together costs (host).
 #include <benchmark/benchmark.h>
 
 #include <stagecraft/ipu/emulation/ipu.hpp>
@@ -51,7 +51,6 @@ void add_programs(network_benchmark& benchmarks, char const* job) {
   constexpr int batch = Training.batch_size;
   benchmarks.add_training<session_steps<M, Training, session_of<M, Training, ipu<>>>, batch>(job, "stagecraft");
   benchmarks.add_training<session_steps<M, Training, session_of<M, Training, host<>>>, batch>(job, "host");
-  benchmarks.add_training<session_steps<M, Training, host_pipeline<M, Training, host<>>>, batch>(job, "pipeline");
 }
 
 }  // namespace

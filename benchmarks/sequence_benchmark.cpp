@@ -66,23 +66,34 @@ class own_layer {
     [&]<std::size_t... Weight>(std::index_sequence<Weight...>) {
       (session_.template write_weight<Weight>(weights[Weight].data()), ...);
     }(std::make_index_sequence<sc::graph_of<M>.parameters.size()>{});
-    int const rows = Batch * session_.rows_per_sample(0);
-    std::fill_n(session_.scale(0), rows, 1.0F / static_cast<float>(rows));
   }
   float const* predict_on_batch(float const* x) {
-    std::copy_n(x, Batch * session_.input_shape(0).size(), session_.input(0));
-    session_.predict_step();
-    return session_.prediction(0, false);
+    float const* result = nullptr;
+    session_.predict(
+        1, [&](auto const& to, int, int) { copy_samples(x, to); },
+        [&](auto const& step) { result = step.prediction(0); });
+    return result;
   }
   float train_on_batch(float const* x, float const* target) {
-    std::copy_n(x, Batch * session_.input_shape(0).size(), session_.input(0));
-    std::copy_n(target, Batch * session_.output_shape(0).size(), session_.template target<0>());
-    session_.train_step([] {});
-    return session_.total_loss();
+    constexpr int rows = Batch * session_type::rows_per_sample(0);
+    float loss = 0;
+    auto const feed = [&](auto const& to, int, int) {
+      copy_samples(x, to);
+      std::copy_n(target, Batch * session_type::output_shape(0).size(), to.template target<0>());
+      std::fill_n(to.scale(0), rows, 1.0F / static_cast<float>(rows));
+    };
+    session_.train(1, feed, [&](auto const& step) { loss = step.total_loss(); });
+    return loss;
   }
 
  private:
-  sc::host_session<M, training, sc::host<Threads>> session_{1};
+  using session_type = sc::session_of<M, training, sc::host<Threads>>;
+
+  static void copy_samples(float const* x, auto const& to) {
+    std::copy_n(x, Batch * session_type::input_shape(0).size(), to.input(0));
+  }
+
+  session_type session_{1};
 };
 
 /// One layer: its weights, samples and targets.

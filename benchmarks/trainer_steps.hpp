@@ -18,16 +18,16 @@ class trainer_steps {
  public:
   explicit trainer_steps(network_weights const& weights) {
     write_weights(weights, std::make_index_sequence<graph_of<M>.parameters.size()>{});
-    std::fill_n(trainer_.session().scale(0), batch, 1.0F / batch);
   }
 
   /// One step on a batch of samples and their labels, with the copy of both and the accuracy. Gives the mean loss
   /// before it.
   float train_on_batch(float const* x, std::int32_t const* labels) {
     float loss = 0;
-    auto const feed = [&](auto& session, int, int) {
-      copy_samples(x);
-      std::copy_n(labels, batch, session.template target<0>());
+    auto const feed = [&](auto const& to, int, int) {
+      copy_samples(x, to);
+      std::copy_n(labels, batch, to.template target<0>());
+      std::fill_n(to.scale(0), batch, 1.0F / batch);
     };
     trainer_.session().train(1, feed, [&](auto const& step) {
       results_.add(step);
@@ -38,17 +38,19 @@ class trainer_steps {
 
   /// The logits of a batch, with the copy of its samples.
   float const* predict_on_batch(float const* x) {
-    copy_samples(x);
-    trainer_.session().predict_step();
-    return trainer_.session().prediction(0, false);
+    float const* result = nullptr;
+    trainer_.session().predict(
+        1, [&](auto const& to, int, int) { copy_samples(x, to); },
+        [&](auto const& step) { result = step.prediction(0); });
+    return result;
   }
 
  private:
   using trainer_type = trainer<M, Training, Machine>;
   static constexpr int batch = Training.batch_size;
 
-  void copy_samples(float const* x) {
-    std::copy_n(x, batch * trainer_.session().input_shape(0).size(), trainer_.session().input(0));
+  static void copy_samples(float const* x, auto const& to) {
+    std::copy_n(x, batch * trainer_type::session_type::input_shape(0).size(), to.input(0));
   }
   template <std::size_t... Parameter>
   void write_weights(network_weights const& weights, std::index_sequence<Parameter...>) {

@@ -7,6 +7,7 @@
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
 
+#include "../session_steps.hpp"
 #include "counted_memory.hpp"
 
 #include <doctest/doctest.h>
@@ -112,7 +113,7 @@ TEST_CASE("allocations are counted") {
 }
 
 TEST_CASE("steps of a session") {
-  sc::host_session<network, training<1>, sc::host<>> session;
+  session_steps<network, training<1>, sc::host<>> session;
   CHECK(allocations_of([&] {
           for (int i = 0; i < 10; ++i) {
             session.train_step([] {});

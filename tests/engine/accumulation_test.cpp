@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "../session_steps.hpp"
 #include "session_data.hpp"
 
 namespace {
@@ -23,7 +24,7 @@ inline constexpr auto training =
                  .pipeline = {.gradient_accumulation_steps_per_replica = Steps, .reduction_method = Method}};
 
 template <auto Training>
-using session = sc::host_session<model, Training, sc::host<>>;
+using session = session_steps<model, Training, sc::host<>>;
 
 /// The change of the weights by one plain step on samples [first, first + 4).
 std::vector<float> change(int first) {

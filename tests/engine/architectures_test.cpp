@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of several architectures in one program give the same training.
+#include "../session_steps.hpp"
 #include "session_data.hpp"
 
 namespace {
@@ -18,7 +19,7 @@ inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{
 
 template <class Arch>
 std::vector<float> train() {
-  sc::host_session<model, training, sc::host_machine<1, Arch>> s(5);
+  session_steps<model, training, sc::host_machine<1, Arch>> s(5);
   for (int k = 0; k < 10; ++k) data::step(s, 7 * k);
   auto result = data::weights(s);
   result.push_back(s.total_loss());

@@ -19,6 +19,8 @@ enum asked { forward_steps, backward_steps, losses, outputs, calls_summed, updat
 using counts = std::array<int, kinds>;
 
 struct counting_policy {
+  static constexpr bool devices_have_teams = false;
+  static constexpr bool joins_passes = false;
   static constexpr bool joins_epilogues = false;
   template <class Plan>
   static constexpr bool clears_accumulators = false;

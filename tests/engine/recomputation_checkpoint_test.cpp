@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoints take no memory and change no bit of what is trained.
+#include "../session_steps.hpp"
 #include "session_data.hpp"
 
 namespace {
@@ -25,7 +26,7 @@ inline constexpr auto training =
 
 template <bool Checkpoints>
 std::vector<float> trained() {
-  sc::host_session<model<Checkpoints>, training, sc::host<>> session(3);
+  session_steps<model<Checkpoints>, training, sc::host<>> session(3);
   for (int step = 0; step < 5; ++step) data::step(session, 4 * step);
   return data::weights(session);
 }

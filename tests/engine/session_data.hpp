@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/host/host_session.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>
@@ -11,6 +10,8 @@
 #include <cmath>
 #include <cstdint>
 #include <vector>
+
+#include "../session_steps.hpp"
 
 namespace sc = stagecraft;
 using namespace sc::layers;  // NOLINT: as a program writes it

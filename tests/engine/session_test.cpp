@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "../session_steps.hpp"
 #include "session_data.hpp"
 
 #include <algorithm>
@@ -17,13 +18,13 @@ template <auto Optimizer, int Batch = 6>
 inline constexpr auto training = sc::training{.optimizer = Optimizer, .batch_size = Batch};
 
 template <class M, auto Training>
-using session = sc::host_session<M, Training, sc::host<>>;
+using session = session_steps<M, Training, sc::host<>>;
 
 template <auto Optimizer>
 void check_fused() {
   using fused = session<plain, training<Optimizer>>;
   using separate = session<penalized, training<Optimizer>>;
-  static_assert(fused::training_plan::fuses_update(1, 0) && !separate::training_plan::fuses_update(1, 0));
+  static_assert(fused::first_plan::fuses_update(1, 0) && !separate::first_plan::fuses_update(1, 0));
   fused a(3);
   separate b(3);
   CHECK(data::weights(a) == data::weights(b));
@@ -88,7 +89,7 @@ TEST_CASE("evaluation drops nothing, training does, with another mask in each st
   s.predict_step();
   data::fill(reference, 0);
   reference.predict_step();
-  for (int i = 0; i < 6 * 3; ++i) CHECK(s.prediction(0, false)[i] == reference.prediction(0, false)[i]);
+  for (int i = 0; i < 6 * 3; ++i) CHECK(s.prediction(0)[i] == reference.prediction(0)[i]);
 }
 
 TEST_CASE("the first mask of dropout has nothing to do with the weights' first values") {
@@ -98,7 +99,7 @@ TEST_CASE("the first mask of dropout has nothing to do with the weights' first v
   std::vector<bool> kept(64);
   std::vector<float> const before = data::weights(s);
   s.train_step([&] {
-    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = s.prediction(0, true)[i] != 0;
+    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = s.prediction(0)[i] != 0;
   });
   // Both kernels are uniform around 0: from the same numbers, signs would be the mask.
   for (std::size_t const first : {std::size_t{0}, std::size_t{64 * 4 + 4}}) {

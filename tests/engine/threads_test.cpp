@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A step gives the same bits on any number of threads, and what its first thread throws comes out.
+#include "../session_steps.hpp"
 #include "session_data.hpp"
 
 #include <stdexcept>
@@ -41,7 +42,7 @@ inline constexpr auto training =
 
 template <class Model, auto Training, int Threads>
 std::vector<float> train() {
-  sc::host_session<Model, Training, sc::host<Threads>> s(5);
+  session_steps<Model, Training, sc::host<Threads>> s(5);
   for (int k = 0; k < 12; ++k) data::step(s, 7 * k);
   auto result = data::weights(s);
   result.push_back(s.total_loss());
@@ -91,7 +92,7 @@ using throwing = sc::sequential<input{5}, dense{80, sc::relu}, thrower{}, dense{
 
 TEST_CASE("an exception of a layer or of who looks leaves the threads ready and the weights as they are") {
   constexpr auto losses = training<1>;
-  sc::host_session<throwing, losses, sc::host<2>> s(5);
+  session_steps<throwing, losses, sc::host<2>> s(5);
   data::fill(s, 0);
   for (int round = 0; round < 20; ++round) {
     thrower::left = 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What batch_normalization does in a session: moving statistics, partial batches, accumulation, threads.
 #include "../engine/session_data.hpp"
+#include "../session_steps.hpp"
 
 #include <array>
 
@@ -36,7 +37,7 @@ inline constexpr auto training =
                               .reduction_method = sc::gradient_accumulation_reduction_method::mean}};
 
 template <class Model, int Batch, int Accumulation = 0, int Threads = 1>
-using session = sc::host_session<Model, training<Batch, Accumulation>, sc::host<Threads>>;
+using session = session_steps<Model, training<Batch, Accumulation>, sc::host<Threads>>;
 
 /// Of all weights, those that are trained, or the others.
 template <class Session>
@@ -62,7 +63,7 @@ std::vector<float> train_large() {
   }
   auto result = data::weights(s);
   s.predict_step();
-  result.insert(result.end(), s.prediction(0, false), s.prediction(0, false) + 3 * s.output_shape(0).size());
+  result.insert(result.end(), s.prediction(0), s.prediction(0) + 3 * s.output_shape(0).size());
   return result;
 }
 
@@ -74,14 +75,14 @@ TEST_CASE("evaluation and prediction use the moving statistics, and leave them")
   auto const before = data::weights(s);
   data::fill(s, 20);
   s.test_step();
-  std::vector<float> const first(s.prediction(0, false), s.prediction(0, false) + 8);
+  std::vector<float> const first(s.prediction(0), s.prediction(0) + 8);
   s.predict_step();
   CHECK(data::weights(s) == before);
   // A sample's output does not depend on the others of its batch.
   data::fill(s, 20, 1);
   s.predict_step();
-  CHECK(s.prediction(0, false)[0] == first[0]);
-  CHECK(s.prediction(0, false)[1] == first[1]);
+  CHECK(s.prediction(0)[0] == first[0]);
+  CHECK(s.prediction(0)[1] == first[1]);
 }
 
 TEST_CASE("statistics and gradients of a partial batch are those of its samples") {

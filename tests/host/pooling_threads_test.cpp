@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pooling, padding, up-sampling, spatial dropout and the activation layers give the same bits on any number of threads.
 #include "../engine/session_data.hpp"
+#include "../session_steps.hpp"
 
 namespace {
 
@@ -33,7 +34,7 @@ inline constexpr auto training =
 
 template <class Model, int Threads>
 std::vector<float> train() {
-  sc::host_session<Model, training, sc::host<Threads>> s(5);
+  session_steps<Model, training, sc::host<Threads>> s(5);
   for (int k = 0; k < 6; ++k) data::step(s, 7 * k);
   auto result = data::weights(s);
   result.push_back(s.total_loss());

@@ -91,7 +91,7 @@ class call_check {
 
   void compare_outputs(session const& s) const {
     for (std::size_t output = 0; output < session::output_count; ++output)
-      compare_values(s.prediction(output, trains_), values_[static_cast<std::size_t>(session::outputs[output])]);
+      compare_values(s.prediction(output), values_[static_cast<std::size_t>(session::outputs[output])]);
   }
   /// Of weights that forward steps change.
   void compare_states(values const& found) const {

@@ -3,7 +3,6 @@
 // loss, backward, weight update. With sgd and a learning rate of 1, a step changes each weight by its gradient.
 #pragma once
 
-#include <stagecraft/host/host_session.hpp>
 
 #include <doctest/doctest.h>
 
@@ -12,6 +11,8 @@
 #include <cstdio>
 #include <string>
 #include <vector>
+
+#include "../session_steps.hpp"
 
 namespace laws {
 
@@ -86,7 +87,7 @@ class call_check;
 template <class M, auto Training>
 class gradient_check {
  public:
-  using session = sc::host_session<M, Training, sc::host<>>;
+  using session = session_steps<M, Training, sc::host<>>;
 
   static void run() {
     static_assert(Training.optimizer == sc::optimizers::sgd{.learning_rate = 1});
@@ -132,10 +133,11 @@ class gradient_check {
     fill(s);
     for (std::size_t output = 0; output < session::output_count; ++output) {
       auto const size = static_cast<std::size_t>(session::batch * session::output_shape(output).size());
-      auto* const memory = const_cast<float*>(s.prediction(output, false));
+      s.predict_step();
+      auto* const memory = const_cast<float*>(s.prediction(output));
+      constexpr auto const& program = sc::program_for<M, Training, sc::execution_mode::inference>;
       bool const is_view_of_input =
-          session::inference_plan::program.calls[static_cast<std::size_t>(session::outputs[output])].value ==
-          session::inference_plan::program.calls[0].value;
+          program.calls[static_cast<std::size_t>(session::outputs[output])].value == program.calls[0].value;
       if (is_view_of_input) continue;
       for (std::size_t i = 0; i < size; ++i) memory[i] = 12345.0F;
       fill(s);

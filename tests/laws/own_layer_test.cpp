@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers of a user's own: as defined here, outside of the library, in all three kinds of model.
+#include "../session_steps.hpp"
 #include "model_laws.hpp"
 
 #include <algorithm>
@@ -180,7 +181,7 @@ TEST_CASE("a weight that is packed") { laws::check_gradients<projected_twice>();
 
 TEST_CASE("a weight that is not trained stays") {
   static constexpr auto training = laws::by_gradient<>;
-  using session = sc::host_session<partly_trained, training, sc::host<>>;
+  using session = session_steps<partly_trained, training, sc::host<>>;
   session s;
   std::fill_n(s.input(0), 3 * 4, 0.5F);
   std::fill_n(s.scale(0), 3, 1.0F / 3);
@@ -195,7 +196,7 @@ TEST_CASE("a weight that is not trained stays") {
 TEST_CASE("training with own layers lowers the loss") {
   static constexpr auto training =
       sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.02F}, .batch_size = 8};
-  using session = sc::host_session<in_sequence, training, sc::host<>>;
+  using session = session_steps<in_sequence, training, sc::host<>>;
   session s(3);
   laws::numbers draw(5);
   float first = 0;

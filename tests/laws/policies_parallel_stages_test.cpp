@@ -52,6 +52,19 @@ constexpr auto grouped = training_in(sc::grouped), interleaved = training_in(sc:
                sequential = training_in(sc::schedule::sequential),
                recomputing = training_in(sc::grouped, sc::recomputation_mode::automatic);
 
+constexpr auto offloading = [] {
+  auto result = grouped;
+  result.pipeline.offload_activations = sc::offload::remote;
+  result.pipeline.offload_weights = sc::offload::remote;
+  return result;
+}();
+constexpr auto replicated = [] {
+  auto result = interleaved;
+  result.pipeline.reduction_method = sc::gradient_accumulation_reduction_method::running_mean;
+  result.num_replicas = 2;
+  return result;
+}();
+
 // [s0, [s1, s2], s3] takes the slots of three stages, and no more micro-batches are in flight.
 static_assert(sc::pipeline_stages<four_devices> == 4 && sc::device_of<four_devices, 2> == 2);
 static_assert(sc::pipeline_slots<four_devices, grouped> == 24 + 2 * 3 - 1 &&
@@ -84,5 +97,10 @@ TEST_CASE("parallel stages change no bit") {
   check<four_devices, interleaved, sc::host<4>>(expected);
   check<four_devices, sequential, sc::host<2>>(expected);
   check<four_devices, recomputing, sc::host<2>>(expected);
+  check<four_devices, offloading, sc::host<3>>(expected);
   check<four_devices, grouped, ipus<2>>(expected);
+}
+
+TEST_CASE("parallel stages of two replicas, with running means") {
+  check<four_devices, replicated, sc::host<3>>(laws::groups_of<branches, replicated, sc::host<1>>());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Recurrent layers, attention, embeddings and groups in models: shapes, names, gradients with dropout.
+#include "../session_steps.hpp"
 #include "model_laws.hpp"
 
 namespace {
@@ -37,7 +38,7 @@ TEST_CASE("embedding, attention with dropout, groups, a function") { laws::check
 TEST_CASE("the forget gate's bias begins with ones") {
   using model = sc::sequential<input{2, 3}, lstm{2}, dense{1}>;
   static constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{}, .batch_size = 2};
-  sc::host_session<model, training, sc::host<>> session;
+  session_steps<model, training, sc::host<>> session;
   float const expected[]{0, 0, 1, 1, 0, 0, 0, 0};
   for (int i = 0; i < 8; ++i) CHECK(session.weight(2)[i] == expected[i]);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers that are written as a `call`: as defined here, outside of the library, in all three kinds of model.
+#include "../session_steps.hpp"
 #include "model_laws.hpp"
 #include "traced_layers.hpp"
 
@@ -47,7 +48,7 @@ TEST_CASE("windows") { laws::check_gradients<over_windows>(); }
 TEST_CASE("a weight that a layer updates itself") {
   using model = sc::sequential<input{2}, centre{}, dense{1}>;
   static constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{}, .batch_size = 4};
-  sc::host_session<model, training, sc::host<>> session;
+  session_steps<model, training, sc::host<>> session;
   auto const step = [&] {
     for (int i = 0; i < 8; ++i) session.input(0)[i] = static_cast<float>(i);
     std::fill_n(session.scale(0), 4, 0.25F);

@@ -3,7 +3,6 @@
 // weights are those of the last complete update, and the session goes on.
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/engine/host_pipeline.hpp>
-#include <stagecraft/host/host_session.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/host/host_session.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include "../golden/golden.hpp"
+#include "../session_steps.hpp"
 
 #include <doctest/doctest.h>
 
@@ -72,7 +72,7 @@ inline constexpr auto by_gradient =
 template <class M, int Batch>
 void check_layer(file const& from, std::string const& name) {
   CAPTURE(name);
-  using session = sc::host_session<M, by_gradient<Batch>, sc::host<>>;
+  using session = session_steps<M, by_gradient<Batch>, sc::host<>>;
   static_assert(session::output_count == 1);
   session s;
   auto const& expected_output = from[name + "/output"];
@@ -107,7 +107,7 @@ void check_layer(file const& from, std::string const& name) {
     if (!is_probe) s.template write_weight<Weight>(from[weight].values.data());
   });
 
-  s.train_step([&] { check_close("output", s.prediction(0, true), expected_output.values); });
+  s.train_step([&] { check_close("output", s.prediction(0), expected_output.values); });
   for_each_weight([&]<std::size_t Weight>(std::string const& weight, bool is_probe) {
     std::vector<float> after(from[weight].size());
     s.template read_weight<Weight>(after.data());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // batch_normalization and layer_normalization against real Keras: outputs, gradients, moving statistics, and a training
 // whose last batch is partial.
+#include "../session_steps.hpp"
 #include "golden_layers.hpp"
 #include "golden_trainer.hpp"
 
@@ -18,7 +19,7 @@ void check(std::string const& name) {
   auto const& file = normalizations();
   golden::check_layer<golden::one<Batch, Input, Layer>, Batch>(file, name);
 
-  sc::host_session<sc::sequential<Input, Layer>, golden::by_gradient<Batch>, sc::host<>> s;
+  session_steps<sc::sequential<Input, Layer>, golden::by_gradient<Batch>, sc::host<>> s;
   auto const& x = file[name + "/input_0"].values;
   std::copy(x.begin(), x.end(), s.input(0));
   [&]<std::size_t... Weight>(std::index_sequence<Weight...>) {
@@ -27,7 +28,7 @@ void check(std::string const& name) {
      ...);
   }(std::make_index_sequence<decltype(s)::graph.parameters.size()>{});
   s.predict_step();
-  golden::check_close("prediction", s.prediction(0, false), file[name + "/prediction"].values);
+  golden::check_close("prediction", s.prediction(0), file[name + "/prediction"].values);
 }
 
 /// Moving statistics after several steps.
@@ -35,7 +36,7 @@ template <int Batch, sc::layers::input Input>
 void check_steps(std::string const& name) {
   CAPTURE(name);
   auto const& file = normalizations();
-  sc::host_session<sc::sequential<Input, batch_normalization{{.momentum = 0.8}}>, golden::by_gradient<Batch>,
+  session_steps<sc::sequential<Input, batch_normalization{{.momentum = 0.8}}>, golden::by_gradient<Batch>,
                    sc::host<>>
       s;
   auto const& inputs = file[name + "/inputs"].values;
@@ -49,7 +50,7 @@ void check_steps(std::string const& name) {
   golden::check_close("moving_variance", s.weight(3), file[name + "/moving_variance"].values);
   std::copy_n(inputs.data(), size, s.input(0));
   s.predict_step();
-  golden::check_close("prediction", s.prediction(0, false), file[name + "/prediction"].values);
+  golden::check_close("prediction", s.prediction(0), file[name + "/prediction"].values);
 }
 
 struct network : sc::functional<network> {

@@ -40,7 +40,7 @@ struct any_host_loss {
 
 }  // namespace detail
 
-/// What an engine asks of a machine. All functions are static; `Plan` is the plan of a pass (pipeline_plan) and
+/// What an engine asks of a machine. All functions are static; `Plan` is the plan of a pass (step_plan) and
 /// `Sizes` the sizes of a replica's memory (pipeline_sizes). Where a function takes `on_host`, that carries the same
 /// thing out with the host's kernels on the host's memory, where everything lies: a policy calls it once, before or
 /// after what it does itself, or does it in its own way and leaves the results there.
@@ -54,6 +54,12 @@ struct any_host_loss {
 ///
 /// Carry out an operation:
 /// - `step<Plan, Call, Backward>(memory, on_host)`: a layer's step; `on_host(memory)`.
+/// - `devices_have_teams`: whether several threads may carry out the same step together. Then `on_host` divides it
+/// among
+///   them, and each of them asks the policy for it; else one thread does.
+/// - `joins_passes`: whether what the passes of a model without stages hold may lie in one block (whole_pass), and
+/// weights
+///   may be updated where their gradients are found.
 /// - `joins_epilogues`: whether a step may do those that follow it while its results are in registers (step_epilogue).
 /// - `clears_accumulators<Plan>`, `accumulates_halves<Plan>`: whether the engine makes gradients of weights ready for a
 ///   backward step that adds to them, and whether it adds what steps have written to sums in half precision.
@@ -85,6 +91,8 @@ concept ExecutionPolicy = requires(typename Policy::template replica_memory<Size
                                    detail::optimizer_state const& state, kernels::share::range const& elements,
                                    std::array<float*, static_cast<std::size_t>(Sizes::replicas)> const& all,
                                    detail::any_host_step const& on_host, detail::any_host_loss const& on_host_loss) {
+  { Policy::devices_have_teams } -> std::convertible_to<bool>;
+  { Policy::joins_passes } -> std::convertible_to<bool>;
   { Policy::joins_epilogues } -> std::convertible_to<bool>;
   { Policy::template clears_accumulators<Plan> } -> std::convertible_to<bool>;
   { Policy::template accumulates_halves<Plan> } -> std::convertible_to<bool>;

@@ -37,7 +37,7 @@ class pipeline_feed {
   int& samples_;
 };
 
-/// What all passes of an execution share.
+/// What all passes of an execution share. Each thread has a copy, which it may look at when the execution is over.
 template <class Session>
 struct pipeline_execution {
   void const* feed = nullptr;
@@ -46,9 +46,12 @@ struct pipeline_execution {
   void (*call_results)(void const*, step_view<Session> const&) = nullptr;
   void (*cancel)(pipeline_execution const&) noexcept = nullptr;  ///< ends every wait in `feed` and `results`
   bool has_targets = false;
-  thread_team* team = nullptr;
+  thread_team* team = nullptr;  ///< of the devices' first threads; null: there is one
   std::uint64_t seed = 1;
-  std::uint64_t first_step = 0;           ///< of training, counted over all replicas
+  std::uint64_t first_step = 0;  ///< of training, counted over all replicas
+  std::int64_t updates = 0;      ///< of the weights, before this execution
+  int accumulated = 0;           ///< micro-batches before this execution whose weight update is still to come
+  float learning_rate = 0;
   float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
   float* folded_weights = nullptr;        ///< those that steps read, if others' normalizations are in them
   trace* record = nullptr;

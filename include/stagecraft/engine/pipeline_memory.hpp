@@ -4,13 +4,14 @@
 #pragma once
 
 #include <stagecraft/engine/execution_policy.hpp>
-#include <stagecraft/engine/pipeline_plan.hpp>
+#include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/plan/session_shape.hpp>
 #include <stagecraft/threads/progress.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -18,7 +19,7 @@
 
 namespace stagecraft {
 
-/// Sizes of a pipeline's memory, for one replica.
+/// Sizes of a model's memory, for one replica.
 template <Model M, auto Training, class Machine, int Replicas>
 struct pipeline_sizes : session_shape<M, Training> {
   using shape = session_shape<M, Training>;
@@ -42,10 +43,20 @@ struct pipeline_sizes : session_shape<M, Training> {
   static constexpr int stages = table<main_mode>().stages();
   static constexpr int passes = table<main_mode>().passes();
   static constexpr int devices = table<main_mode>().devices();
+  /// Threads that work on one device: at most; and all of them.
+  static constexpr int threads_of_device = detail::threads_of_device<M, Training, Machine>;
+  static constexpr int workers = std::min(Machine::threads, replicas* devices);
+  static constexpr int threads = threads_of_device > 1 ? Machine::threads : workers;
+  /// How many of them work on the devices of a worker.
+  [[nodiscard]] static constexpr int threads_of_worker(int worker) {
+    return threads * (worker + 1) / workers - threads * worker / workers;
+  }
+  /// Whether tensors lie where the program of the whole model says.
+  static constexpr bool is_whole = detail::is_whole<M, Machine>;
   /// Floats of gradients, and of the optimizer's numbers of each weight: none without training.
   static constexpr long long gradient_floats = [] {
     if constexpr (trains)
-      return pipeline_gradients<M, Training, architecture>.floats;
+      return gradient_storage_of<M, Training, architecture>.floats;
     else
       return 0LL;
   }();
@@ -100,7 +111,7 @@ struct pipeline_sizes : session_shape<M, Training> {
   }
   /// Floats of remote memory that a stage's activations take.
   template <int Stage>
-  static constexpr long long remote_floats = pass_plan_of<M, Training, main_mode, Stage>.places.remote_floats;
+  static constexpr long long remote_floats = pass_on<M, Training, main_mode, Machine, Stage>.places.remote_floats;
 
   /// Micro-batches whose targets, and whose numbers of samples, are alive at once.
   template <execution_mode Mode>
@@ -123,8 +134,11 @@ struct pipeline_sizes : session_shape<M, Training> {
   }
   template <int Device, execution_mode Mode>
   [[nodiscard]] static constexpr long long block_floats() {
-    return detail::device_buffers_of<M, Training, Mode, Device>.floats +
-           most_scratch<Device, Mode>(std::make_index_sequence<static_cast<std::size_t>(table<Mode>().passes())>{});
+    if constexpr (is_whole)
+      return program_for<M, Training, Mode>.floats;
+    else
+      return detail::device_buffers_of<M, Training, Mode, Device>.floats +
+             most_scratch<Device, Mode>(std::make_index_sequence<static_cast<std::size_t>(table<Mode>().passes())>{});
   }
 };
 
@@ -133,7 +147,8 @@ template <class Sizes>
 struct pipeline_memory {
   static constexpr bool has_halves = Sizes::halves;
 
-  explicit pipeline_memory(int number, long long workspace_floats)
+  /// @param workspace_floats  what each thread of a device has for itself
+  pipeline_memory(int number, long long workspace_floats)
       : replica(number),
         weights(Sizes::weights.floats),
         gradients(Sizes::gradient_floats),
@@ -152,7 +167,8 @@ struct pipeline_memory {
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(Sizes::stages)>{});
-    for (int device = 0; device < Sizes::devices; ++device) workspaces.emplace_back(workspace_floats);
+    for (int device = 0; device < Sizes::devices; ++device)
+      workspaces.emplace_back(Sizes::threads_of_device * workspace_floats);
   }
 
   int replica;
@@ -160,7 +176,7 @@ struct pipeline_memory {
   /// What a pass works on where these stand in remote memory.
   aligned_block local_weights, local_gradients, local_halves, local_state;
   aligned_block targets, scales;                                       ///< rings
-  std::vector<int> samples;                                            ///< a ring: samples of a micro-batch
+  std::vector<std::atomic<int>> samples;                               ///< a ring: samples of a micro-batch
   std::vector<aligned_block> blocks, workspaces;                       ///< of each device
   std::vector<aligned_block> remote;                                   ///< activations of each stage
   std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss

@@ -3,15 +3,17 @@
 // other passes wait for.
 #pragma once
 
+#include <stagecraft/engine/device_threads.hpp>
+#include <stagecraft/engine/pass_weights.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/step_view.hpp>
 #include <stagecraft/engine/trace.hpp>
 #include <stagecraft/host/loss_step.hpp>
 #include <stagecraft/host/operations/operations.hpp>
-#include <stagecraft/host/parameter_update.hpp>
-#include <stagecraft/threads/thread_team.hpp>
+#include <stagecraft/host/steps/step_epilogue.hpp>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -23,14 +25,17 @@ template <class Session, execution_mode Mode, int Pass>
 class pipeline_pass {
   using sizes = typename Session::sizes;
   using memory_type = pipeline_memory<sizes>;
-  using plan = typename Session::template plan<Mode, Pass>;
+  // Calls see the same plan in both passes of a model that is whole.
+  using plan = typename Session::template plan<Mode, sizes::is_whole ? 0 : Pass>;
   using architecture = typename plan::architecture;
   using policy = typename plan::policy;
   using execution = pipeline_execution<Session>;
+  using team = device_threads<plan::threads>;
+  using weights = pass_weights<sizes, plan, Pass>;
   using step_function = void (*)(host_memory const&);
 
   static constexpr auto const& graph = plan::graph;
-  static constexpr auto const& pass = plan::pass;
+  static constexpr auto const& pass = pass_on<typename plan::model, plan::training, Mode, typename plan::machine, Pass>;
   static constexpr timetable const& table = sizes::template table<Mode>();
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr int device = table.device_of_pass(Pass);
@@ -38,6 +43,7 @@ class pipeline_pass {
   static constexpr bool trains = Mode == execution_mode::training;
   static constexpr bool is_last_forward = !backward && stage + 1 == sizes::stages;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+  static constexpr bool waits = sizes::workers > 1 && pass.waits.size() > 0;
   using output_indices = std::make_index_sequence<Session::output_count>;
 
  public:
@@ -48,46 +54,44 @@ class pipeline_pass {
     return true;
   }
 
-  /// On thread number `worker`. False if another thread has failed.
-  static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, int worker) {
-    if (all.team != nullptr)
-      for (auto const& wait : pass.waits)
-        if (!all.team->await(own.done[at(wait.pass)], micro_batch + 1 - wait.lag)) return false;
+  /// One thread's part. False if another thread has failed.
+  static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, device_thread const& self) {
+    host_memory memory = memory_of(own, all, micro_batch, self);
+    recorder const record(all.record, own.replica, self.worker, micro_batch);
     auto& samples = own.samples[static_cast<std::size_t>(micro_batch % sizes::template samples_alive<Mode>)];
-    host_memory memory = memory_of(own, all, micro_batch);
-    recorder const record(all.record, own.replica, worker, micro_batch);
-    auto begin = record.now();
-    if constexpr (Pass == 0) {
-      feed(all, own, memory, samples);
-      policy::template inputs<plan>(memory);
-      begin = record.add(pass_kind::infeed, begin);
+    std::int64_t begin = 0;
+    if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
+                  (backward && sizes::fetches_gradients)) {
+      if (!team::alone(memory, [&] { return begin_pass(all, own, memory, samples, record, begin); })) return false;
+    } else if (self.leads()) {
+      begin = record.now();
     }
-    memory.valid_samples = samples;
-    for (auto const& fetch : pass.fetches)
-      copy(own.remote[stage].data(), fetch.from, memory.block, fetch.to, fetch.floats, micro_batch);
-    if constexpr (sizes::fetches_weights)
-      fetch_weights(all, own, memory, std::make_index_sequence<plan::weights.count>{});
-    if constexpr (backward) begin_gradients(own, memory);
+    memory.valid_samples = samples.load(std::memory_order_relaxed);
+    if constexpr (backward && weights::begins_gradients) team::divide(memory, weights::begin_gradients);
     if constexpr (recomputed_first > 0) {
-      run_steps<0, recomputed_first>(memory);
-      begin = record.add(pass_kind::recompute, begin);
+      if (!run_steps<0, recomputed_first>(memory)) return false;
+      if (self.leads()) begin = record.add(pass_kind::recompute, begin);
     }
-    run_steps<recomputed_first, pass.steps.size()>(memory);
-    begin = record.add(backward ? pass_kind::backward : pass_kind::forward, begin);
-    if constexpr (is_last_forward) {
-      finish_forward(all, own, memory);
-      begin = record.add(pass_kind::outfeed, begin);
+    if (!run_steps<recomputed_first, pass.steps.size()>(memory)) return false;
+    if (self.leads()) begin = record.add(backward ? pass_kind::backward : pass_kind::forward, begin);
+    auto const end = [&] { end_pass(all, own, memory, record, begin); };
+    if constexpr (is_last_forward || pass.transfers.size() > 0 || sizes::fetches_weights ||
+                  (backward && sizes::fetches_gradients)) {
+      if (!team::alone(memory, end)) return false;
+    } else if (self.leads()) {
+      end();
     }
-    for (auto const& transfer : pass.transfers)
-      copy(memory.block, transfer.from,
-           transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
-           transfer.floats, micro_batch);
-    if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
-    if constexpr (sizes::fetches_weights && trains && !backward)
-      store_state_of_layers(own, std::make_index_sequence<plan::weights.count>{});
-    if constexpr (backward && sizes::fetches_gradients) move_gradients<false>(own);
-    own.done[Pass].publish(micro_batch + 1);
     return true;
+  }
+
+  /// What each thread needs for the steps of this pass, one at a time.
+  static constexpr long long workspace_floats() {
+    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      long long largest = 0;
+      for (long long const floats : {0LL, workspace_of<pass.steps[Step].call>()...})
+        if (floats > largest) largest = floats;
+      return largest;
+    }(std::make_index_sequence<pass.steps.size()>{});
   }
 
  private:
@@ -119,19 +123,71 @@ class pipeline_pass {
     int replica_, worker_, micro_batch_;
   };
 
-  static host_memory memory_of(memory_type& own, execution const& all, std::int64_t micro_batch) {
+  template <int Call>
+  static constexpr long long workspace_of() {
+    using call = host_call<plan, Call>;
+    return operation_of<call>::template workspace<call>() + detail::epilogue_floats<call>();
+  }
+
+  /// On the first thread, before the steps: what they need is there. False if another device has failed.
+  static bool begin_pass(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples,
+                         recorder const& record, std::int64_t& begin) {
+    if constexpr (waits)
+      if (all.team != nullptr)
+        for (auto const& wait : pass.waits)
+          if (!all.team->await(own.done[at(wait.pass)], memory.micro_batch + 1 - wait.lag)) return false;
+    begin = record.now();
+    if constexpr (Pass == 0) {
+      feed(all, own, memory, samples);
+      policy::template inputs<plan>(memory);
+      begin = record.add(pass_kind::infeed, begin);
+    }
+    for (auto const& fetch : pass.fetches)
+      copy(own.remote[stage].data(), fetch.from, memory.block, fetch.to, fetch.floats, memory.micro_batch);
+    if constexpr (sizes::fetches_weights) weights::fetch(all.shared_weights, own, memory);
+    if constexpr (backward && sizes::fetches_gradients)
+      if (memory.accumulated > 0) weights::template move_gradients<true>(own);
+    return true;
+  }
+
+  /// On the first thread, behind the steps: what others wait for.
+  static void end_pass(execution const& all, memory_type& own, host_memory const& memory, recorder const& record,
+                       std::int64_t begin) {
+    if constexpr (is_last_forward) {
+      finish_forward(all, own, memory);
+      begin = record.add(pass_kind::outfeed, begin);
+    }
+    for (auto const& transfer : pass.transfers)
+      copy(memory.block, transfer.from,
+           transfer.device < 0 ? own.remote[stage].data() : own.blocks[at(transfer.device)].data(), transfer.to,
+           transfer.floats, memory.micro_batch);
+    if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
+    if constexpr (sizes::fetches_weights && trains && !backward) weights::store_state(own);
+    if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);
+    own.done[Pass].publish(memory.micro_batch + 1);
+  }
+
+  static host_memory memory_of(memory_type& own, execution const& all, std::int64_t micro_batch,
+                               device_thread const& self) {
+    auto const before = all.accumulated + micro_batch;
+    float* const workspace = own.workspaces[device].data();
     host_memory memory{
         .block = own.blocks[device].data(),
         .weights = (sizes::fetches_weights ? own.local_weights : own.weights).data(),
         .gradients = (sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
         .halves = reinterpret_cast<std::uint16_t*>((sizes::fetches_gradients ? own.local_halves : own.halves).data()),
-        .workspace = own.workspaces[device].data(),
+        .slots = own.state.data(),
+        .workspace = workspace + self.number() * Session::workspace_floats,
+        .first_workspace = workspace,
         .seed = all.seed,
         .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),
         .micro_batch = micro_batch,
-        .accumulated = static_cast<int>(micro_batch % accumulation_steps)};
+        .accumulated = static_cast<int>(before % accumulation_steps),
+        .update = all.updates + 1 + before / accumulation_steps,
+        .learning_rate = all.learning_rate,
+        .member = self.member};
     if constexpr (Session::folds) memory.weights = all.folded_weights;
-    policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
+    if (self.leads()) policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     return memory;
   }
 
@@ -156,15 +212,16 @@ class pipeline_pass {
       result[i] = own.scales.data() + slot * sizes::all_scales + sizes::scale_offset(i);
     return result;
   }
-  static void feed(execution const& all, memory_type& own, host_memory const& memory, int& samples) {
+  static void feed(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples) {
     std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs{};
     for (std::size_t i = 0; i < inputs.size(); ++i)
       inputs[i] = plan::address(memory, plan::value(static_cast<int>(sizes::input_call(static_cast<int>(i)))));
-    samples = Session::batch;
-    all.call_feed(all.feed,
-                  pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch),
-                                         scales_of(own, memory.micro_batch), samples),
-                  own.replica, static_cast<int>(memory.micro_batch));
+    int valid = Session::batch;
+    all.call_feed(
+        all.feed,
+        pipeline_feed<Session>(inputs, targets_of(own, memory.micro_batch), scales_of(own, memory.micro_batch), valid),
+        own.replica, static_cast<int>(memory.micro_batch));
+    samples.store(valid, std::memory_order_relaxed);
   }
 
   // Steps.
@@ -179,14 +236,11 @@ class pipeline_pass {
     using call = host_call<plan, Call>;
     using steps = operation_of<call>;
     if constexpr (!Backward) {
-      steps::forward(call{memory});
+      team::template step<steps>(memory, [](host_memory const& own) { steps::forward(call{own}); });
     } else {
-      steps::backward(call{memory});
-      if constexpr (policy::template accumulates_halves<plan>)
-        for_each_parameter<Call>([&]<std::size_t Parameter>() {
-          detail::parameter_update<plan, Parameter>::accumulate(memory, plan::gradients.shift[Call],
-                                                                {0, plan::weights.size[Parameter]});
-        });
+      team::template step<steps>(memory, [](host_memory const& own) { steps::backward(call{own}); });
+      if constexpr (policy::template accumulates_halves<plan> && call::parameter_count > 0)
+        team::divide(memory, weights::template accumulate_halves<Call>);
     }
   }
   template <std::size_t... Index>
@@ -199,24 +253,30 @@ class pipeline_pass {
     while (backward && count < pass.steps.size() && !pass.steps[count].backward) ++count;
     return count;
   }();
+  /// False if a thread has failed: then the others have nothing more to do.
   template <std::size_t First, std::size_t Last>
-  static void run_steps(host_memory const& memory) {
+  static bool run_steps(host_memory const& memory) {
     static constexpr auto steps = step_table(std::make_index_sequence<pass.steps.size()>{});
     std::size_t added = 0;  // what is added to gradients stands before backward steps, or behind them
     auto const add_before = [&](int step) {
       for (; added < pass.additions.size() && pass.additions[added].step <= step; ++added) {
         auto const& addition = pass.additions[added];
         policy::template addition<plan>(memory, addition, static_cast<int>(added), [&] {
-          kernels::scaled_add<true, architecture>(1.0F, plan::address(memory, addition.from),
-                                                  plan::address(memory, addition.to), addition.floats);
+          team::divide(memory, [&](host_memory const& own) {
+            auto const [first, last] = own.share.of(addition.floats, 16);
+            kernels::scaled_add<true, architecture>(1.0F, plan::address(own, addition.from) + first,
+                                                    plan::address(own, addition.to) + first, last - first);
+          });
         });
       }
     };
     for (std::size_t i = First; i < Last; ++i) {
-      add_before(static_cast<int>(i));
+      if constexpr (pass.additions.size() > 0) add_before(static_cast<int>(i));
       steps[i](memory);
+      if (!team::goes_on(memory)) return false;
     }
     if (Last == steps.size()) add_before(static_cast<int>(Last));
+    return true;
   }
 
   // Losses and outfeed.
@@ -263,10 +323,11 @@ class pipeline_pass {
     detail::loss_gradient gradient;
     if constexpr (trains) {
       constexpr auto const& places = pass.places;
-      constexpr auto role = detail::flow_of<typename plan::model, plan::training>.loss_role[Output];
-      if constexpr (role != detail::gradient_role::none)
+      if constexpr (plan::program.calls[call].needs_gradient) {
         gradient.to = plan::address(memory, places.loss_gradient[Output]);
-      if constexpr (role == detail::gradient_role::add) gradient.scratch = plan::address(memory, places.loss_scratch);
+        if constexpr (plan::program.loss_adds_gradient[Output])
+          gradient.scratch = plan::address(memory, places.loss_scratch);
+      }
       factor *= detail::gradient_factor<plan>(memory.accumulated);
     }
     float const* const prediction = plan::address(memory, plan::value(call));
@@ -274,84 +335,6 @@ class pipeline_pass {
       return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
           prediction, targets, scales, gradient, factor, memory.valid_samples);
     });
-  }
-
-  // Weights and gradients.
-  template <int Call, class Each>
-  static void for_each_parameter(Each const& each) {
-    constexpr auto const& layer = graph.layer_of(Call);
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<static_cast<std::size_t>(layer.first_parameter) + Index>(), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(layer.parameter_count)>{});
-  }
-  /// each<Call, Parameter>() for the accumulators of this pass.
-  template <class Each>
-  static void for_each_accumulator(Each const& each) {
-    [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      [[maybe_unused]] int const done[]{0, (visit_accumulators<Step>(each), 0)...};
-    }(std::make_index_sequence<pass.steps.size()>{});
-  }
-  template <std::size_t Step, class Each>
-  static void visit_accumulators(Each const& each) {
-    constexpr int call = pass.steps[Step].call;
-    if constexpr (pass.steps[Step].backward)
-      for_each_parameter<call>([&]<std::size_t Parameter>() { each.template operator()<call, Parameter>(); });
-  }
-  static void begin_gradients(memory_type& own, host_memory const& memory) {
-    if constexpr (sizes::fetches_gradients)
-      if (memory.accumulated > 0) move_gradients<true>(own);
-    if constexpr (!policy::template clears_accumulators<plan>) return;
-    for_each_accumulator([&]<int Call, std::size_t Parameter>() {
-      detail::parameter_update<plan, Parameter>::begin(memory, plan::gradients.shift[Call],
-                                                       {0, plan::weights.size[Parameter]});
-    });
-  }
-  template <bool Fetch>
-  static void move_gradients(memory_type& own) {
-    for_each_accumulator([&]<int Call, std::size_t Parameter>() {
-      detail::move_accumulator<sizes, Fetch>(own, plan::weights.offset[Parameter] + plan::gradients.shift[Call],
-                                             plan::weights.size[Parameter]);
-    });
-  }
-
-  /// Whether a layer of this stage has a weight.
-  [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
-    for (auto const& step : pass.steps) {
-      auto const& layer = graph.layer_of(step.call);
-      auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count) return true;
-    }
-    return false;
-  }
-  template <std::size_t... Parameter>
-  static void fetch_weights(execution const& all, memory_type& own, host_memory const& memory,
-                            std::index_sequence<Parameter...>) {
-    [[maybe_unused]] int const done[]{0, (fetch_weight<Parameter>(all, own, memory), 0)...};
-  }
-  // From the parts of all replicas, if they share their weights.
-  template <std::size_t Parameter>
-  static void fetch_weight([[maybe_unused]] execution const& all, memory_type& own,
-                           [[maybe_unused]] host_memory const& memory) {
-    if constexpr (uses_weight(Parameter)) {
-      constexpr auto offset = plan::weights.offset[Parameter];
-      float const* from = own.weights.data();
-      if constexpr (sizes::shards_weights && graph.parameters[Parameter].trainable) from = all.shared_weights;
-      policy::transfer(from + offset, own.local_weights.data() + offset,
-                       static_cast<std::size_t>(plan::weights.size[Parameter]));
-      policy::template copied_weight<plan, Parameter>(memory, own.local_weights.data() + offset);
-    }
-  }
-  // What forward steps change: moving means and the like.
-  template <std::size_t... Parameter>
-  static void store_state_of_layers(memory_type& own, std::index_sequence<Parameter...>) {
-    [[maybe_unused]] int const done[]{0, (store_state<Parameter>(own), 0)...};
-  }
-  template <std::size_t Parameter>
-  static void store_state(memory_type& own) {
-    if constexpr (uses_weight(Parameter) && graph.parameters[Parameter].is_state())
-      policy::transfer(own.local_weights.data() + plan::weights.offset[Parameter],
-                       own.weights.data() + plan::weights.offset[Parameter],
-                       static_cast<std::size_t>(plan::weights.size[Parameter]));
   }
 };
 

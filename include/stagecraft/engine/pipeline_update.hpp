@@ -2,6 +2,7 @@
 // The weight update of a pipeline's devices on the host, and what it does with the gradients and weights of replicas.
 #pragma once
 
+#include <stagecraft/engine/device_threads.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/weight_functions.hpp>
@@ -15,159 +16,219 @@
 
 namespace stagecraft {
 
-/// The parts of a weight update; between them all devices of all replicas wait for each other. `Plan` is that of any
-/// pass of training.
+/// Where a weight update is carried out, and which one it is. `Replicas`: memories of all.
+template <class Replicas>
+struct update_job {
+  Replicas const& all;
+  int replica = 0;
+  int device = 0;
+  std::int64_t number = 1;  ///< of the weight update, from 1
+  std::uint64_t seed = 1;
+  float learning_rate = 0;
+
+  [[nodiscard]] auto& own() const { return *all[static_cast<std::size_t>(replica)]; }
+};
+
+/// The parts of a weight update; between them all devices of all replicas wait for each other. All threads of a device
+/// call each of them. `Plan` is that of any pass of training.
 template <class Sizes, class Plan>
 class pipeline_update {
   using memory_type = pipeline_memory<Sizes>;
   using architecture = typename Plan::architecture;
   using policy = typename Plan::policy;
+  using team = device_threads<Plan::threads>;
   using range = kernels::share::range;
   static constexpr int replicas = Sizes::replicas;
   static constexpr int slots = detail::slots_of<Plan::training.optimizer>;
+  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   template <std::size_t Parameter>
   using update = detail::parameter_update<Plan, Parameter, replicas>;
 
  public:
   using functions = detail::weight_functions<Plan>;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
+  using job = update_job<all_replicas>;
 
-  /// The gradients of all calls of a layer become one.
-  static void sum_calls(memory_type& own, int device) {
-    auto const memory = memory_behind(own);
-    for_each_weight(device, [&]<std::size_t Parameter>() {
-      if constexpr (Sizes::fetches_gradients) fetch_accumulators<Parameter>(own);
-      policy::template sum_of_calls<Plan, Parameter>(
-          memory, [&] { update<Parameter>::sum_calls(memory, {0, Plan::weights.size[Parameter]}); });
-    });
+  /// Whether backward steps leave anything to do.
+  [[nodiscard]] static constexpr bool has_work() {
+    return []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      return (functions::have_constraints() || ... || is_updated<Parameter>());
+    }(parameters{});
   }
+
+  /// The gradients of all calls of a layer become one. `apply` does it itself where nothing comes in between.
+  static bool sum_calls(job const& what, device_thread const& self) {
+    auto const memory = memory_of(what, self);
+    if (!fetch_gradients(what, memory)) return false;
+    team::divide(memory, [&what](host_memory const& own) { sum_calls_of_share(what.device, own); });
+    return team::goes_on(memory);
+  }
+  static constexpr bool sums_apart = replicas > 1 || functions::have_penalty_gradients();
 
   /// The gradients of all replicas become one, in the order of the replicas: each replica's device reduces its shard,
   /// for all of them or, if that is all that it will need, for itself.
-  static void reduce(all_replicas const& all, int replica, int device) {
+  static bool reduce(job const& what, device_thread const& self) {
     constexpr bool mean = Plan::training.cross_replica_reduction == cross_replica_reduction::mean;
-    for_each_weight(device, [&]<std::size_t Parameter>() {
-      auto const shard = kernels::shard_of(Plan::weights.size[Parameter], replica, replicas);
-      std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
-      for (std::size_t i = 0; i < gradients.size(); ++i)
-        gradients[i] = memory_of(*all[i]).gradients + Plan::weights.offset[Parameter];
-      policy::template sum_of_replicas<Plan, Parameter>(
-          memory_behind(*all[static_cast<std::size_t>(replica)]), gradients, replica, shard, [&] {
-            if constexpr (shards)
-              kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
-                                                          gradients[static_cast<std::size_t>(replica)], shard);
-            else
-              kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
-          });
-    });
-  }
-
-  /// The optimizer's step: on all weights of the device, or on this replica's shard of them.
-  static void apply(all_replicas const& all, int replica, int device, float learning_rate, std::int64_t number,
-                    std::uint64_t seed) {
-    auto& own = *all[static_cast<std::size_t>(replica)];
-    auto memory = memory_of(own);
-    policy::template begin_update<Sizes>(own.of_policy, device, memory, true);
-    memory.learning_rate = learning_rate;
-    memory.update = number;
-    memory.seed = seed;
-    for_each_weight(device, [&]<std::size_t Parameter>() {
-      auto elements = range{0, Plan::weights.size[Parameter]};
-      if constexpr (shards) elements = kernels::shard_of(elements.last, replica, replicas);
-      // Weights that the replicas share stand with the first one.
-      if constexpr (Sizes::shards_weights) memory.weights = all[0]->weights.data();
-      apply_to<Parameter>(own, memory, device, elements);
-      if constexpr (shards && !Sizes::shards_weights) give<Parameter>(all, replica, elements);
+    auto const memory = memory_of(what, self);
+    return team::alone(memory, [&] {
+      for_each_weight(what.device, [&]<std::size_t Parameter>() {
+        auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas);
+        std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
+        for (std::size_t i = 0; i < gradients.size(); ++i)
+          gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
+        policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard, [&] {
+          if constexpr (shards)
+            kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas,
+                                                        gradients[static_cast<std::size_t>(what.replica)], shard);
+          else
+            kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
+        });
+      });
     });
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
-  static void add_penalty_gradients(all_replicas const& all, int replica, int device, std::int64_t number,
-                                    std::uint64_t seed) {
+  static bool add_penalty_gradients(job const& what, device_thread const& self) {
     constexpr float times = detail::penalties_in_gradient<typename Plan::model, Plan::training, replicas>;
-    auto const memory = memory_for_weights(all, replica, device, number, seed);
-    for_each_weight(device, [&]<std::size_t Parameter>() {
-      if constexpr (functions::template has_penalty_gradient<Parameter>()) {
-        policy::template penalty_gradient<Plan, Parameter>(memory, shards, [&] {
-          functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
-                                                              memory.workspace);
-        });
-      }
+    auto memory = memory_of(what, self);
+    return team::alone(memory, [&] {
+      policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
+      for_each_weight(what.device, [&]<std::size_t Parameter>() {
+        if constexpr (functions::template has_penalty_gradient<Parameter>())
+          policy::template penalty_gradient<Plan, Parameter>(memory, shards, [&] {
+            functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
+                                                                memory.workspace);
+          });
+      });
     });
   }
+
+  /// The optimizer's step: on all weights of the device, or on this replica's shard of them. Threads take parts of
+  /// each, unless the state goes through a place that has room for one weight at a time.
+  static bool apply(job const& what, device_thread const& self) {
+    auto memory = memory_of(what, self);
+    if (self.leads()) policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, true);
+    if (!sums_apart && !fetch_gradients(what, memory)) return false;
+    if constexpr (!shards && !Sizes::fetches_state) {
+      team::divide(memory, [&what](host_memory const& own) {
+        if constexpr (!sums_apart) sum_calls_of_share(what.device, own);
+        for_each_weight(what.device, [&]<std::size_t Parameter>() {
+          apply_to<Parameter>(what, own, own.share.of(Plan::weights.size[Parameter], 16));
+        });
+      });
+      return team::goes_on(memory);
+    } else {
+      return team::alone(memory, [&] {
+        if constexpr (!sums_apart) sum_calls_of_share(what.device, memory);
+        for_each_weight(what.device, [&]<std::size_t Parameter>() {
+          auto elements = range{0, Plan::weights.size[Parameter]};
+          if constexpr (shards) elements = kernels::shard_of(elements.last, what.replica, replicas);
+          apply_to<Parameter>(what, memory, elements);
+          if constexpr (shards && !Sizes::shards_weights) give<Parameter>(what.all, what.replica, elements);
+        });
+      });
+    }
+  }
+
   /// What becomes of the device's weights behind their updates, which all replicas have done. Weights that the replicas
   /// share stand with the first one.
-  static void constrain(all_replicas const& all, int replica, int device, std::int64_t number, std::uint64_t seed) {
-    if (Sizes::shards_weights && replica > 0) return;
-    auto const memory = memory_for_weights(all, replica, device, number, seed);
-    for_each_weight(device, [&]<std::size_t Parameter>() {
-      if constexpr (functions::template has_constraint<Parameter>()) {
-        policy::template constraint<Plan, Parameter>(
-            memory, shards, [&] { functions::template constrain<Parameter>(memory.weights, memory.workspace); });
-      }
+  static bool constrain(job const& what, device_thread const& self) {
+    if (Sizes::shards_weights && what.replica > 0) return true;
+    auto memory = memory_of(what, self);
+    return team::alone(memory, [&] {
+      policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
+      for_each_weight<false>(what.device, [&]<std::size_t Parameter>() {
+        if constexpr (functions::template has_constraint<Parameter>())
+          policy::template constraint<Plan, Parameter>(
+              memory, shards, [&] { functions::template constrain<Parameter>(memory.weights, memory.workspace); });
+      });
     });
   }
 
   /// The regularizers' part of the loss, which stays the same until the weights change.
-  static void find_penalties(all_replicas const& all, int replica, int device) {
-    auto& own = *all[static_cast<std::size_t>(replica)];
-    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (find_penalty<Parameter>(all, own, device), 0)...};
-    }(std::make_index_sequence<Plan::weights.count>{});
+  static bool find_penalties(job const& what, device_thread const& self) {
+    auto const memory = memory_of(what, self);
+    return team::alone(memory, [&] {
+      [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+        [[maybe_unused]] int const done[]{0, (find_penalty<Parameter>(what, memory.workspace), 0)...};
+      }(parameters{});
+    });
   }
 
  private:
-  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
+  using parameters = std::make_index_sequence<Plan::weights.count>;
 
-  static host_memory memory_of(memory_type& own) {
+  static float* gradients_of(memory_type& own) {
+    return (Sizes::fetches_gradients ? own.local_gradients : own.gradients).data();
+  }
+
+  /// Weights that the replicas share stand with the first one.
+  static host_memory memory_of(job const& what, device_thread const& self) {
+    auto& own = what.own();
+    float* const workspace = own.workspaces[static_cast<std::size_t>(what.device)].data();
     return {
-        .weights = own.weights.data(),
-        .gradients = (Sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
-        .halves = reinterpret_cast<std::uint16_t*>((Sizes::fetches_gradients ? own.local_halves : own.halves).data())};
+        .weights = (Sizes::shards_weights ? *what.all[0] : own).weights.data(),
+        .gradients = gradients_of(own),
+        .halves = reinterpret_cast<std::uint16_t*>((Sizes::fetches_gradients ? own.local_halves : own.halves).data()),
+        .workspace = workspace,
+        .first_workspace = workspace,
+        .seed = what.seed,
+        .micro_batch = own.done[0].value() - 1,  // the last one
+        .update = what.number,
+        .learning_rate = what.learning_rate,
+        .member = self.member};
   }
 
-  /// For functions of whole weights.
-  static host_memory memory_for_weights(all_replicas const& all, int replica, int device, std::int64_t number,
-                                        std::uint64_t seed) {
-    auto& own = *all[static_cast<std::size_t>(replica)];
-    auto memory = memory_of(own);
-    if constexpr (Sizes::shards_weights) memory.weights = all[0]->weights.data();
-    policy::template begin_update<Sizes>(own.of_policy, device, memory, false);
-    memory.update = number;
-    memory.seed = seed;
-    memory.workspace = own.workspaces[static_cast<std::size_t>(device)].data();
-    return memory;
+  static bool fetch_gradients([[maybe_unused]] job const& what, [[maybe_unused]] host_memory const& memory) {
+    if constexpr (Sizes::fetches_gradients)
+      return team::alone(memory, [&] {
+        for_each_weight(what.device, [&]<std::size_t Parameter>() { fetch_accumulators<Parameter>(what.own()); });
+      });
+    return true;
+  }
+  static void sum_calls_of_share(int device, host_memory const& own) {
+    for_each_weight(device, [&]<std::size_t Parameter>() {
+      policy::template sum_of_calls<Plan, Parameter>(
+          own, [&] { update<Parameter>::sum_calls(own, own.share.of(Plan::weights.size[Parameter], 16)); });
+    });
   }
 
-  /// That of the last micro-batch.
-  static host_memory memory_behind(memory_type& own) {
-    auto memory = memory_of(own);
-    memory.micro_batch = own.done[0].value() - 1;
-    return memory;
-  }
-
-  /// The device of the layer that a weight belongs to.
-  static constexpr int device_of(std::size_t parameter) {
-    constexpr auto const& flow = detail::flow_of<typename Plan::model, Plan::training>;
-    for (std::size_t i = 0; i < Plan::graph.calls.size(); ++i) {
-      auto const& layer = Plan::graph.layer_of(static_cast<int>(i));
+  /// The first call of the layer that a weight belongs to.
+  static constexpr int call_of(std::size_t parameter) {
+    for (int i = 0; i < static_cast<int>(Plan::graph.calls.size()); ++i) {
+      auto const& layer = Plan::graph.layer_of(i);
       auto const index = static_cast<int>(parameter) - layer.first_parameter;
-      if (index >= 0 && index < layer.parameter_count)
-        return Sizes::template table<Sizes::main_mode>().device_of_stage(flow.stage[i]);
+      if (index >= 0 && index < layer.parameter_count) return i;
     }
     return 0;
   }
+  /// Its device.
+  static constexpr int device_of(std::size_t parameter) {
+    int const stage = detail::stage_of_graph_call<typename Plan::model>(call_of(parameter));
+    return Sizes::template table<Sizes::main_mode>().device_of_stage(stage);
+  }
+  template <std::size_t Parameter>
+  static constexpr bool is_trained() {
+    return Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient;
+  }
+  /// Whether its update has not been carried out with its gradient.
+  template <std::size_t Parameter>
+  static constexpr bool is_updated() {
+    constexpr int call = call_of(Parameter);
+    constexpr int index = static_cast<int>(Parameter) - Plan::graph.layer_of(call).first_parameter;
+    return is_trained<Parameter>() && !Plan::fuses_update(call, index) && !Plan::updates_rows(call, index);
+  }
 
-  /// each<Parameter>() for the trained weights of a device.
-  template <class Each>
+  /// each<Parameter>() for the weights of a device: those to be updated, or all that are trained.
+  template <bool Updated = true, class Each>
   static void for_each_weight(int device, Each const& each) {
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (visit<Parameter>(device, each), 0)...};
-    }(std::make_index_sequence<Plan::weights.count>{});
+      [[maybe_unused]] int const done[]{0, (visit<Parameter, Updated>(device, each), 0)...};
+    }(parameters{});
   }
-  template <std::size_t Parameter, class Each>
+  template <std::size_t Parameter, bool Updated, class Each>
   static void visit(int device, Each const& each) {
-    if constexpr (Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient) {
+    if constexpr (Updated ? is_updated<Parameter>() : is_trained<Parameter>()) {
       constexpr int owner = device_of(Parameter);
       if (owner == device) each.template operator()<Parameter>();
     }
@@ -182,12 +243,13 @@ class pipeline_update {
   }
 
   template <std::size_t Parameter>
-  static void apply_to(memory_type& own, host_memory const& memory, int device, range elements) {
+  static void apply_to(job const& what, host_memory const& memory, range elements) {
+    auto& own = what.own();
     constexpr auto floats = Sizes::state_floats(Parameter);
     auto const first = Sizes::shards_state ? 0 : elements.first;
     float* const state = own.state.data() + Sizes::state_offset(Parameter) + first;
     if constexpr (Sizes::fetches_state && slots > 0) {
-      float* const local = own.local_state.data() + device * Sizes::largest_state * slots;
+      float* const local = own.local_state.data() + what.device * Sizes::largest_state * slots;
       auto const count = elements.last - elements.first;
       for (int i = 0; i < slots; ++i) std::copy_n(state + i * Sizes::all_state_floats, count, local + i * floats);
       change<Parameter>(memory, {local, floats}, elements);
@@ -213,14 +275,13 @@ class pipeline_update {
   }
 
   template <std::size_t Parameter>
-  static void find_penalty(all_replicas const& all, memory_type& own, int device) {
+  static void find_penalty(job const& what, float* workspace) {
     constexpr auto const& info = Plan::graph.parameters[Parameter];
     if constexpr (!info.regularizer.empty()) {
       constexpr int owner = device_of(Parameter);
-      auto const& holder = Sizes::shards_weights && info.trainable ? *all[0] : own;
-      if (owner == device)
-        own.penalties[Parameter] =
-            penalty_of<Parameter>(holder.weights.data(), own.workspaces[static_cast<std::size_t>(device)].data());
+      auto const& holder = Sizes::shards_weights && info.trainable ? *what.all[0] : what.own();
+      if (owner == what.device)
+        what.own().penalties[Parameter] = penalty_of<Parameter>(holder.weights.data(), workspace);
     }
   }
   template <std::size_t Parameter>

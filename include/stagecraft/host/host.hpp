@@ -37,7 +37,8 @@ struct host_machine {
 /// `Threads` threads at places that follow from shapes: results have the same bits for any number of threads. Threads
 /// are started with a session and wait between steps; a step with little work does not gain from them.
 /// The stages and replicas of a model run on devices that the host stands for: as many as they need, or at most
-/// `Devices`, on which then as many replicas are trained as fit, unless the training description says how many.
+/// `Devices`, on which then as many replicas are trained as fit, unless the training description says how many. The
+/// threads share the devices: with two devices, `host<4>` has two threads for each, and `host<1>` one for both.
 /// Errors: E4033 unless Threads is 1 to 1024.
 template <int Threads = 1, int Devices = 0>
 using host = host_machine<Threads, kernels::default_architecture, Devices>;

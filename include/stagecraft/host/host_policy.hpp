@@ -19,6 +19,8 @@ inline constexpr diagnostic no_memory_problem{};
 
 /// See ExecutionPolicy. Policies that derive from it say only what is different.
 struct host_policy {
+  static constexpr bool devices_have_teams = true;
+  static constexpr bool joins_passes = true;
   static constexpr bool joins_epilogues = true;
   template <class Plan>
   static constexpr bool clears_accumulators = true;

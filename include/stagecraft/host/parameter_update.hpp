@@ -6,7 +6,6 @@
 #include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/host/steps/host_plan.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
 #include <stagecraft/kernels/update/regularization.hpp>
@@ -32,12 +31,15 @@ struct parameter_update {
     return index >= 0 && index < layer.parameter_count;
   }
 
-  /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
-  static constexpr bool has_gradient = [] {
+  /// Calls that contribute to its gradient.
+  static constexpr int calls = [] {
+    int count = 0;
     for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
-      if (Plan::program.calls[call].needs_gradient && used_by(static_cast<int>(call))) return true;
-    return false;
+      count += Plan::program.calls[call].needs_gradient && used_by(static_cast<int>(call)) ? 1 : 0;
+    return count;
   }();
+  /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
+  static constexpr bool has_gradient = calls > 0;
 
   /// Makes an accumulator ready for a micro-batch, of which `memory.accumulated` came before: a sum begins with 0, and
   /// a running mean of what is there is scaled down. `shift` is that of the call (gradient_storage). Halves are made
@@ -63,6 +65,7 @@ struct parameter_update {
 
   /// Brings the gradients of all calls together in the last call's place, from the last call to the first.
   static void sum_calls(host_memory const& memory, range elements) {
+    if constexpr (!Plan::accumulates_halves && calls == 1) return;
     auto const count = elements.last - elements.first;
     float* const sum = memory.gradients + offset + elements.first;
     for (int call = static_cast<int>(Plan::graph.calls.size()); call-- > 0;) {

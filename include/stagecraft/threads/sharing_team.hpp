@@ -54,6 +54,9 @@ class sharing_team {
       team_->over_.publish(phase + 1);
     }
 
+    /// Ends the run without an exception: the others leave it at their next phase.
+    void give_up() noexcept { team_->fail(nullptr); }
+
     /// Whether there is nothing more to do.
     [[nodiscard]] bool failed() const noexcept { return team_->failure_.failed(); }
 
@@ -84,9 +87,10 @@ class sharing_team {
     std::int64_t phase_;
   };
 
-  explicit sharing_team(int size)
+  /// `busy_threads` work at the same time, these included; 0: these alone.
+  explicit sharing_team(int size, int busy_threads = 0)
       : size_(size),
-        patience_(detail::patience_of(size)),
+        patience_(detail::patience_of(busy_threads > size ? busy_threads : size)),
         processors_(size),
         taken_(static_cast<std::size_t>(pieces())) {
     helpers_.reserve(static_cast<std::size_t>(size - 1));
@@ -107,9 +111,9 @@ class sharing_team {
 
   /// Calls `lead(member&)` here, and a copy of `help`, `help(member&)`, on each of the others that comes before the
   /// end. Both go through the same phases. A helper may still be on its way, without a piece, when `run` has returned:
-  /// what `help` touches outside of pieces is its own, or lasts as long as the team.
+  /// what `help` touches outside of pieces is its own, or lasts as long as the team. False if a thread has given up.
   template <class Lead, class Help>
-  void run(Lead const& lead, Help const& help) {
+  bool run(Lead const& lead, Help const& help) {
     static_assert(std::is_trivially_copyable_v<Help> && sizeof(Help) <= sizeof help_);
     {
       std::scoped_lock const lock(door_);
@@ -132,7 +136,7 @@ class sharing_team {
       fail(std::current_exception());
     }
     processors_.set_working(0, false);
-    end_run();
+    return end_run();
   }
 
  private:
@@ -162,14 +166,16 @@ class sharing_team {
   }
 
   /// A run that has failed is over when all helpers have left it.
-  void end_run() {
+  bool end_run() {
     std::unique_lock lock(door_);
     open_ = false;
-    if (!failure_.failed()) return;
+    if (!failure_.failed()) return true;
     left_.wait(lock, [this] { return inside_ == 0; });
     for (auto& taken : taken_) taken.phases.store(over_.value(), std::memory_order_relaxed);
     done_.store(0, std::memory_order_relaxed);
-    std::rethrow_exception(failure_.clear());
+    auto const error = failure_.clear();
+    if (error != nullptr) std::rethrow_exception(error);
+    return false;
   }
 
   void serve(int thread) {

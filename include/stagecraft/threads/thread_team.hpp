@@ -23,8 +23,12 @@ namespace stagecraft {
 /// Errors: std::system_error if the system gives no more threads.
 class thread_team {
  public:
-  explicit thread_team(int size)
-      : size_(size), patience_(detail::patience_of(size)), processors_(size), asleep_(static_cast<std::size_t>(size)) {
+  /// `busy_threads` work at the same time, these included; 0: these alone.
+  explicit thread_team(int size, int busy_threads = 0)
+      : size_(size),
+        patience_(detail::patience_of(busy_threads > size ? busy_threads : size)),
+        processors_(size),
+        asleep_(static_cast<std::size_t>(size)) {
     others_.reserve(static_cast<std::size_t>(size - 1));
     try {
       for (int thread = 1; thread < size; ++thread) others_.emplace_back([this, thread] { serve(thread); });

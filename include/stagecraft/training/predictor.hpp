@@ -77,8 +77,9 @@ class model_predictor
 
   /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a
   /// pipelined model follow each other, whatever its schedule and steps_per_execution. Nothing is allocated, locked or
-  /// handed to another thread. What is returned is an xtensor adaptor (samples, shape...) of the model's own memory, or
-  /// a std::tuple of them, valid until the model runs again. Errors as `predict`.
+  /// handed to another thread, but for a model without stages on several threads, which divide its steps. What is
+  /// returned is an xtensor adaptor (samples, shape...) of the model's own memory, or a std::tuple of them, valid until
+  /// the model runs again. Errors as `predict`.
   /// Definition: tf.keras.Model.__call__.
   auto operator()(sample_set const& x) { return detail::call_model<Inference>(this->session(), x); }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
-#include <stagecraft/engine/session_of.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 
 namespace stagecraft::detail {
@@ -21,11 +21,6 @@ inline constexpr diagnostic single_batch_problem = [] {
   if (replicas > 1)
     problem.report(2060, "train_on_batch is called on a model with ", replicas,
                    " replicas, each of which takes a batch of its own; fit gives it to them");
-  if (runs_on_devices<M, Training, Machine> && micro_batches > 1)
-    problem.report(2060,
-                   "train_on_batch is called on a model that keeps a part of its state in remote memory; its "
-                   "weights are updated from ",
-                   micro_batches, " micro-batches, which fit gives it");
   return problem;
 }();
 

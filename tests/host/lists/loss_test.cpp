@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Losses that are written as a `call`: the values and gradients of the library's own, or computed by hand.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/host/host_session.hpp>
 #include <stagecraft/host/lists/traced_loss.hpp>
 #include <stagecraft/kernels/loss/loss.hpp>
 #include <stagecraft/losses/huber.hpp>
@@ -10,6 +9,8 @@
 #include <array>
 #include <cmath>
 #include <doctest/doctest.h>
+
+#include "../../session_steps.hpp"
 
 namespace sc = stagecraft;
 
@@ -146,7 +147,7 @@ TEST_CASE("training finds the quantile") {
   using constant = sc::sequential<input{1}, dense{1}>;
   static constexpr auto training =
       sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.05F}, .loss = quantile{0.8F}, .batch_size = 10};
-  sc::host_session<constant, training, sc::host<>> session;
+  session_steps<constant, training, sc::host<>> session;
   for (int step = 0; step < 500; ++step) {
     for (int i = 0; i < 10; ++i) session.target<0>()[i] = static_cast<float>(i);
     std::fill_n(session.input(0), 10, 0.0F);

@@ -32,14 +32,14 @@ inline constexpr sc::training training{
 
 template <auto const& Training, int Threads>
 std::vector<float> train() {
-  sc::host_session<two_tables, Training, sc::host<Threads>> s(5);
+  session_steps<two_tables, Training, sc::host<Threads>> s(5);
   for (int k = 0; k < 4; ++k) data::step(s, 7 * k, k == 2 ? 6 : 11);
   auto result = data::weights(s);
   result.push_back(s.total_loss());
   return result;
 }
 
-using plan = sc::host_plan<two_tables, training<sc::optimizers::sgd>, sc::execution_mode::training, sc::host<>>;
+using plan = session_steps<two_tables, training<sc::optimizers::sgd>>::first_plan;
 static_assert(plan::updates_rows(sc::find_call<two_tables>("first"), 0));
 static_assert(plan::updates_rows(sc::find_call<two_tables>("second"), 0));
 static_assert(!plan::updates_rows(sc::find_call<two_tables>("time_distributed"), 0));

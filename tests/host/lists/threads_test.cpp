@@ -42,7 +42,7 @@ inline constexpr auto training =
 
 template <int Threads, class M = sequences>
 std::vector<float> train() {
-  sc::host_session<M, training, sc::host<Threads>> s(5);
+  session_steps<M, training, sc::host<Threads>> s(5);
   for (int k = 0; k < 4; ++k) data::step(s, 7 * k);
   auto result = data::weights(s);
   result.push_back(s.total_loss());

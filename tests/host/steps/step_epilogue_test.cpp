@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A step that is done as the epilogue of the step before it has the bits that it has alone.
 #include "../../engine/session_data.hpp"
+#include "../../session_steps.hpp"
 
 #include <array>
 
@@ -70,8 +71,8 @@ static_assert(epilogues<dense_block<false>>(infer) == 3 && epilogues<dense_block
 
 template <template <bool> class Block, int Threads>
 void check_bits() {
-  sc::host_session<Block<false>, training, sc::host<Threads>> joined(3);
-  sc::host_session<Block<true>, training, sc::host<Threads>> apart(3);
+  session_steps<Block<false>, training, sc::host<Threads>> joined(3);
+  session_steps<Block<true>, training, sc::host<Threads>> apart(3);
   for (int k = 0; k < 3; ++k) {
     data::step(joined, 5 * k);
     data::step(apart, 5 * k);
@@ -82,7 +83,7 @@ void check_bits() {
   data::fill(apart, 20);
   joined.predict_step();
   apart.predict_step();
-  for (int i = 0; i < 5 * 3; ++i) CHECK(joined.prediction(0, false)[i] == apart.prediction(0, false)[i]);
+  for (int i = 0; i < 5 * 3; ++i) CHECK(joined.prediction(0)[i] == apart.prediction(0)[i]);
 }
 
 }  // namespace

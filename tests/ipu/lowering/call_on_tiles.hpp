@@ -3,9 +3,9 @@
 // was counted with what was foretold.
 #pragma once
 
-#include <stagecraft/host/host.hpp>
+#include <stagecraft/engine/step_plan.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/host/operations/operations.hpp>
-#include <stagecraft/host/steps/host_plan.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
@@ -41,14 +41,15 @@ template <class M, auto Training, stagecraft::execution_mode Mode, int Tiles, in
 class call_on_tiles {
   /// Each step by itself, also if the host does it as the epilogue of another one: what then is never stored has a
   /// place behind the others.
-  struct plan : stagecraft::host_plan<M, Training, Mode, stagecraft::host<>> {
-    using base = stagecraft::host_plan<M, Training, Mode, stagecraft::host<>>;
+  struct plan : stagecraft::step_plan<M, Training, Mode, stagecraft::host<>, 0> {
+    using base = stagecraft::step_plan<M, Training, Mode, stagecraft::host<>, 0>;
     [[nodiscard]] static constexpr int epilogue(int) { return -1; }
     [[nodiscard]] static constexpr bool is_epilogue(int) { return false; }
     /// Tiles make all gradients.
     [[nodiscard]] static constexpr bool updates_rows(int, int) { return false; }
-    [[nodiscard]] static constexpr long long value(int call) {
-      return base::epilogue(call) >= 0 ? base::program.floats + place_behind(call) : base::value(call);
+    [[nodiscard]] static constexpr stagecraft::buffer_place value(int call) {
+      return base::epilogue(call) >= 0 ? stagecraft::buffer_place{base::program.floats + place_behind(call)}
+                                       : base::value(call);
     }
     /// Floats of the calls before this one.
     [[nodiscard]] static constexpr long long place_behind(int call) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers that are written as a `call` on all tiles: the values that the host computes, and the costs foretold.
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host.hpp>
-#include <stagecraft/host/steps/host_plan.hpp>
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>

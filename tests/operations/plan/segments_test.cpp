@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which operations of a layer's steps are carried out sample by sample. That it changes no bit is shown in
-// execution/traced/random_operations_test.cpp.
+// host/lists/random_operations_test.cpp.
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <doctest/doctest.h>

@@ -17,11 +17,6 @@ struct steps_as_samples : Call {
   static constexpr int batch = Call::batch * steps;
   static constexpr int size = Call::size / steps;
 
-  /// Whose updates are made after the step.
-  struct plan : Call::plan {
-    [[nodiscard]] static constexpr bool fuses_update(int, int) { return false; }
-  };
-
   [[nodiscard]] static constexpr shape const& input_shape(int) { return shape_of_input; }
   [[nodiscard]] static constexpr shape const& output_shape() { return shape_of_output; }
   [[nodiscard]] int valid_samples() const { return Call::valid_samples() * steps; }

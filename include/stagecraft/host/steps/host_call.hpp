@@ -4,7 +4,6 @@
 
 #include <stagecraft/description/optimizer_of_weight.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/host/steps/host_plan.hpp>
 #include <cstddef>
 
 namespace stagecraft {

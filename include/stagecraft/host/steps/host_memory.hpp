@@ -85,9 +85,11 @@ struct optimizer_state {
   long long stride = 0;  ///< from one number of a weight's state to the next
 };
 
-/// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done.
+/// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done: for all of
+/// it where there is one thread only.
 template <class Part>
 void divide(host_memory const& memory, Part const& part) {
+  if (memory.member == nullptr) return part(memory);
   memory.member->divide([&](int number) {
     host_memory own = memory;
     own.share = {number, memory.member->pieces()};

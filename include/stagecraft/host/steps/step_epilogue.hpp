@@ -61,18 +61,4 @@ template <class Call>
     return epilogues_from(call, call.memory.workspace + operation_of<Call>::template workspace<Call>());
 }
 
-/// Floats of workspace, on each thread, that the steps of a model need, one at a time, in any of these plans.
-template <class... Plans>
-constexpr long long largest_workspace() {
-  long long largest = 0;
-  auto const add_calls = [&]<class Plan, std::size_t... Call>(Plan const*, std::index_sequence<Call...>) {
-    for (long long const floats : {0LL, (operation_of<host_call<Plan, static_cast<int>(Call)>>::template workspace<
-                                             host_call<Plan, static_cast<int>(Call)>>() +
-                                         epilogue_floats<host_call<Plan, static_cast<int>(Call)>>())...})
-      if (floats > largest) largest = floats;
-  };
-  (add_calls(static_cast<Plans const*>(nullptr), std::make_index_sequence<Plans::graph.calls.size()>{}), ...);
-  return largest;
-}
-
 }  // namespace stagecraft::detail

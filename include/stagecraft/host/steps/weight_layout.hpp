@@ -5,7 +5,7 @@
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/host/steps/host_plan.hpp>
+#include <stagecraft/host/steps/weight_storage.hpp>
 #include <stagecraft/kernels/random/initial_values.hpp>
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 // checked ones.
 #pragma once
 
-#include <stagecraft/engine/pipeline_plan.hpp>
+#include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/emulation/counted_work.hpp>
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
@@ -25,7 +25,7 @@ struct emulated_devices {
   std::vector<aligned_block> held_gradients;           ///< of each device
 
   emulated_devices() {
-    using plan = pipeline_plan<typename Sizes::model, Sizes::training, Sizes::main_mode, machine, 0>;
+    using plan = step_plan<typename Sizes::model, Sizes::training, Sizes::main_mode, machine, 0>;
     for (int device = 0; device < Sizes::devices; ++device)
       held_gradients.emplace_back(ipu_arithmetic<plan>::held_floats());
     if constexpr (machine::checked)

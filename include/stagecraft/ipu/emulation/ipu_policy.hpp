@@ -22,7 +22,10 @@ namespace stagecraft {
 /// point numbers and rounds to half precision; tiles that compute for themselves (`ipu_model.checked`) do without what
 /// the host does.
 struct ipu_policy : host_policy {
-  static constexpr bool joins_epilogues = false;  // each call has a step of its own, with cycles of its own
+  // Each call has a step of its own, with cycles of its own, and each tensor a place of its own on the tiles.
+  static constexpr bool devices_have_teams = false;
+  static constexpr bool joins_passes = false;
+  static constexpr bool joins_epilogues = false;
   /// On tiles, accumulating operations begin.
   template <class Plan>
   static constexpr bool clears_accumulators = !runs_on_tiles<Plan>;

@@ -88,7 +88,7 @@ operation_cost run_step(tile_machine& machine, lowered_step const& step, std::in
   return machine.counted();
 }
 
-/// A layer's step. `Plan` is a pipeline_plan; `cost` is what a run counts.
+/// A layer's step. `Plan` is a step_plan; `cost` is what a run counts.
 template <class Plan, int Call, bool Backward>
 class tile_step {
   using call_type = host_call<Plan, Call>;

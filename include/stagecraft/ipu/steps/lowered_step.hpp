@@ -19,8 +19,8 @@ inline void step_has_more_operations_than_there_is_room_for() {}
 
 }  // namespace detail
 
-/// Operations in their order, and the tensors that they work on. Written by `lowering` (program/lowering/), priced by
-/// `cost_of` (ipu/operations/), carried out by execution/tiles/.
+/// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
+/// `cost_of` (ipu/operations/), carried out by ipu/emulation/.
 struct lowered_step {
   /// The numbers of those temporary tensors that are gradients; others count from 0.
   static constexpr int first_weight_gradient = 100, first_input_gradient = 200;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers of a user's own on tile 0 of an emulated IPU: the values that the host computes, and the costs foretold.
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host.hpp>
-#include <stagecraft/host/steps/host_plan.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a thread does in an execution: its devices' passes in the order of the timetable, and their weight updates.
+#pragma once
+
+#include <stagecraft/engine/device_cursor.hpp>
+#include <stagecraft/engine/device_threads.hpp>
+#include <stagecraft/engine/pipeline_execution.hpp>
+#include <stagecraft/engine/pipeline_memory.hpp>
+#include <stagecraft/engine/pipeline_pass.hpp>
+#include <stagecraft/engine/pipeline_update.hpp>
+#include <stagecraft/engine/trace.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft {
+
+/// What has been finished of an execution.
+struct execution_counts {
+  std::int64_t updates = 0;
+  std::int64_t micro_batches = 0;  ///< of training, of each replica
+};
+
+/// Called by each thread, `run(thread)`. Nothing that changes in an execution is looked at where a thread could come
+/// late: see sharing_team::run.
+template <class Session, execution_mode Mode>
+class pipeline_run {
+  using sizes = typename Session::sizes;
+  using memory_type = typename Session::memory_type;
+  using execution_type = pipeline_execution<Session>;
+  using update = pipeline_update<sizes, typename Session::first_plan>;
+  using replicas_type = std::array<memory_type*, static_cast<std::size_t>(sizes::replicas)>;
+
+  static constexpr int replicas = sizes::replicas, devices = sizes::devices, workers = sizes::workers;
+  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+  static constexpr std::size_t passes = static_cast<std::size_t>(sizes::template table<Mode>().passes());
+  /// Devices of one thread.
+  static constexpr std::size_t most_units = workers <= replicas
+                                                ? (replicas + workers - 1) / workers * devices
+                                                : (devices + workers / replicas - 1) / (workers / replicas);
+  static constexpr bool has_penalties = Session::has_losses && [] {
+    for (auto const& parameter : Session::graph.parameters)
+      if (!parameter.regularizer.empty()) return true;
+    return false;
+  }();
+
+ public:
+  pipeline_run(execution_type const& all, replicas_type const& memories, int steps, execution_counts& done)
+      : all_(all), memories_(&memories), done_(&done), steps_(steps) {}
+
+  /// False if another thread has failed.
+  bool operator()(device_thread const& self) const {
+    // Without stages, a weight update may have its micro-batches in several executions.
+    int const round = !trains ? steps_ : sizes::stages == 1 ? 1 : accumulation_steps;
+    timetable const table =
+        trains && sizes::stages > 1
+            ? sizes::template table<Mode>()
+            : timetable(sizes::options.schedule, detail::devices_of_stages<typename sizes::model>, round, trains);
+    bool knows_penalties = false;
+    for (int first = 0; first < steps_; first += round) {
+      if constexpr (has_penalties)
+        if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
+      knows_penalties = true;
+      if (!run_passes(table, first, self)) return false;
+      if constexpr (trains) {
+        bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
+        if (updates && !run_update(self, first + round)) return false;
+        if (!updates) count(self, first + round);
+        knows_penalties = !updates;
+      }
+    }
+    return true;
+  }
+
+ private:
+  /// A device of a replica, and what it does next.
+  struct unit {
+    memory_type* replica = nullptr;
+    device_cursor next;
+  };
+  struct pass_functions {
+    bool (*is_ready)(memory_type const&, std::int64_t micro_batch);
+    bool (*run)(execution_type const&, memory_type&, std::int64_t micro_batch, device_thread const&);
+  };
+
+  /// The passes of a thread's devices, each device's in its order: the earliest, or, while it has to wait, the earliest
+  /// that need not. Several threads have only one device.
+  bool run_passes(timetable const& table, int first, device_thread const& self) const {
+    static constexpr auto functions = list_passes(std::make_index_sequence<passes>{});
+    std::array<unit, most_units> units;
+    std::size_t count = 0;
+    for_each_device(self.worker, [&](int replica, int device) {
+      units[count++] = {(*memories_)[static_cast<std::size_t>(replica)], device_cursor(table, device)};
+    });
+    auto const functions_of = [](unit const& one) -> auto const& {
+      return functions[static_cast<std::size_t>(one.next.pass())];
+    };
+    auto const is_ready = [&](unit const& one) {
+      return functions_of(one).is_ready(*one.replica, first + one.next.micro_batch());
+    };
+    for (;;) {
+      unit* next = nullptr;
+      for (std::size_t i = 0; i < count; ++i)
+        if (!units[i].next.at_end() && (next == nullptr || units[i].next.slot() < next->next.slot())) next = &units[i];
+      if (next == nullptr) return true;
+      // If none is ready, it waits for the earliest; that cannot last, since the earliest of all threads' is ready.
+      if (most_units > 1 && all_.team != nullptr && !is_ready(*next)) {
+        unit* other = nullptr;
+        for (std::size_t i = 0; i < count; ++i)
+          if (auto const& cursor = units[i].next; !cursor.at_end() && may_overtake(table, cursor.pass()) &&
+                                                  (other == nullptr || cursor.slot() < other->next.slot()) &&
+                                                  is_ready(units[i]))
+            other = &units[i];
+        if (other != nullptr) next = other;
+      }
+      if (!functions_of(*next).run(all_, *next->replica, first + next->next.micro_batch(), self)) return false;
+      next->next.advance();
+    }
+  }
+
+  /// Queues behind `feed` and `results` may stop a replica until others have come as far: those calls keep to slots.
+  static bool may_overtake(timetable const& table, int pass) {
+    return replicas == 1 || (pass != table.forward_pass(0) && pass != table.forward_pass(table.stages() - 1));
+  }
+
+  /// All devices are ready before the first one changes a weight, and have changed theirs before the next pass.
+  bool run_update(device_thread const& self, int micro_batches) const {
+    if (!synchronize(self)) return false;
+    auto const number = (all_.accumulated + micro_batches) / accumulation_steps;
+    auto const begin = all_.record != nullptr ? trace::now() : 0;
+    auto const each = [&](auto const& part) {
+      return for_each_device(self.worker,
+                             [&](int replica, int device) { return part(job(replica, device, number), self); });
+    };
+    if constexpr (update::sums_apart)
+      if (!each(update::sum_calls)) return false;
+    if constexpr (replicas > 1)
+      if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
+    // A shard of a weight is no weight: its functions wait for all.
+    if constexpr (update::functions::have_penalty_gradients())
+      if (!each(update::add_penalty_gradients) || !synchronize(self)) return false;
+    if constexpr (update::has_work())
+      if (!each(update::apply)) return false;
+    if constexpr (update::functions::have_constraints())
+      if (!synchronize(self) || !each(update::constrain)) return false;
+    if (all_.record != nullptr && self.leads())
+      for_each_device(self.worker, [&](int replica, int device) {
+        all_.record->record({.replica = replica,
+                             .device = device,
+                             .worker = self.worker,
+                             .kind = pass_kind::weight_update,
+                             .begin_ns = begin,
+                             .end_ns = trace::now()});
+      });
+    count(self, micro_batches);
+    return synchronize(self);
+  }
+  void count(device_thread const& self, int micro_batches) const {
+    if (self.worker == 0 && self.leads())
+      *done_ = {.updates = (all_.accumulated + micro_batches) / accumulation_steps, .micro_batches = micro_batches};
+  }
+
+  /// Each device those of its weights, for the last one's losses.
+  bool find_penalties(device_thread const& self) const {
+    return for_each_device(
+               self.worker,
+               [&](int replica, int device) { return update::find_penalties(job(replica, device, 0), self); }) &&
+           synchronize(self);
+  }
+
+  /// The weight update with this number in the execution, from 1.
+  [[nodiscard]] typename update::job job(int replica, int device, std::int64_t number) const {
+    return {*memories_, replica, device, all_.updates + number, all_.seed, all_.learning_rate};
+  }
+
+  /// Devices wait for each other: their first threads do, and the others for those.
+  bool synchronize([[maybe_unused]] device_thread const& self) const {
+    if constexpr (workers == 1)
+      return true;
+    else
+      return device_threads<sizes::threads_of_device>::alone({.member = self.member},
+                                                             [this] { return all_.team->synchronize(); });
+  }
+
+  /// each(replica, device) for the devices of a thread, until it gives false: all of some replicas, or some of one. A
+  /// thread with parts of two replicas could wait in one's `feed` or `results` for the other, which waits for it.
+  template <class Each>
+  static bool for_each_device(int worker, Each const& each) {
+    auto const goes_on = [&](int replica, int device) {
+      if constexpr (std::is_void_v<decltype(each(0, 0))>)
+        return each(replica, device), true;
+      else
+        return each(replica, device);
+    };
+    if constexpr (workers <= replicas) {
+      for (int replica = worker * replicas / workers; replica < (worker + 1) * replicas / workers; ++replica)
+        for (int device = 0; device < devices; ++device)
+          if (!goes_on(replica, device)) return false;
+    } else {
+      int replica = 0;
+      while ((replica + 1) * workers / replicas <= worker) ++replica;
+      int const first = replica * workers / replicas, count = (replica + 1) * workers / replicas - first;
+      for (int device = (worker - first) * devices / count; device < (worker - first + 1) * devices / count; ++device)
+        if (!goes_on(replica, device)) return false;
+    }
+    return true;
+  }
+
+  template <std::size_t... Pass>
+  static constexpr auto list_passes(std::index_sequence<Pass...>) {
+    return std::array{pass_functions{&pipeline_pass<Session, Mode, static_cast<int>(Pass)>::is_ready,
+                                     &pipeline_pass<Session, Mode, static_cast<int>(Pass)>::run}...};
+  }
+
+  execution_type all_;
+  replicas_type const* memories_;
+  execution_counts* done_;
+  int steps_;
+};
+
+}  // namespace stagecraft
