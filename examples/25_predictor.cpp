@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A model that only predicts: it takes the weights of a trainer, and has a plan and memory of its own, without
 // gradients, optimizer or losses. What that saves, and how fast it is on an IPU, is known to the compiler.
-#include <stagecraft/stagecraft.hpp>
+#include <stagecraft/ipu.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

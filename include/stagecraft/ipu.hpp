@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole library, with emulated IPUs that carry out what they are given. Programs that do not train on them need
-// <stagecraft/stagecraft.hpp> alone, which is less to read.
+// The whole library: <stagecraft/stagecraft.hpp>, and emulated IPUs with their profiles. A program that only asks for
+// profiles reads less with <stagecraft/ipu/profile/profile.hpp> and <stagecraft/ipu/profile/auto_pipeline.hpp>.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
 #include <stagecraft/ipu/emulation/ipu.hpp>
+#include <stagecraft/ipu/profile/auto_pipeline.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/stagecraft.hpp>

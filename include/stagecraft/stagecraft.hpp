@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole library: models, their checks, training on the host, profiles of emulated IPUs (<stagecraft/ipu.hpp> trains
-// on them, too), data sets.
+// Models, their checks, training and prediction on the host, data sets. <stagecraft/ipu.hpp> has emulated IPUs, too:
+// their profiles, and training on them.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -12,8 +12,6 @@
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/host/host.hpp>
 #include <stagecraft/ipu/emulation/ipu_machine.hpp>
-#include <stagecraft/ipu/profile/auto_pipeline.hpp>
-#include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/plan/device_memory.hpp>
 #include <stagecraft/plan/timetable_of.hpp>

@@ -53,6 +53,17 @@ def regularization(cases):
     word("unit_normalization_axes", [(2, 3, 2)], lambda: layers.UnitNormalization(axis=[1, 2]))
     word("rescaling", [(2, 3)], lambda: layers.Rescaling(0.5, offset=-1))
 
+    # Graphcore's layers compute what Keras's do.
+    def strided(layer, inputs):
+        order = [0, 2, 1, 3]
+        return tf.gather(layer(tf.gather(inputs[0], order, axis=-1)), order, axis=-1)
+
+    word("instance_normalization", [(2, 3, 2)], lambda: layers.GroupNormalization(-1))
+    word("group_normalization_strided", [(3, 4)], lambda: layers.GroupNormalization(2, center=False, scale=False), strided)
+    word("serial_dense_units", [(3,)], lambda: layers.Dense(4))
+    word("serial_dense_features", [(2, 6)], lambda: layers.Dense(2, "tanh"))
+    word("serial_dense_rows", [(4, 3)], lambda: layers.Dense(2, use_bias=False))
+
 
 def preprocessing(cases):
     word = cases.word

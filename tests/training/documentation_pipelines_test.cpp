@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The snippets of docs/pipelines.md, section by section: what stands there compiles and does what is said of it.
+#include <stagecraft/ipu.hpp>
 #include <stagecraft/report/report.hpp>
-#include <stagecraft/stagecraft.hpp>
 
 #include <doctest/doctest.h>
 
@@ -135,14 +135,15 @@ struct branches : sc::functional<branches> {
 using in_parallel = sc::pipelined<branches, sc::stages<0, 1, 2, 3, 3>, sc::device_mapping<0, sc::parallel<1, 2>, 3>>;
 static_assert(sc::pipeline_stages<in_parallel> == 4 && sc::device_of<in_parallel, 2> == 2);
 
-inline constexpr auto tuned =
-    sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
-                 .batch_size = 8,
-                 .steps_per_execution = 8,
-                 .pipeline = {.gradient_accumulation_steps_per_replica = 8,
-                              .forward_propagation_stages_poplar_options = sc::stage_options<
-                                  sc::pipeline_stage_options{.matmul_options = {.available_memory_proportion = 0.1F}},
-                                  sc::pipeline_stage_options{}>}};
+inline constexpr auto tuned = sc::training{
+    .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+    .batch_size = 8,
+    .steps_per_execution = 8,
+    .pipeline = {
+        .gradient_accumulation_steps_per_replica = 8,
+        .forward_propagation_stages_poplar_options =
+            sc::stage_options<sc::pipeline_stage_options{.matmul_options = {.available_memory_proportion = 0.1F}},
+                              sc::pipeline_stage_options{}>}};
 using two_ipus = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2}>;
 static_assert(sc::profile<two_stages, tuned, two_ipus>.fits());
 
@@ -216,7 +217,7 @@ constexpr sc::device_memory plain_memory = sc::device_memory_of<two_stages, trai
 constexpr sc::device_memory frugal_memory = sc::device_memory_of<two_stages, frugal, 0>;
 static_assert(frugal_memory.activations.on_device < plain_memory.activations.on_device);
 static_assert(frugal_memory.optimizer_state.remote == plain_memory.optimizer_state.on_device);
-static_assert(sc::recomputed_steps<two_stages, frugal, 0> == 1);  // the other output is sent on, not read again
+static_assert(sc::recomputed_steps<two_stages, frugal, 0> == 1);     // the other output is sent on, not read again
 static_assert(sc::bytes_sent<two_stages, frugal, 0> == 8 * 16 * 4);  // 8 samples of 16 floats
 
 // Replicas ----------------------------------------------------------------------------------------------------------

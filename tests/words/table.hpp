@@ -42,6 +42,17 @@ inline std::vector<word> regularization_words() {
       {"unit_normalization", unit_normalization{}, {{2, 3}}},
       {"unit_normalization_axes", unit_normalization{{.axis = {1, 2}}}, {{2, 3, 2}}},
       {"rescaling", rescaling{0.5, {.offset = -1}}, {{2, 3}}},
+      {"instance_normalization", instance_normalization{}, {{2, 3, 2}}},
+      {"group_normalization_strided",
+       group_normalization{{.groups = 2, .center = false, .scale = false, .strided_channel_grouping = true}},
+       {{3, 4}}},
+      {"serial_dense_units", serial_dense{4, 2, sc::serialization_dimension::kernel_rows}, {{3}}},
+      {"serial_dense_features",
+       serial_dense{2, 3, sc::serialization_dimension::input_rows_kernel_columns, {.activation = sc::tanh}},
+       {{2, 6}}},
+      {"serial_dense_rows",
+       serial_dense{2, 2, sc::serialization_dimension::input_columns, {.use_bias = false}},
+       {{4, 3}}},
   };
 }
 

@@ -32,6 +32,8 @@ struct group_normalization_options {
   constraint beta_constraint = {};
   /// What `gamma` becomes after each update: non_neg, max_norm and the like.
   constraint gamma_constraint = {};
+  /// Graphcore's option: whether a group has each groups-th channel, in place of neighbours.
+  bool strided_channel_grouping = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
@@ -72,11 +74,14 @@ struct group_normalization : layer<group_normalization> {
       ops.error(1071, "has ", groups, " groups, which do not divide the ", channels, " channels of its input");
       return x;
     }
-    // (batch, places, groups, channels of a group)
+    // (batch, places, groups, channels of a group); strided: (batch, places, channels of a group, groups)
+    bool const is_strided = options.strided_channel_grouping;
+    int const inner = is_strided ? groups : channels / groups;
+    axis_list const reduced{1, is_strided ? 2 : 3};
     int const batch = x.length(0), places = static_cast<int>(x.shape().size() / batch / channels);
-    auto const grouped = ops.reshape(x, {batch, places, groups, channels / groups});
-    auto const centred = grouped - ops.mean(grouped, {1, 3});
-    auto const normal = centred * rsqrt(ops.mean(square(centred), {1, 3}) + options.epsilon);
+    auto const grouped = ops.reshape(x, {batch, places, channels / inner, inner});
+    auto const centred = grouped - ops.mean(grouped, reduced);
+    auto const normal = centred * rsqrt(ops.mean(square(centred), reduced) + options.epsilon);
     auto y = ops.reshape(normal, x.shape());
     if (options.scale)
       y *= ops.weight(parameter::with("gamma", {channels}, options.gamma_initializer, options.gamma_regularizer,

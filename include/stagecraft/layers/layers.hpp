@@ -49,6 +49,7 @@
 #include <stagecraft/layers/gru.hpp>
 #include <stagecraft/layers/gru_cell.hpp>
 #include <stagecraft/layers/input.hpp>
+#include <stagecraft/layers/instance_normalization.hpp>
 #include <stagecraft/layers/lambda.hpp>
 #include <stagecraft/layers/layer_normalization.hpp>
 #include <stagecraft/layers/leaky_re_lu.hpp>
@@ -82,6 +83,7 @@
 #include <stagecraft/layers/rnn.hpp>
 #include <stagecraft/layers/separable_conv1d.hpp>
 #include <stagecraft/layers/separable_conv2d.hpp>
+#include <stagecraft/layers/serial_dense.hpp>
 #include <stagecraft/layers/simple_rnn.hpp>
 #include <stagecraft/layers/simple_rnn_cell.hpp>
 #include <stagecraft/layers/slicing_op_lambda.hpp>

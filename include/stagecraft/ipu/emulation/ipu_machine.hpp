@@ -24,7 +24,7 @@ struct ipu_machine : ipu_devices<Config> {
 /// replicas run on IPUs of their own. Results in float32 have the bits of `host<>`, for any number of threads; with
 /// `ipu_model.checked` sums are added in the order of the tiles, and results are close to that.
 ///
-///     #include <stagecraft/ipu.hpp>     // for trainers; profiles need no more than <stagecraft/stagecraft.hpp>
+///     #include <stagecraft/ipu.hpp>
 ///     using machine = sc::ipu<sc::ipu_config{.auto_select_ipus = 2}>;
 ///     static_assert(sc::profile<two_stages, training, machine>.fits());
 ///     sc::trainer<two_stages, training, machine> model;

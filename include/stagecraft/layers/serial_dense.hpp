@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A dense layer whose product is made in parts, one after the other: SerialDense of Graphcore's Keras layers.
+#pragma once
+
+#include <stagecraft/activations/activation.hpp>
+#include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/argument_layer.hpp>
+#include <stagecraft/layers/argument_list.hpp>
+
+namespace stagecraft {
+
+/// Along which axis serial_dense divides its product (rows, features) * (features, units), in Graphcore's words.
+enum class serialization_dimension : unsigned char {
+  input_columns,              ///< the rows of a sample
+  input_rows_kernel_columns,  ///< the features: parts are added
+  kernel_rows,                ///< the units
+};
+
+}  // namespace stagecraft
+
+namespace stagecraft::layers {
+
+/// Graphcore's keyword arguments of SerialDense behind the positional ones.
+struct serial_dense_options {
+  stagecraft::activation activation = linear;  ///< the function of the sums
+  bool use_bias = true;  ///< whether the layer has weights `bias`, one per unit, which are added to the products
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
+  regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
+  regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
+  constraint kernel_constraint = {};    ///< what the kernel becomes after each update: non_neg, max_norm and the like
+  constraint bias_constraint = {};      ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
+  fixed_name name = {};
+  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
+};
+
+/// What dense computes, in `serialization_factor` products one after the other: less memory while they are made, more
+/// time.
+///
+/// Shape: (..., features) to (..., units). Weights: kernel (features, units), bias (units). Cost: that of dense.
+/// Errors: E1001; E1002 without features; E1012 units; E1078 a factor that does not divide its axis.
+/// Definition: Graphcore's IPU TensorFlow Addons, keras.layers.SerialDense.
+struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
+  static constexpr std::string_view class_name = "SerialDense";
+  static constexpr std::string_view usage =
+      "serial_dense{units, factor, sc::serialization_dimension::kernel_rows} or serial_dense{units, factor, "
+      "sc::serialization_dimension::kernel_rows, {.activation = sc::relu, .name = ...}}";
+
+  int units = 1, serialization_factor = 1;
+  stagecraft::serialization_dimension serialization_dimension = serialization_dimension::kernel_rows;
+  using arguments =
+      argument_list<&serial_dense::units, &serial_dense::serialization_factor, &serial_dense::serialization_dimension>;
+
+  constexpr serial_dense(int units_, int factor, stagecraft::serialization_dimension along,
+                         serial_dense_options const& options_ = {})
+      : argument_layer(with{}, options_), units(units_), serialization_factor(factor), serialization_dimension(along) {}
+  using argument_layer::argument_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    using enum stagecraft::serialization_dimension;
+    if (x.rank() < 2) return ops.error(1002, "has an input without features"), x;
+    if (units < 1) return ops.error(1012, "has ", units, " units; it needs at least 1"), x;
+    int const features = x.length(-1), samples = x.length(0), parts = serialization_factor;
+    int const rows = static_cast<int>(x.shape().size() / features);
+    int const along = serialization_dimension == kernel_rows     ? units
+                      : serialization_dimension == input_columns ? rows / samples
+                                                                 : features;
+    if (parts < 1 || along % parts != 0)
+      return ops.error(1078, "has a serialization_factor of ", parts, ", which does not divide the ", along,
+                       " elements of its axis"),
+             x;
+    auto const kernel = ops.weight(parameter::with("kernel", {features, units}, options.kernel_initializer,
+                                                   options.kernel_regularizer, options.kernel_constraint));
+    auto const all = ops.reshape(x, {samples, rows / samples, features});
+    growing_array<decltype(x)> products;
+    for (int i = 0; i < parts; ++i) {
+      int const count = along / parts, begin = i * count;
+      auto const left = serialization_dimension == kernel_rows     ? all
+                        : serialization_dimension == input_columns ? ops.slice(all, 1, begin, count)
+                                                                   : ops.slice(all, 2, begin, count);
+      auto const right = serialization_dimension == kernel_rows     ? ops.slice(kernel, 1, begin, count)
+                         : serialization_dimension == input_columns ? kernel
+                                                                    : ops.slice(kernel, 0, begin, count);
+      products.push_back(ops.matmul(left, right));
+    }
+    auto sum = products[0];
+    if (serialization_dimension != input_rows_kernel_columns)
+      sum = ops.concatenate(products, serialization_dimension == kernel_rows ? 2 : 1);
+    else
+      for (int i = 1; i < parts; ++i) sum += products[static_cast<std::size_t>(i)];
+    auto result = x.shape();
+    result[-1] = units;
+    auto y = ops.reshape(sum, result);
+    if (options.use_bias)
+      y += ops.weight(parameter::with("bias", {units}, options.bias_initializer, options.bias_regularizer,
+                                      options.bias_constraint));
+    return options.activation(y);
+  }
+};
+
+}  // namespace stagecraft::layers
