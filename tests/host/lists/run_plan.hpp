@@ -26,7 +26,7 @@ struct numbers {
 };
 
 /// What random numbers are drawn from, on the host and on tiles: as call 0 of step 0 with the seed 1 does.
-inline constexpr std::uint64_t seed = 1, stream = ~std::uint64_t{0};
+inline constexpr std::uint64_t drawn_seed = 1, drawn_stream = ~std::uint64_t{0};
 
 inline std::size_t size_of(traced_plan const& plan, int id) {
   return static_cast<std::size_t>(plan.traced.list.node_of(id).shape.size());
@@ -66,7 +66,8 @@ class float_run {
     workspace_ = garbage(workspace + runner::floats::of(nodes, plan_.traced.list.operands, order));
     memory_.assign(nodes.size(), nullptr);
     for (std::size_t id = 0; id < nodes.size(); ++id) memory_[id] = address(places[id]);
-    runner whole(nodes, plan_.traced.list.operands, memory_, workspace_.data() + workspace, seed, stream, joins);
+    runner whole(nodes, plan_.traced.list.operands, memory_, workspace_.data() + workspace, drawn_seed, drawn_stream,
+                 joins);
     std::span<int const> const all(order);
     for (segment const& each : segments) {
       auto const part = all.subspan(index(each.begin), index(each.end - each.begin));
@@ -80,7 +81,8 @@ class float_run {
         auto memory = memory_;
         for (std::size_t id = 0; id < nodes.size(); ++id)
           if (places[id].in == storage::samples) memory[id] = samples.data() + places[id].offset * count;
-        runner some(nodes, plan_.traced.list.operands, memory, workspace_.data() + workspace, seed, stream, joins);
+        runner some(nodes, plan_.traced.list.operands, memory, workspace_.data() + workspace, drawn_seed, drawn_stream,
+                    joins);
         some.run(part, places, {first, count, batch_});
         divided_ += each.end - each.begin;
       }
@@ -114,7 +116,7 @@ class float_run {
 
 /// The numbers that operation `id` draws.
 inline floats drawn(random const& from, int id, std::size_t count) {
-  kernels::random_key const key(from.seed != 0 ? from.seed : seed, stream);
+  kernels::random_key const key(from.seed != 0 ? from.seed : drawn_seed, drawn_stream);
   floats result(count);
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t const place = (static_cast<std::uint64_t>(id + 1) << 36U) + i;

@@ -37,6 +37,8 @@ class list_runner : list_rows<Arch> {
       : list_rows<Arch>(nodes, operands, memory), workspace_(workspace), seed_(seed), stream_(stream), joins_(joins) {}
   /// Kernels for each operation, or none.
   void use(std::span<pooling_kernel const> poolings) { poolings_ = poolings; }
+  /// From now on operations along rows are carried out together, where they are large.
+  void take_rows_together() { takes_rows_together_ = true; }
   /// Operations that somebody else carries out.
   void leave_out(std::span<int const> left_out) { left_out_ = left_out; }
   /// The operations of a segment that works sample by sample, for these samples.
@@ -60,19 +62,10 @@ class list_runner : list_rows<Arch> {
     if (!keeps_packed_) packed_count_ = 0;
     groups_.begin(false);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (depth_ == 1 && top().trip > 0)
-        if (auto const [is_done, next] = groups_.repeat(i); is_done) {
-          i = next - 1;
-          continue;
-        }
       id_ = order[i];
-      if (is_done_elsewhere() || has_no_work(here().what)) continue;
-      typename list_rows<Arch>::member found;
-      if (auto const rows = this->find_rows(found); rows > 0 && groups_.add(found, rows, i)) continue;
-      groups_.finish(i);
-      position_ = i;
-      jump_ = i;
-      here().what.visit([&](auto const& what) { step(what); });
+      position_ = jump_ = i;
+      if (is_done_elsewhere()) continue;
+      if (!takes_rows_together_ || !is_taken_together(i)) here().what.visit([&](auto const& what) { step(what); });
       i = jump_;
     }
     groups_.finish(order.size());
@@ -107,6 +100,21 @@ class list_runner : list_rows<Arch> {
     if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
   }
 
+  /// Whether the operation at a position of the order has no work, or a group of rows has taken it. Sets where to go
+  /// on.
+  bool is_taken_together(std::size_t position) {
+    if (depth_ == 1 && top().trip > 0)
+      if (auto const [is_done, next] = groups_.repeat(position); is_done) {
+        jump_ = next - 1;
+        return true;
+      }
+    if (has_no_work(here().what)) return true;
+    if (!groups_.is_open() && !this->is_large()) return false;
+    typename list_rows<Arch>::member found;
+    if (auto const rows = this->find_rows(found); rows > 0 && groups_.add(found, rows, position)) return true;
+    groups_.finish(position);
+    return false;
+  }
   static bool has_no_work(operations::operation const& what) {
     return is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
            what.is<operations::constant>() || what.is<operations::last>() ||
@@ -133,6 +141,7 @@ class list_runner : list_rows<Arch> {
     for (std::uint64_t i = 0; i < count; ++i) y()[i] = kernels::box_muller(key, of_operation + 2 * (before + i));
   }
   void step(operations::map const& what) {
+    if (what.apply == operations::function::identity) return;
     kernels::strided_axes<4, Arch> axes;
     int const operands = here().operand_count, rank = shape().rank;
     for (int axis = 0; axis < rank; ++axis) {
@@ -339,7 +348,7 @@ class list_runner : list_rows<Arch> {
   static constexpr int most_packed = 16;  // others are packed in each trip
   packed_operand packed_[most_packed]{};
   int packed_count_ = 0;
-  bool keeps_packed_ = false;
+  bool keeps_packed_ = false, takes_rows_together_ = false;
   float* next_packed_ = nullptr;
   kernels::row_groups<Arch> groups_;
 };

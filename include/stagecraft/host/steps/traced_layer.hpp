@@ -148,6 +148,12 @@ class traced_layer {
       floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[at(id)].shape[0], shape_of(id, 1).size()));
     return floats;
   }();
+  static constexpr bool has_large_maps = [] {
+    for (auto const& each : plan.nodes)
+      if (each.what.template is<operations::map>() && kernels::row_groups<arch>::is_large(each.shape.size()))
+        return true;
+    return false;
+  }();
   /// So many that their rows are worth reading the right operand of each product.
   static constexpr int least_samples = [] {
     constexpr int least_rows = 32;
@@ -292,6 +298,7 @@ class traced_layer {
                part.memory.seed, stream_of_call(part), what.joins);
     one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
     one.leave_out(rows_updates);
+    if constexpr (has_large_maps) one.take_rows_together();
     use(memory, one);
   }
 

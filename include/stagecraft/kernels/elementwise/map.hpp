@@ -15,12 +15,17 @@ template <class Arch = default_architecture>
 inline void map_function(operations::function apply, strided_axes<4, Arch> const& axes, float* y,
                          std::array<float*, 3> const& x) {
   auto const length = axes.row_length();
-  auto const strides = axes.row_strides();
-  row_step row{
-      .run = row_kernel<Arch>(apply), .y = {y, length, length}, .x = {}, .operands = arity(apply), .is_one_row = false};
+  auto const strides = axes.row_strides(), of_rows = axes.strides_of_rows();
+  row_step row{.run = row_kernel<Arch>(apply),
+               .y = {y, of_rows[0], length},
+               .x = {},
+               .operands = arity(apply),
+               .is_one_row = false};
+  for (std::size_t k = 0; k < 3; ++k) row.x[k] = {x[k], of_rows[k + 1], strides[k + 1] == 0 ? 1 : length};
+  if (auto const rows = axes.rows(); rows > 0) return row.run(row, 0, rows);
   axes.for_each_row([&](auto const& at) {
     row.y.begin = y + at[0];
-    for (std::size_t k = 0; k < 3; ++k) row.x[k] = {x[k] + at[k + 1], 0, strides[k + 1] == 0 ? 1 : length};
+    for (std::size_t k = 0; k < 3; ++k) row.x[k].begin = x[k] + at[k + 1];
     row.run(row, 0, 1);
   });
 }

@@ -29,6 +29,11 @@ class row_groups {
     std::size_t next;
   };
 
+  /// Whether a group may begin with so many floats. Fewer are near enough as they are.
+  [[nodiscard]] static constexpr bool is_large(std::int64_t floats) { return floats >= 2048; }
+
+  /// Whether operations wait to be carried out.
+  [[nodiscard]] bool is_open() const { return members_end_ > first_; }
   /// Forgets the groups of a loop; from now on `finish` keeps those of another one, or none.
   void begin(bool keeps) {
     keeps_ = keeps;
@@ -39,7 +44,7 @@ class row_groups {
   bool add(member const& next, std::int64_t rows, std::size_t position) {
     if (is_open() && (rows != rows_ || members_end_ - first_ == most_together || !fits(next.step))) finish(position);
     if (!is_open()) {
-      if (rows < 2 || rows * std::max(next.step.y.length, next.step.x[0].length) < least_floats) return false;
+      if (rows < 2 || !is_large(rows * std::max(next.step.y.length, next.step.x[0].length))) return false;
       if (members_end_ + most_together > most_members) return false;
       rows_ = rows;
       begin_ = position;
@@ -75,8 +80,6 @@ class row_groups {
   }
 
  private:
-  /// With less, rows are near enough as they are.
-  static constexpr std::int64_t least_floats = 2048;
   /// What is written and read together of some rows stays in a first-level cache.
   static constexpr std::int64_t near_floats = 6144;
   static constexpr int most_members = 160, most_together = 48, most_kept = 16;
@@ -88,8 +91,6 @@ class row_groups {
   };
 
   static void nothing(row_step const&, std::int64_t, std::int64_t) {}
-  [[nodiscard]] bool is_open() const { return members_end_ > first_; }
-
   void run(int first, int last, std::int64_t rows) const {
     std::int64_t floats = 0;
     for (int k = first; k < last; ++k) floats += members_[k].step.y.length;

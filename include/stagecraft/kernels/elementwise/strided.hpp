@@ -37,6 +37,10 @@ class strided_axes {
   [[nodiscard]] std::int64_t row_length() const { return count_ > 0 ? lengths_[top()] : 1; }
   [[nodiscard]] offsets row_strides() const { return count_ > 0 ? strides_[top()] : offsets{}; }
 
+  /// Of the axis around it, if there is only one such: its length, and its strides. Length 0: there are more.
+  [[nodiscard]] std::int64_t rows() const { return count_ < 2 ? 1 : count_ == 2 ? lengths_[0] : 0; }
+  [[nodiscard]] offsets strides_of_rows() const { return count_ == 2 ? strides_[0] : offsets{}; }
+
   /// Calls `f(offsets)` with where each row begins in each array, in order.
   template <class F>
   void for_each_row(F const& f) const {
