@@ -161,7 +161,7 @@ TEST_CASE("random assignments: the rules find what the oracle finds") {
       for (int i = 0; i < mapped; ++i) devices.push_back(pick(random, 12) == 0 ? -1 : pick(random, 2));
     }
     auto const view = graph.view();
-    auto const problem = sc::detail::validate_stages({view, stages, devices});
+    auto const problem = sc::detail::validate_stages({view, stages, devices, {}});
     int const expected = oracle(graph, stages, devices);
     CAPTURE(round);
     REQUIRE(problem.code == expected);
