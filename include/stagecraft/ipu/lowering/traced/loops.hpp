@@ -103,11 +103,11 @@ class traced_loops {
 
  private:
   struct stored {
-    int id, tensor;
+    int id = -1, tensor = -1;
   };
   struct open_loop {
-    int id;
-    std::size_t loop;  ///< of the program
+    int id = -1;
+    std::size_t loop = 0;  ///< of the program
     growing_array<int> nexts;
     growing_array<stored> stacks;
   };
