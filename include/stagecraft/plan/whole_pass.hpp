@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/plan/pass_plan.hpp>
+#include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <array>
 #include <cstddef>
