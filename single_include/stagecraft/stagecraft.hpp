@@ -19467,6 +19467,37 @@ namespace stagecraft {
 /// N is a positive multiple of overlap_length() (times B), otherwise the last block of an interleaved pipeline has
 /// gaps. Definition: Graphcore's pipelining_ops.pipeline, and the pipeline visitors of its compiler.
 class timetable {
+  // First, since Clang's constant evaluation only knows function templates that stand before what calls them.
+  template <class Stage>
+  constexpr timetable(stagecraft::schedule schedule, std::size_t stages, int micro_batches, bool trains,
+                      int batch_serialization, recomputation_mode recomputation, bool overlaps_io,
+                      Stage const& stage_at)
+      : schedule_(schedule),
+        trains_(trains),
+        overlaps_io_(overlaps_io),
+        recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
+    if (stages > 0) stages_ = stages < capacity ? static_cast<int>(stages) : capacity;
+    micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
+    if (schedule == stagecraft::schedule::sequential && batch_serialization > 1) serialized_ = batch_serialization;
+    for (int stage = 0; stage < stages_; ++stage) {
+      placed_stage const own = stages > 0 ? stage_at(static_cast<std::size_t>(stage)) : placed_stage{};
+      device_of_stage_[stage] = own.device;
+      if (own.device >= devices_) devices_ = own.device + 1;
+      if (stage > 0 && !own.is_beside) ++places_;
+      place_of_stage_[stage] = static_cast<unsigned char>(places_ - 1);
+    }
+    chain_stages_of_devices();
+    if (schedule == stagecraft::schedule::interleaved) {
+      int devices[2 * capacity]{}, places[2 * capacity]{};
+      for (int pass = 0; pass < passes(); ++pass) {
+        devices[pass] = device_of_pass(pass);
+        places[pass] = place(pass);
+      }
+      auto const count = static_cast<std::size_t>(passes());
+      rotations_ = {std::span<int const>(devices, count), std::span<int const>(places, count), micro_batches_};
+    }
+  }
+
  public:
   static constexpr int capacity = 64;  ///< of stages
 
@@ -19686,36 +19717,6 @@ class timetable {
   }
 
  private:
-  template <class Stage>
-  constexpr timetable(stagecraft::schedule schedule, std::size_t stages, int micro_batches, bool trains,
-                      int batch_serialization, recomputation_mode recomputation, bool overlaps_io,
-                      Stage const& stage_at)
-      : schedule_(schedule),
-        trains_(trains),
-        overlaps_io_(overlaps_io),
-        recomputation_(trains ? mode_in(schedule, recomputation) : recomputation_mode::none) {
-    if (stages > 0) stages_ = stages < capacity ? static_cast<int>(stages) : capacity;
-    micro_batches_ = micro_batches < 1 ? 1 : micro_batches;
-    if (schedule == stagecraft::schedule::sequential && batch_serialization > 1) serialized_ = batch_serialization;
-    for (int stage = 0; stage < stages_; ++stage) {
-      placed_stage const own = stages > 0 ? stage_at(static_cast<std::size_t>(stage)) : placed_stage{};
-      device_of_stage_[stage] = own.device;
-      if (own.device >= devices_) devices_ = own.device + 1;
-      if (stage > 0 && !own.is_beside) ++places_;
-      place_of_stage_[stage] = static_cast<unsigned char>(places_ - 1);
-    }
-    chain_stages_of_devices();
-    if (schedule == stagecraft::schedule::interleaved) {
-      int devices[2 * capacity]{}, places[2 * capacity]{};
-      for (int pass = 0; pass < passes(); ++pass) {
-        devices[pass] = device_of_pass(pass);
-        places[pass] = place(pass);
-      }
-      auto const count = static_cast<std::size_t>(passes());
-      rotations_ = {std::span<int const>(devices, count), std::span<int const>(places, count), micro_batches_};
-    }
-  }
-
   /// The slots from a micro-batch's first pass to the one after its last.
   [[nodiscard]] constexpr int length() const { return trains_ ? 2 * places_ : places_; }
   /// The slot of a micro-batch's first pass.
@@ -30674,9 +30675,8 @@ struct host_call {
   }
   /// What updates a weight of the layer.
   template <int Index>
-  static constexpr auto optimizer =
-      detail::optimizer_of_weight<typename Plan::model, Plan::training,
-                                  static_cast<std::size_t>(first_parameter + Index)>;
+  static constexpr auto optimizer = detail::optimizer_of_weight<typename Plan::model, Plan::training,
+                                                                static_cast<std::size_t>(first_parameter + Index)>;
   [[nodiscard]] static constexpr long long weight_offset(int index) {
     return Plan::weights.offset[static_cast<std::size_t>(first_parameter + index)];
   }
