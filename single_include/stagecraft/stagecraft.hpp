@@ -25680,7 +25680,7 @@ class list_runner : list_rows<Arch> {
 
   /// Whether the operation at a position of the order has no work, or a group of rows has taken it. Sets where to go
   /// on.
-  bool is_taken_together(std::size_t position) {
+  [[gnu::always_inline]] bool is_taken_together(std::size_t position) {
     if (depth_ == 1 && top().trip > 0)
       if (auto const [is_done, next] = groups_.repeat(position); is_done) {
         jump_ = next - 1;
