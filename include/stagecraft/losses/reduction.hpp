@@ -6,8 +6,9 @@
 namespace stagecraft::losses {
 
 /// What is made of the losses of rows, each times its sample weight. There is no `NONE`, since a training wants one
-/// number.
-enum class reduction : unsigned char {
+/// number. As wide as what stands before it in losses: Clang 19 reads a member of a template argument in a wrong place
+/// if the argument has holes inside and at its end.
+enum class reduction : int {
   sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
   sum                   ///< their sum
 };
