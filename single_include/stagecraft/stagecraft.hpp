@@ -17729,8 +17729,9 @@ constexpr operations::tensor clip_probability(operations::tensor p) {
 namespace stagecraft::losses {
 
 /// What is made of the losses of rows, each times its sample weight. There is no `NONE`, since a training wants one
-/// number.
-enum class reduction : unsigned char {
+/// number. As wide as what stands before it in losses: Clang 19 reads a member of a template argument in a wrong place
+/// if the argument has holes inside and at its end.
+enum class reduction : int {
   sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
   sum                   ///< their sum
 };
@@ -27453,12 +27454,14 @@ struct metric {
   static constexpr std::string_view own_usage = "constexpr auto call(auto target, auto output) const";
 
   metric_kind kind = metric_kind::accuracy;
-  int k = 5;                                   ///< top-k accuracies only
-  bool has_short_name = false;                 ///< accuracy is reported as "acc"
+  int k = 5;                    ///< top-k accuracies only
+  bool has_short_name = false;  ///< accuracy is reported as "acc"
+  // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
+  // its end.
+  metric_targets targets = metric_targets::any;
   own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
   own_options options = {};                    ///< and its members
   metric_result const* result = nullptr;       ///< of one whose result is no mean over rows
-  metric_targets targets = metric_targets::any;
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
