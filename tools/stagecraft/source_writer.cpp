@@ -170,7 +170,7 @@ class header_writer {
     if (is_outermost && has_parts_) body += "    using namespace " + parts_name() + ";  // NOLINT\n";
     statement_writer(model, *plan, types_[&model], "    ").write_build(body);
     return "struct " + type + " : sc::functional<" + type +
-           "> {\n  static constexpr std::string_view name = " + quoted(model.name) +
+           "> {\n  static constexpr std::string_view name = " + string_literal(model.name) +
            ";\n\n  static constexpr auto build(auto& model) {\n" + body + "  }\n};\n";
   }
 
@@ -186,11 +186,11 @@ class header_writer {
       if (layer.nested)
         entries.push_back((is_outermost ? parts_name() + "::" : "") + types_[&model][step.layer] + "{}");
       else
-        entries.push_back(text_of(*layer.layer) + (step.has_name ? ".named(" + quoted(layer.name) + ")" : ""));
+        entries.push_back(text_of(*layer.layer) + (step.has_name ? ".named(" + string_literal(layer.name) + ")" : ""));
     }
     bool const is_named = model.name != "sequential";
-    auto const begin =
-        "using " + type + " = " + (is_named ? "sc::named<" + quoted(model.name) + ", " : "") + "sc::sequential<";
+    auto const begin = "using " + type + " = " + (is_named ? "sc::named<" + string_literal(model.name) + ", " : "") +
+                       "sc::sequential<";
     auto text = wrap_list(begin, entries, is_named ? ">>;" : ">;");
     // Where the alignment leaves no room, entries begin a line of their own.
     if (begin.size() > 60) text = begin + "\n" + wrap_list("    ", entries, is_named ? ">>;" : ">;");

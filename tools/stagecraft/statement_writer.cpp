@@ -32,7 +32,7 @@ std::vector<std::string> name_pieces(source_step const& step, std::vector<expres
   std::vector<std::string> pieces;
   std::string constant;
   auto const flush = [&] {
-    if (!constant.empty()) pieces.push_back(quoted(constant));
+    if (!constant.empty()) pieces.push_back(string_literal(constant));
     constant.clear();
   };
   std::size_t next = cells.size() - at(step.name_cells);
@@ -74,7 +74,7 @@ std::string in_loop(long long value, long long step, std::string const& variable
 
 }  // namespace
 
-std::string quoted(std::string const& text) {
+std::string string_literal(std::string const& text) {
   std::string result = "\"";
   for (char const c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -191,7 +191,7 @@ std::string statement_writer::call_text(source_step const& step, std::vector<exp
     auto text = function.name + "(" + arguments(step);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       bool const is_text = function.parameters[i].kind == cell::kinds::text;
-      text += ", " + (is_text && cells[i].is_constant ? quoted(cells[i].text) : cells[i].text);
+      text += ", " + (is_text && cells[i].is_constant ? string_literal(cells[i].text) : cells[i].text);
     }
     return text + ")";
   }
@@ -375,7 +375,7 @@ void statement_writer::write_build(std::string& to) {
     if (plan_.inputs.size() > 1) kept_.insert(variable);
     bind(plan_.inputs[i], variable);
     to += wrap(indent_ + "auto " + variable + " = model.input(" +
-               (has_default_name ? sizes : "{" + sizes + "}, " + quoted(name)) + ");");
+               (has_default_name ? sizes : "{" + sizes + "}, " + string_literal(name)) + ");");
   }
   find_last_uses(plan_.steps, plan_.outputs);
   write_steps(plan_.steps, nullptr, to);

@@ -16,7 +16,7 @@ namespace stagecraft::tool {
 /// Wraps a list in <>, {} or (): as many entries in a line as fit, aligned behind `begin`.
 [[nodiscard]] std::string wrap_list(std::string const& begin, std::vector<std::string> const& entries,
                                     std::string const& end);
-[[nodiscard]] std::string quoted(std::string const& text);
+[[nodiscard]] std::string string_literal(std::string const& text);
 
 /// Writes one body: that of a `build`, or of a function.
 class statement_writer {
