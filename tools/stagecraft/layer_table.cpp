@@ -90,11 +90,30 @@ json const& option_in(json const& config, std::string_view word, std::string_vie
 
 void check_unknown_options(json const& config, std::set<std::string> const& known) {
   // What changes nothing here, whatever it is: names, seeds, shapes, and how TensorFlow computes.
-  static std::set<std::string> const ignored{
-      "name",         "trainable",        "batch_input_shape", "batch_shape", "build_config",    "sparse",
-      "ragged",       "optional",         "implementation",    "unroll",      "input_length",    "seed",
-      "query_shape",  "key_shape",        "value_shape",       "fused",       "flash_attention", "use_cudnn",
-      "supports_jit", "shared_object_id", "value_range",       "input_dtype"};
+  static std::set<std::string> const ignored{"name",
+                                             "trainable",
+                                             "batch_input_shape",
+                                             "batch_shape",
+                                             "build_config",
+                                             "sparse",
+                                             "ragged",
+                                             "optional",
+                                             "implementation",
+                                             "unroll",
+                                             "input_length",
+                                             "seed",
+                                             "query_shape",
+                                             "key_shape",
+                                             "value_shape",
+                                             "fused",
+                                             "flash_attention",
+                                             "use_cudnn",
+                                             "renorm_momentum",
+                                             "renorm_clipping",
+                                             "supports_jit",
+                                             "shared_object_id",
+                                             "value_range",
+                                             "input_dtype"};
   // What is here only with this value.
   static std::map<std::string, std::vector<json>> const fixed{{"data_format", {"channels_last"}},
                                                               {"activity_regularizer", {}},
@@ -103,6 +122,7 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
                                                               {"stateful", {false}},
                                                               {"return_state", {false}},
                                                               {"renorm", {false}},
+                                                              {"groups", {1}},
                                                               {"synchronized", {false}},
                                                               {"virtual_batch_size", {}},
                                                               {"adjustment", {}},
@@ -128,6 +148,7 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
   std::string text;
   for (auto const& [name, value] : config.items()) {
     if (known.contains(name) || ignored.contains(name)) continue;
+    if (name.ends_with("_initializer")) continue;  // of a weight that the layer has not: Keras writes its base's
     json given = value;
     if (name == "dtype" && value.is_object() && value.contains("config") && value["config"].is_object())
       given = value["config"].value("name", "");
@@ -219,13 +240,18 @@ class bidirectional_layer : public source_layer {
 };
 
 std::unique_ptr<source_layer> make_bidirectional(layer_config const& config) {
-  auto const inner = wrapped_config(config, "layer");
+  auto const outer = wrapped_config(config, "layer");
+  auto options = outer.options;
+  options.erase("zero_output_for_mask");  // as it is here in any case
+  layer_config const inner{outer.class_name, options};
   if (config.options.contains("backward_layer") && !config.options["backward_layer"].is_null()) {
     // Keras 3 always writes it: the same layer the other way round.
     auto backward = wrapped_config(config, "backward_layer");
     auto forward_options = inner.options, backward_options = backward.options;
     for (auto* each : {&forward_options, &backward_options})
-      for (auto const* key : {"name", "go_backwards", "dtype"}) each->erase(key);
+      for (auto const* key : {"name", "go_backwards", "dtype", "kernel_initializer", "recurrent_initializer",
+                              "bias_initializer"})  // objects with numbers of their own
+        each->erase(key);
     if (backward.class_name != inner.class_name || forward_options != backward_options)
       throw unsupported("has a backward_layer of its own");
   }
@@ -241,8 +267,8 @@ std::map<std::string, maker> make_table() {
   add(all, layers::activation(linear), 1), add(all, layers::add()), add(all, additive_attention());
   add(all, alpha_dropout(0.5F), 1), add(all, attention()), add(all, average()), add(all, layers::maximum());
   add(all, layers::minimum()), add(all, multiply()), add(all, subtract());
-  add(all, average_pooling1d(2)), add(all, average_pooling2d(2)), add(all, average_pooling3d(2));
-  add(all, max_pooling1d(2)), add(all, max_pooling2d(2)), add(all, max_pooling3d(2));
+  add(all, average_pooling1d(2), 1), add(all, average_pooling2d(2), 1), add(all, average_pooling3d(2), 1);
+  add(all, max_pooling1d(2), 1), add(all, max_pooling2d(2), 1), add(all, max_pooling3d(2), 1);
   add(all, global_average_pooling1d()), add(all, global_average_pooling2d()), add(all, global_average_pooling3d());
   add(all, global_max_pooling1d()), add(all, global_max_pooling2d()), add(all, global_max_pooling3d());
   add(all, batch_normalization()), add(all, layer_normalization()), add(all, group_normalization());
@@ -261,7 +287,7 @@ std::map<std::string, maker> make_table() {
   add(all, lstm(1), 1), add(all, gru(1), 1), add(all, simple_rnn(1), 1), add(all, multi_head_attention(1, 1), 2);
   add(all, cropping1d()), add(all, cropping2d()), add(all, cropping3d());
   add(all, zero_padding1d()), add(all, zero_padding2d()), add(all, zero_padding3d());
-  add(all, up_sampling1d()), add(all, up_sampling2d()), add(all, up_sampling3d());
+  add(all, up_sampling1d(), 1), add(all, up_sampling2d(), 1), add(all, up_sampling3d(), 1);
   add(all, center_crop(1, 1), 2), add(all, resizing(1, 1), 2), add(all, category_encoding(1), 1);
   all["TimeDistributed"] = [](layer_config const& config) { return std::make_unique<time_distributed_layer>(config); };
   all["Bidirectional"] = make_bidirectional;

@@ -15,6 +15,7 @@ std::string shortest_text(Number number) {
   std::array<char, 64> text{};
   auto const end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
   std::string result(text.data(), end);
+  if (auto const zero = result.find("e-0"); zero != std::string::npos) result.erase(zero + 2, 1);
   if (result.find_first_of(".en") == std::string::npos) result += ".0";
   return result;
 }

@@ -81,7 +81,7 @@ class finder {
   }
 
   repetition find_best() const {
-    repetition best;
+    std::vector<repetition> candidates;
     int const count = static_cast<int>(plan_.steps.size());
     for (int length = std::min<int>(longest_body, count / 2); length >= 2; --length) {
       std::unordered_map<std::string, repetition> found;
@@ -98,19 +98,45 @@ class finder {
         }
         if (each.begins.empty() || each.begins.back() + length <= begin) each.begins.push_back(begin);
       }
-      for (auto const& key : order) {
-        auto& each = found[key];
-        int const times = static_cast<int>(each.begins.size());
-        each.score = times * length - (length + lines_around_body + times);
-        if (times < 2 || each.score <= best.score) continue;
-        source_function function;
-        std::vector<std::vector<cell>> arguments;
-        find_parameters(each, function, arguments);
-        each.score -= static_cast<int>(function.parameters.size() + 1) / 2;
-        if (function.parameters.size() <= most_parameters && each.score > best.score) best = each;
-      }
+      for (auto const& key : order)
+        if (score(found[key])) candidates.push_back(std::move(found[key]));
     }
-    return best;
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](auto const& a, auto const& b) { return a.score > b.score; });
+    for (auto const& each : candidates)
+      if (!holds_loop(each, candidates)) return each;
+    return {};
+  }
+
+  /// How many lines a function saves; false if it saves none.
+  bool score(repetition& of) const {
+    int const times = static_cast<int>(of.begins.size());
+    if (times < 2) return false;
+    of.score = times * of.length - (of.length + lines_around_body + times);
+    for (std::size_t i = 1; i < of.begins.size(); ++i)  // calls that follow each other are a loop
+      of.score += of.begins[i] == of.begins[i - 1] + of.length ? 1 : 0;
+    // Blocks with one way in are what a reader looks for.
+    of.score -= static_cast<int>(of.inputs.size() - 1) * (times + lines_around_body);
+    if (of.score <= 0) return false;
+    source_function function;
+    std::vector<std::vector<cell>> arguments;
+    find_parameters(of, function, arguments);
+    of.score -= static_cast<int>(function.parameters.size() + 1) / 2;
+    return of.score > 0 && function.parameters.size() <= most_parameters;
+  }
+
+  /// Whether a shorter repetition follows itself in it: that becomes a loop first.
+  static bool holds_loop(repetition const& of, std::vector<repetition> const& candidates) {
+    constexpr int shortest_turn = 3;
+    int const begin = of.begins[0], end = begin + of.length;
+    for (auto const& other : candidates) {
+      if (other.length < shortest_turn || 2 * other.length > of.length) continue;
+      for (std::size_t i = 1; i < other.begins.size(); ++i)
+        if (other.begins[i - 1] >= begin && other.begins[i] + other.length <= end &&
+            other.begins[i] == other.begins[i - 1] + other.length)
+          return true;
+    }
+    return false;
   }
 
   /// Which cells differ, and so become parameters; cells that follow from others become expressions of these.
@@ -144,7 +170,7 @@ class finder {
         if (text.empty()) {
           text = free_name(first.cells[c].role, taken);
           parameters.push_back(each);
-          function.parameters.push_back({first.cells[c].kind, text});
+          function.parameters.push_back({first.cells[c].kind, first.cells[c].is_of_name, text});
         }
         expressions.push_back({text, false});
       }
@@ -172,7 +198,8 @@ class finder {
   static std::string in_terms_of(std::vector<cell const*> const& cells, std::vector<cell const*> const& parameter,
                                  std::string const& name) {
     bool is_same = true, is_multiple = true, is_part = true, is_sum = true;
-    if (cells[0]->kind != parameter[0]->kind) return {};
+    // Numbers of names and sizes that are alike are so by chance.
+    if (cells[0]->kind != parameter[0]->kind || cells[0]->is_of_name != parameter[0]->is_of_name) return {};
     bool const is_integer = cells[0]->kind == cell::kinds::integer;
     auto const number = [](cell const* of) { return std::strtoll(of->value.c_str(), nullptr, 10); };
     long long factor = 0, divisor = 0, more = 0;
@@ -192,27 +219,32 @@ class finder {
     }
     if (is_same) return name;
     if (!is_integer) return {};
+    if (is_sum && more != 0 && cells[0]->is_of_name)
+      return name + (more > 0 ? " + " : " - ") + std::to_string(std::llabs(more));
+    if (cells[0]->is_of_name) return {};
     if (is_multiple && factor > 1) return std::to_string(factor) + " * " + name;
     if (is_part && divisor > 1) return name + " / " + std::to_string(divisor);
-    if (is_sum && more != 0) return name + (more > 0 ? " + " : " - ") + std::to_string(std::llabs(more));
     return {};
   }
 
   /// A name for a function, after what it does.
-  std::string name_of(std::vector<source_step> const& body) const {
+  std::string name_of(std::vector<source_step> const& body, std::vector<int> const& inputs) const {
     std::vector<std::string> words;
-    bool adds = false, attends = false, joins = false;
+    bool adds = false, attends = false, joins = false, adds_input = false;
     for (auto const& step : body) {
       auto const word =
           step.layer >= 0 ? model_.layers[at(step.layer)].layer->word : plan_.functions[at(step.function)].name;
       adds = adds || word == "add";
+      adds_input = adds_input ||
+                   (word == "add" && std::find(step.inputs.begin(), step.inputs.end(), inputs[0]) != step.inputs.end());
       joins = joins || word == "concatenate";
       attends = attends || word == "multi_head_attention" || word == "attention";
       words.push_back(word);
     }
     std::string name = attends && adds ? "encoder_block"
                        : attends       ? "attend"
-                       : adds          ? "residual"
+                       : adds_input    ? "residual"
+                       : adds          ? "projected_residual"
                        : joins         ? "joined"
                                        : "";
     if (name.empty()) {
@@ -250,7 +282,7 @@ class finder {
     function.body.assign(first, first + of.length);
     function.inputs = of.inputs;
     function.result = function.body.back().outputs[0];
-    function.name = name_of(function.body);
+    function.name = name_of(function.body, function.inputs);
     int const index = static_cast<int>(plan_.functions.size());
     std::vector<source_step> steps;
     std::size_t next = 0;

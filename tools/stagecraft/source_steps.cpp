@@ -125,9 +125,9 @@ void add_name(source_step& step, std::string const& name) {
     bool const is_number = std::isdigit(static_cast<unsigned char>(part.front())) != 0 && part.size() < 7;
     bool const is_letter = i > 0 && part.size() == 1 && std::isalpha(static_cast<unsigned char>(part.front())) != 0;
     if (is_number) {
-      step.cells.push_back({cell::kinds::integer, part, role_of_part(parts, i), false});
+      step.cells.push_back({cell::kinds::integer, part, role_of_part(parts, i), false, true});
     } else if ((i == 0 && part != "_") || is_letter) {
-      step.cells.push_back({cell::kinds::text, part, i == 0 ? "prefix" : "letter", false});
+      step.cells.push_back({cell::kinds::text, part, i == 0 ? "prefix" : "letter", false, true});
     } else {
       step.name_parts.push_back(part);
       step.pattern += part;
@@ -141,7 +141,7 @@ void add_name(source_step& step, std::string const& name) {
 
 void add_options(source_step& step, source_layer const& layer) {
   step.pattern = layer.word;
-  auto const add = [&](written_option const& each, bool is_argument) {
+  auto const add = [&](written_option const& each) {
     bool const is_integer = each.value.kind == literal::kinds::integer;
     if (!is_integer && each.is_default) return;
     step.pattern += "|" + each.name;
@@ -150,13 +150,12 @@ void add_options(source_step& step, source_layer const& layer) {
       return;
     }
     step.pattern += is_integer ? "#" : "%";
-    auto const role = is_argument || each.name != "axis" ? each.name : "axis";
     step.cells.push_back(
-        {is_integer ? cell::kinds::integer : cell::kinds::real, each.value.text, role, each.is_default});
+        {is_integer ? cell::kinds::integer : cell::kinds::real, each.value.text, each.name, each.is_default, false});
   };
-  for (auto const& each : layer.arguments) add(each, true);
+  for (auto const& each : layer.arguments) add(each);
   step.pattern += "||";
-  for (auto const& each : layer.options) add(each, false);
+  for (auto const& each : layer.options) add(each);
   step.pattern += "||";
 }
 

@@ -18,6 +18,7 @@ struct cell {
   std::string value;
   std::string role;  ///< what a parameter for it is called: "filters"
   bool is_option_default = false;
+  bool is_of_name = false;
 
   [[nodiscard]] bool is_alike(cell const& other) const { return kind == other.kind && value == other.value; }
 };
@@ -44,6 +45,7 @@ struct expression {
 
 struct source_parameter {
   cell::kinds kind = cell::kinds::integer;
+  bool is_of_name = false;
   std::string name;
 };
 

@@ -107,13 +107,13 @@ std::string wrap_list(std::string const& begin, std::vector<std::string> const& 
     auto const entry = entries[i] + (i + 1 < entries.size() ? "," : end);
     bool const is_first = line == begin || line == indent;
     if (!is_first && line.size() + 1 + entry.size() > columns) {
-      text += line + "\n";
+      text += wrap(line);
       line = indent + entry;
     } else {
       line += (is_first ? "" : " ") + entry;
     }
   }
-  return text + line + "\n";
+  return text + wrap(line);
 }
 
 std::string statement_writer::target(source_step const& step, std::size_t index, std::vector<source_step> const&,
@@ -303,7 +303,8 @@ void statement_writer::write_steps(std::vector<source_step> const& steps, source
       to += wrap(indent_ + "auto [" + list + "] = " + text + ";");
       continue;
     }
-    if (function != nullptr && i + 1 == steps.size()) {
+    bool const is_result = plan_.outputs.size() == 1 && step.outputs[0] == plan_.outputs[0];
+    if (i + 1 == steps.size() && (function != nullptr || is_result)) {
       to += wrap(indent_ + "return " + text + ";");
       continue;
     }
@@ -331,8 +332,10 @@ void statement_writer::find_name_prefix(source_function const& function, std::st
   }
   if (count < 2) return;
   prefix_ = common;
-  to += wrap(indent_ + "auto const name = [&](std::string_view rest) { return " + appended(common, ".append(rest)") +
-             "; };");
+  auto const begin = indent_ + "auto const name = [&](std::string_view rest) {";
+  auto const result = "return " + appended(common, ".append(rest)") + ";";
+  bool const fits = begin.size() + result.size() + 5 <= columns;
+  to += fits ? begin + " " + result + " };\n" : begin + "\n" + indent_ + "  " + result + "\n" + indent_ + "};\n";
 }
 
 std::string statement_writer::function_text(source_model const& model, source_plan const& plan,
@@ -379,6 +382,8 @@ void statement_writer::write_build(std::string& to) {
   }
   find_last_uses(plan_.steps, plan_.outputs);
   write_steps(plan_.steps, nullptr, to);
+  bool const has_returned = plan_.outputs.size() == 1 && !names_.contains(plan_.outputs[0]);
+  if (has_returned) return;
   std::string list;
   for (int const output : plan_.outputs) list += (list.empty() ? "" : ", ") + names_.at(output);
   to += wrap(indent_ + "return " + (plan_.outputs.size() == 1 ? list : "sc::outputs(" + list + ")") + ";");
