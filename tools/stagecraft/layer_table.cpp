@@ -250,7 +250,7 @@ std::unique_ptr<source_layer> make_bidirectional(layer_config const& config) {
     auto forward_options = inner.options, backward_options = backward.options;
     for (auto* each : {&forward_options, &backward_options})
       for (auto const* key : {"name", "go_backwards", "dtype", "kernel_initializer", "recurrent_initializer",
-                              "bias_initializer"})  // objects with numbers of their own
+                              "bias_initializer", "zero_output_for_mask"})  // objects with numbers of their own
         each->erase(key);
     if (backward.class_name != inner.class_name || forward_options != backward_options)
       throw unsupported("has a backward_layer of its own");

@@ -122,6 +122,12 @@ class finder {
     std::vector<std::vector<cell>> arguments;
     find_parameters(of, function, arguments);
     of.score -= static_cast<int>(function.parameters.size() + 1) / 2;
+    // A name that counts on from another one's number belongs to the next block.
+    std::set<std::string> sums;
+    for (auto const& cells : function.expressions)
+      for (auto const& each : cells)
+        if (!each.is_constant && each.text.find(" + ") != std::string::npos) sums.insert(each.text);
+    of.score -= static_cast<int>(sums.size());
     return of.score > 0 && function.parameters.size() <= most_parameters;
   }
 
