@@ -12,10 +12,10 @@ struct net : sc::functional<net> {
     auto [y, h, c] = lstm(8, {.return_state = true})(model.input(9, 4));
     lstm decoder(8, {.name = "decoder"});
 #ifdef STAGECRAFT_BAD
-    return decoder(model.input(5, 4), h);  // <- here
+    return decoder(model.input(5, 4), h);
 #else
     return decoder(model.input(5, 4), h, c);
 #endif
   }
 };
-static_assert(sc::call_count<net> == 6);
+static_assert(sc::call_count<net> == 6);  // <- here
