@@ -46,9 +46,9 @@ struct norm_memory {
 
   explicit norm_memory(std::int64_t blocks) : squares(static_cast<std::size_t>(blocks)) {}
 
-  std::vector<numbers> squares;                                      ///< sums of each block, a weight after the other
+  std::vector<numbers> squares;                                     ///< sums of each block, a weight after the other
   std::array<of_weights, static_cast<std::size_t>(Shards)> sums{};  ///< of each shard
-  of_weights norms{};                                                ///< what the optimizer reads
+  of_weights norms{};                                               ///< what the optimizer reads
 };
 
 /// Optimizers that read none.

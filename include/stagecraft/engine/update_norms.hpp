@@ -67,16 +67,18 @@ class update_norms {
     if constexpr (constexpr unsigned norms = which<Parameter, Round>; norms != 0) {
       host_memory of_weight = memory;
       of_weight.norms = own.norms.norms[Parameter].data();
-      policy::template squares<Plan, Parameter, Round>(of_weight, state, shards, own.norms.sums[0][Parameter].data(), [&] {
-        constexpr norm_blocks blocks = blocks_of(Parameter);
-        auto number = static_cast<std::size_t>(first_block(Parameter));
-        for (int shard = 0; shard < replicas; ++shard) {
-          auto& sums = own.norms.sums[static_cast<std::size_t>(shard)][Parameter];
-          for_each_norm<Parameter, Round>([&](std::size_t norm) { sums[norm] = 0; });
-          for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
-            for_each_norm<Parameter, Round>([&](std::size_t norm) { sums[norm] += own.norms.squares[number][norm]; });
-        }
-      });
+      policy::template squares<Plan, Parameter, Round>(
+          of_weight, state, shards, own.norms.sums[0][Parameter].data(), [&] {
+            constexpr norm_blocks blocks = blocks_of(Parameter);
+            auto number = static_cast<std::size_t>(first_block(Parameter));
+            for (int shard = 0; shard < replicas; ++shard) {
+              auto& sums = own.norms.sums[static_cast<std::size_t>(shard)][Parameter];
+              for_each_norm<Parameter, Round>([&](std::size_t norm) { sums[norm] = 0; });
+              for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
+                for_each_norm<Parameter, Round>(
+                    [&](std::size_t norm) { sums[norm] += own.norms.squares[number][norm]; });
+            }
+          });
     }
   }
 
@@ -86,7 +88,8 @@ class update_norms {
     for_each_norm<Parameter, Round>([&](std::size_t norm) {
       double sum = 0;
       if (norms_of<Parameter>.norms[norm].is_global) {
-        // Which of each weight's norms is that of all weights: their numbers differ with what a weight is excluded from.
+        // Which of each weight's norms is that of all weights: their numbers differ with what a weight is excluded
+        // from.
         int const number = number_among_global(norms_of<Parameter>, static_cast<int>(norm));
         for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
           sum += sum_of_shards(all, own, weight, global_norm(weight, number));

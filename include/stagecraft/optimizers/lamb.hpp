@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adaptive moment estimation whose steps are as large, beside each weight, as the learning rate says: for large batches.
-// Counterpart: tfa.optimizers.LAMB.
+// Adaptive moment estimation whose steps are as large, beside each weight, as the learning rate says: for large
+// batches. Counterpart: tfa.optimizers.LAMB.
 #pragma once
 
 #include <stagecraft/optimizers/decay.hpp>

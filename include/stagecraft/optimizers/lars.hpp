@@ -12,9 +12,9 @@
 namespace stagecraft::optimizers {
 
 /// With d = g + weight_decay_rate w and Euclidean norms of the whole weight:
-/// m = momentum m + learning_rate eeta |w| / |d| d, then w -= m, or w -= momentum m + learning_rate eeta |w| / |d| d for
-/// Nesterov. Without `classic_momentum` the learning rate comes after the momentum: m = momentum m + d, u = m or, for
-/// Nesterov, momentum m + d, and w -= learning_rate eeta |w| / |u| u.
+/// m = momentum m + learning_rate eeta |w| / |d| d, then w -= m, or w -= momentum m + learning_rate eeta |w| / |d| d
+/// for Nesterov. Without `classic_momentum` the learning rate comes after the momentum: m = momentum m + d, u = m or,
+/// for Nesterov, momentum m + d, and w -= learning_rate eeta |w| / |u| u.
 struct lars {
   /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;

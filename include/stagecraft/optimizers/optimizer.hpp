@@ -72,8 +72,8 @@ class update_tracer {
   };
   growing_array<new_value> new_values;
   struct wanted_norm {
-    int of;
-    bool is_global;
+    int of;          ///< number of the list
+    bool is_global;  ///< over all weights
   };
   growing_array<wanted_norm> norms;
 
@@ -128,8 +128,9 @@ constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, op
   if constexpr (requires { optimizer.clipvalue; })
     if (optimizer.clipvalue != 0) gradient = maximum(minimum(gradient, optimizer.clipvalue), -optimizer.clipvalue);
   if constexpr (requires { optimizer.clipnorm; })
-    if (optimizer.clipnorm != 0) gradient = gradient * (optimizer.clipnorm / maximum(ops.norm(gradient), optimizer.clipnorm));
-  if constexpr (requires { optimizer.clipnorm * optimizer.global_clipnorm; })
+    if (optimizer.clipnorm != 0)
+      gradient = gradient * (optimizer.clipnorm / maximum(ops.norm(gradient), optimizer.clipnorm));
+  if constexpr (requires { optimizer.clipnorm* optimizer.global_clipnorm; })
     if (optimizer.clipnorm != 0 && optimizer.global_clipnorm != 0)
       gradient.list->problem.report(4089, "the training's optimizer has both clipnorm and global_clipnorm");
   if constexpr (requires { optimizer.global_clipnorm; })
@@ -152,16 +153,16 @@ constexpr float loss_scale_of(O const& optimizer) {
 
 /// A norm that an optimizer's step reads.
 struct norm_of_step {
-  int of = 0;  ///< what it is the norm of, in the list
-  bool is_global = false;
-  int round = 0;  ///< it depends on norms of rounds before this one
+  int of = 0;              ///< what it is the norm of, in the list
+  bool is_global = false;  ///< over all weights
+  int round = 0;           ///< it depends on norms of rounds before this one
 };
 
 /// The norms that an optimizer's step reads, in the order in which they are given everywhere.
 struct norms_of_step {
   norm_of_step norms[update_tracer::most_norms]{};
-  int count = 0;
-  int rounds = 0;
+  int count = 0;   ///< of `norms`
+  int rounds = 0;  ///< in which they are found
 
   constexpr norm_of_step const* begin() const { return norms; }
   constexpr norm_of_step const* end() const { return norms + count; }
@@ -219,7 +220,8 @@ struct optimizer_step {
         norms.norms[norms.count++] = {of, is_global, rounds[of]};
         if (rounds[of] + 1 > norms.rounds) norms.rounds = rounds[of] + 1;
         if (is_global && rounds[of] > 0)
-          list.problem.report(4089, "the training's optimizer takes a norm over all weights that depends on another norm");
+          list.problem.report(4089,
+                              "the training's optimizer takes a norm over all weights that depends on another norm");
       }
     }
   };
@@ -255,9 +257,10 @@ inline constexpr diagnostic optimizer_problem = [] {
   return problem;
 }();
 
+/// What an optimizer's step reads beside the weight and its gradient.
 struct needs_of_step {
-  int slots;
-  norms_of_step norms;
+  int slots;            ///< numbers that are kept with each weight
+  norms_of_step norms;  ///< of whole weights, or all of them
 };
 template <auto Optimizer>
 inline constexpr needs_of_step needs_of_optimizer = [] {

@@ -5,6 +5,7 @@
 #include <stagecraft/ipu/operations/update.hpp>
 #include <stagecraft/ipu/tiles/codelets/formula.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <stagecraft/optimizers/optimizer.hpp>
 #include <array>
 #include <cmath>
 #include <cstdint>
