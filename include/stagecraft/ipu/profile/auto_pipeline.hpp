@@ -166,10 +166,10 @@ struct auto_stages {
 };
 
 /// Whether a model fits into one IPU and may stay there.
-template <class Job, auto_pipeline_options Options>
+template <class M, auto Training, class Machine, auto_pipeline_options Options>
 constexpr bool stays_whole() {
-  if constexpr (Model<typename Job::model> && is_ipu<typename Job::machine> && Options.min_ipus < 2)
-    return auto_partition<typename Job::model, Job::training, typename Job::machine, Options>.stages == 1;
+  if constexpr (Model<M> && is_ipu<Machine> && Options.min_ipus < 2)
+    return auto_partition<M, Training, Machine, Options>.stages == 1;
   else
     return false;
 }
