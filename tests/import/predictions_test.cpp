@@ -20,6 +20,7 @@
 #include <doctest/doctest.h>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace sc = stagecraft;
 
@@ -64,8 +65,9 @@ void check_model(std::string const& name) {
   sc::predictor<M, run> model;
   model.load_weights(stem + ".safetensors");
   auto const file = sc::read_safetensors(stem + "_values.safetensors");
-  int input = 0;
-  std::tuple const x{recorded<Ranks>(file, "inputs:" + std::to_string(input++))...};
+  auto const x = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::tuple(recorded<Ranks>(file, "inputs:" + std::to_string(Index))...);
+  }(std::make_index_sequence<sizeof...(Ranks)>{});
   auto const predicted = std::apply(
       [&](auto const&... each) {
         if constexpr (sizeof...(each) == 1)
@@ -92,7 +94,7 @@ TEST_CASE("imported models predict what Keras predicted") {
   check_model<models::resnet, 4>("resnet");
   check_model<models::mobilenet, 4>("mobilenet");
   check_model<models::shared, 2, 2>("shared");
-  check_model<models::lstm, 2>("lstm");
+  check_model<models::lstm_model, 2>("lstm");
   check_model<models::nested, 4, 4>("nested");
-  check_model<models::attention, 3>("attention");
+  check_model<models::attention_model, 3>("attention");
 }

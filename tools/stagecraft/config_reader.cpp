@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keras's configurations of models: Sequential and functional ones, as Keras 2 and Keras 3 write them.
+#include "config_calls.hpp"
 #include "source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -13,22 +14,9 @@ namespace {
 
 constexpr int deepest_model = 16;
 
-/// Where a tensor comes from, by name: a layer, which of its calls, which of its outputs.
-struct history {
-  std::string layer;
-  int node = 0, output = 0;
-};
-
-/// A call as it stands in a configuration.
-struct config_call {
-  int layer = 0;
-  std::vector<history> inputs;
-  json options = json::object();
-};
-
 class reader {
  public:
-  reader(std::string const& file, import_options const& options) : file_(file), options_(options) {}
+  reader(std::string const& file, import_options const& options) : file_(file), options_(options), calls_(file) {}
 
   source_model read(json const& config, std::vector<std::optional<shape>> const* given, int depth) {
     auto const class_name = text_in(config, "class_name", "the model");
@@ -208,101 +196,10 @@ class reader {
     return rules.output;
   }
 
-  // Functional models.
-
-  static bool is_history(json const& value) {
-    return value.is_array() && value.size() >= 3 && value[0].is_string() && value[1].is_number_integer() &&
-           value[2].is_number_integer();
-  }
-  static history history_of(json const& value) {
-    auto const number = [](json const& x) {
-      return static_cast<int>(std::clamp<long long>(x.get<long long>(), -1, 1 << 20));
-    };
-    return {value[0].get<std::string>(), number(value[1]), number(value[2])};
-  }
-  /// The history of a tensor as Keras 3 writes it.
-  static json const* keras_tensor(json const& value) {
-    if (!value.is_object() || value.value("class_name", "") != "__keras_tensor__" || !value.contains("config"))
-      return nullptr;
-    auto const& config = value["config"];
-    return config.is_object() && config.contains("keras_history") && is_history(config["keras_history"])
-               ? &config["keras_history"]
-               : nullptr;
-  }
-
-  /// Arguments of a call by name: tensors of attention are inputs as well, in the order of its `call`.
-  void add_named(json const& named, config_call& call) const {
-    for (auto const* key : {"value", "key", "attention_mask"})
-      if (named.contains(key)) {
-        auto const& value = named[key];
-        auto const* tensor = keras_tensor(value);
-        if (tensor == nullptr && is_history(value)) tensor = &value;
-        if (tensor == nullptr) continue;
-        call.inputs.push_back(history_of(*tensor));
-        if (std::string_view(key) == "attention_mask") call.options[key] = true;
-      }
-    for (auto const& [key, value] : named.items()) {
-      if (call.options.contains(key) || value.is_null()) continue;
-      if ((key == "value" || key == "key") && (keras_tensor(value) != nullptr || is_history(value))) continue;
-      if (key == "training" && value == false) continue;
-      call.options[key] = value;
-    }
-  }
-
-  void add_arguments(json const& value, config_call& call, std::string const& layer, int depth) const {
-    if (auto const* tensor = keras_tensor(value))
-      call.inputs.push_back(history_of(*tensor));
-    else if (value.is_array() && depth < 8)
-      for (auto const& each : value) add_arguments(each, call, layer, depth + 1);
-    else if (!value.is_null())
-      call.options["an argument that is no tensor"] = value;
-  }
-
-  config_call read_node(json const& node, int layer, std::string const& name) const {
-    config_call call;
-    call.layer = layer;
-    if (node.is_object()) {
-      if (node.contains("args")) add_arguments(node["args"], call, name, 0);
-      if (node.contains("kwargs") && node["kwargs"].is_object()) add_named(node["kwargs"], call);
-      return call;
-    }
-    if (!node.is_array()) wrong("layer '" + name + "' has calls that are no lists of tensors");
-    auto const add = [&](json const& tensor) {
-      if (!is_history(tensor)) wrong("layer '" + name + "' is called with " + tensor.dump().substr(0, 80));
-      if (tensor[0] == "_CONSTANT_VALUE")
-        call.options["an argument that is no tensor"] = tensor[2];
-      else
-        call.inputs.push_back(history_of(tensor));
-      if (tensor.size() > 3 && tensor[3].is_object()) add_named(tensor[3], call);
-    };
-    if (is_history(node))
-      add(node);
-    else
-      for (auto const& tensor : node) add(tensor);
-    return call;
-  }
-
-  /// Lists of tensors, or one of them: [["x", 0, 0], ...] or ["x", 0, 0].
-  std::vector<history> read_ends(json const& content, char const* key, std::string const& model) const {
-    if (!content.contains(key)) wrong("model '" + model + "' has no '" + key + "'");
-    std::vector<history> result;
-    auto const add = [&](auto const& self, json const& value, int depth) -> void {
-      if (is_history(value))
-        result.push_back(history_of(value));
-      else if (value.is_array() && depth < 4)
-        for (auto const& each : value) self(self, each, depth + 1);
-      else
-        wrong("model '" + model + "' has '" + key + "' that are no list of tensors");
-    };
-    add(add, content[key], 0);
-    if (result.empty()) wrong("model '" + model + "' has no '" + key + "'");
-    return result;
-  }
-
   void read_functional(json const& content, std::vector<std::optional<shape>> const* given, int depth,
                        source_model& model) {
     auto const& entries = content["layers"];
-    auto const inputs = read_ends(content, "input_layers", model.name);
+    auto const inputs = calls_.read_ends(content, "input_layers", model.name);
     std::map<std::string, int> index;            // of layers
     std::map<std::pair<int, int>, int> call_of;  // of a layer's nodes
     std::vector<config_call> calls;
@@ -329,12 +226,18 @@ class reader {
       index[name] = layer;
       if (!entry.contains("inbound_nodes") || !entry["inbound_nodes"].is_array())
         wrong("layer '" + name + "' has no 'inbound_nodes'");
-      for (auto const& node : entry["inbound_nodes"]) calls.push_back(read_node(node, layer, name));
+      for (auto const& node : entry["inbound_nodes"]) calls.push_back(calls_.read_node(node, layer, name));
     }
-    auto const outputs = read_ends(content, "output_layers", model.name);
+    auto const outputs = calls_.read_ends(content, "output_layers", model.name);
     auto const first_node = first_nodes(model, index, calls, outputs);
     add_calls(model, calls, index, first_node, entry_of_layer, call_of, depth);
-    for (auto const& output : outputs) model.outputs.push_back(find(output, model, index, first_node, call_of).value());
+    for (auto const& output : outputs) {
+      auto const tensor = find(output, model, index, first_node, call_of);
+      if (!tensor || tensor->output < 0 ||
+          tensor->output >= static_cast<int>(model.calls[static_cast<std::size_t>(tensor->call)].outputs.size()))
+        wrong("model '" + model.name + "' has an output of '" + output.layer + "' that no call gives");
+      model.outputs.push_back(*tensor);
+    }
   }
 
   /// The number of a layer's first node: a nested model has one of its own before those of its calls.
@@ -392,6 +295,7 @@ class reader {
 
   std::string const& file_;
   import_options const& options_;
+  config_calls calls_;
   std::vector<std::string> problems_;
 };
 

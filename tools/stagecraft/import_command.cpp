@@ -35,9 +35,10 @@ void import_command::run() const {
   auto const model = read_model(file, options);
   std::filesystem::path const from(file);
   auto base = output.empty() ? std::filesystem::path(from).replace_extension() : std::filesystem::path(output);
-  auto const type = identifier_of(base.filename().string());
+  auto const type = type_name_of(base.filename().string());
   auto const recorded = read_recorded(model, test_inputs, test_outputs);
   auto const stem = base.string();
+  std::printf("model '%s': models::%s\n", model.name.c_str(), type.c_str());
   write_text(stem + ".hpp", write_source(model, {type, from.filename().string()}));
   write_safetensors(stem + ".safetensors", weights_of(model));
   std::printf("wrote %s.safetensors\n", stem.c_str());

@@ -148,7 +148,7 @@ class header_writer {
       auto const& layer = model.layers[i];
       if (!layer.nested) continue;
       collect_types(*layer.nested, to);
-      auto type = identifier_of(layer.name);
+      auto type = type_name_of(layer.name);
       while (!used_.insert(type).second) type += "_";
       types_[&model][static_cast<int>(i)] = type;
       auto& plan = plans_.at(layer.nested.get());
@@ -220,6 +220,11 @@ std::string identifier_of(std::string const& text) {
   while (name.ends_with('_')) name.pop_back();
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) name = "model_" + name;
   return is_taken_word(name) ? name + "_" : name;
+}
+
+std::string type_name_of(std::string const& text) {
+  auto name = identifier_of(text);
+  return name.ends_with('_') ? name + "model" : name;
 }
 
 std::string write_source(source_model const& model, source_options const& options) {

@@ -16,6 +16,8 @@ struct source_options {
 
 /// A name that C++ and the library leave free: "my-model 2" is "my_model_2".
 [[nodiscard]] std::string identifier_of(std::string const& text);
+/// The same for a model's type: "lstm" is "lstm_model".
+[[nodiscard]] std::string type_name_of(std::string const& text);
 
 /// The header of a model: nested models, functions for what repeats, the model.
 [[nodiscard]] std::string write_source(source_model const& model, source_options const& options);
