@@ -58,8 +58,8 @@ layer_rules rules_from(L const& layer, std::span<shape const> inputs, std::strin
   stagecraft::detail::rules_of_layer<L> const found(layer, in, name, weights, problem);
   if (problem.failed()) throw unsupported(std::string(problem.text.view()));
   layer_rules result{found.output, {}};
-  for (int i = 0; i < weights.count && i < parameter_list::capacity; ++i) {
-    auto const& weight = weights.entries[i];
+  for (int i = 0; i < weights.count && i < parameter_list::most; ++i) {
+    auto const& weight = weights.entries[static_cast<std::size_t>(i)];
     result.weights.push_back({std::string(weight.name.view()), {weight.shape.begin(), weight.shape.end()}});
   }
   return result;

@@ -9,7 +9,7 @@ namespace models {
 namespace sc = stagecraft;
 using namespace sc::layers;  // NOLINT: as a program writes it
 
-namespace attention__parts {
+namespace attention_model_parts {
 
 constexpr auto encoder_block(auto x) {
   auto y = layer_normalization{{.epsilon = 1e-6F}}(x);
@@ -21,13 +21,13 @@ constexpr auto encoder_block(auto x) {
   return add{}(x, y);
 }
 
-}  // namespace attention__parts
+}  // namespace attention_model_parts
 
-struct attention_ : sc::functional<attention_> {
+struct attention_model : sc::functional<attention_model> {
   static constexpr std::string_view name = "functional";
 
   static constexpr auto build(auto& model) {
-    using namespace attention__parts;  // NOLINT
+    using namespace attention_model_parts;  // NOLINT
     auto x = model.input(6, 8);
     for (int i = 0; i < 2; ++i) x = encoder_block(x);
     x = global_average_pooling1d{}(x);
