@@ -269,7 +269,7 @@ static_assert(!sc::detail::optimizer_problem<optimizers::sgd{
 // Optimizers in others.
 static_assert([] {
   constexpr optimizers::adamw excluding{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias"}};
-  constexpr optimizers::loss_scale_optimizer scaled{optimizers::moving_average{excluding}, 1024};
+  constexpr optimizers::loss_scale_optimizer scaled{optimizers::moving_average{excluding}, false, 1024};
   return scaled.learning_rate == 0.001F && sc::detail::loss_scale_of(scaled) == 1024 &&
          sc::detail::loss_scale_of(excluding) == 1 &&
          sc::detail::optimizer_of(scaled, "dense/bias").optimizer.optimizer == optimizers::adamw{} &&

@@ -38,6 +38,13 @@ class trained_model : public trainable {
       session_->set_learning_rate(rate);
   }
 
+  /// By what losses are multiplied before gradients are found: what an optimizers::loss_scale_optimizer says, else 1.
+  /// Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
+  [[nodiscard]] float loss_scale() const {
+    check_at_rest("loss_scale");
+    return session_->loss_scale();
+  }
+
   /// Copies of all weights, in the order of the model's layers; those of a subclass in the order of their first calls,
   /// where Keras takes the order of its attributes. Definition: tf.keras.Model.get_weights.
   /// Errors: E4042 from asynchronous batch callbacks: the weights are in use.
