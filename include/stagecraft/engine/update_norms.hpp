@@ -43,11 +43,8 @@ class update_norms {
   template <std::size_t Parameter>
   static host_memory memory_of(memory_type const& own, host_memory memory, [[maybe_unused]] int device) {
     if constexpr (rounds > 0) memory.norms = own.norms.norms[Parameter].data();
-    if constexpr (Sizes::scales_losses) {
-      auto const& scale = own.loss_scales.of_device[static_cast<std::size_t>(device)];
-      memory.loss_scale = scale.scale;
-      memory.update -= scale.skipped;
-    }
+    if constexpr (Sizes::scales_losses)
+      memory.loss_scale = own.loss_scales.of_device[static_cast<std::size_t>(device)].scale;
     return memory;
   }
 

@@ -3,23 +3,19 @@
 // Keras counterpart: _DynamicLossScaleState of tf.keras.mixed_precision.LossScaleOptimizer.
 #pragma once
 
-#include <cstdint>
-
 namespace stagecraft {
 
 /// After `growth_steps` updates one after the other with finite gradients the factor doubles; an update whose gradients
-/// are not finite is left out, and the factor is halved, down to 1.
+/// are not finite is left out, though it counts as a step of the optimizer, and the factor is halved, down to 1.
 struct dynamic_loss_scale {
-  float scale = 1;           ///< by which losses are multiplied
-  int good_steps = 0;        ///< updates since the factor has changed
-  std::int64_t skipped = 0;  ///< updates that have been left out
-  bool is_finite = true;     ///< whether the gradients of the update that is being carried out are
+  float scale = 1;        ///< by which losses are multiplied
+  int good_steps = 0;     ///< updates since the factor has changed
+  bool is_finite = true;  ///< whether the gradients of the update that is being carried out are
 
   /// After an update.
   constexpr void advance(int growth_steps) {
     constexpr float largest = 1.7014118346046923e38F;  // its double is not finite
     if (!is_finite) {
-      ++skipped;
       good_steps = 0;
       scale = scale > 2 ? scale / 2 : 1;
     } else if (++good_steps >= growth_steps) {
