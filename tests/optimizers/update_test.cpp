@@ -76,8 +76,8 @@ struct normed : sc::optimizer<normed<Norms>> {
 };
 
 }  // namespace
-static_assert(sc::detail::norms_of<normed<4>{}>.rounds == 4 && !sc::detail::optimizer_problem<normed<4>{}>.failed());
-static_assert(sc::detail::optimizer_problem<normed<5>{}>.code == 4089);
+static_assert(sc::detail::norms_of<normed<5>{}>.rounds == 5 && !sc::detail::optimizer_problem<normed<5>{}>.failed());
+static_assert(sc::detail::optimizer_problem<normed<6>{}>.code == 4089);
 static_assert(sc::detail::optimizer_problem<normed<0>{}>.code == 4089);
 static_assert(optimizers::adam{}.learning_rate == 0.001F && optimizers::sgd{}.learning_rate == 0.01F);
 static_assert(sc::regularizer{}.empty());

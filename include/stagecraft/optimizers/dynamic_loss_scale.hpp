@@ -29,8 +29,8 @@ namespace detail {
 
 /// What a training's optimizer, or one that it is made of, says of that; `growth_steps` 0: nothing.
 struct loss_scale_rule {
-  float initial_scale = 1;
-  int growth_steps = 0;
+  float initial_scale = 1;  ///< of the first update
+  int growth_steps = 0;     ///< good updates before it doubles
 };
 template <class O>
 constexpr loss_scale_rule loss_scale_rule_of(O const& optimizer) {

@@ -9,12 +9,12 @@
 
 namespace stagecraft::optimizers {
 
-/// `loss_scale_optimizer{adam{}}`: the loss's gradient is multiplied where it enters the backward pass, and the gradients
-/// of weights are divided by the same factor where they are used, in float32. The loss that is reported stays as it is.
-/// The factor grows while the gradients of all weights are finite; an update whose gradients are not is left out, and
-/// makes the factor smaller (dynamic_loss_scale): emulated IPUs give no infinity unless
-/// `floating_point_behaviour.nanoo` says so. The trainer's `loss_scale()` says what the factor is. Devices wait for each
-/// other before any weight changes.
+/// `loss_scale_optimizer{adam{}}`: the loss's gradient is multiplied where it enters the backward pass, and the
+/// gradients of weights are divided by the same factor where they are used, in float32. The loss that is reported stays
+/// as it is. The factor grows while the gradients of all weights are finite; an update whose gradients are not is left
+/// out, and makes the factor smaller (dynamic_loss_scale): emulated IPUs give no infinity unless
+/// `floating_point_behaviour.nanoo` says so. The trainer's `loss_scale()` says what the factor is. Devices wait for
+/// each other before any weight changes.
 template <class Optimizer>
 struct loss_scale_optimizer {
   /// What the weights are updated with.
