@@ -70,7 +70,9 @@ class number_summary {
     weights.insert(weights.end(), other.weights_.begin(), other.weights_.end());
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return values[a] < values[b] || (!(values[b] < values[a]) && a < b);
+    });
     values_.clear();
     weights_.clear();
     for (std::size_t const i : order) {
