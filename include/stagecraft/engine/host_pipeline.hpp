@@ -9,8 +9,10 @@
 #include <stagecraft/engine/pipeline_pass.hpp>
 #include <stagecraft/engine/pipeline_run.hpp>
 #include <stagecraft/engine/trace.hpp>
+#include <stagecraft/engine/training_progress.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
+#include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/kernels/simd/flush_denormals.hpp>
 #include <algorithm>
 #include <array>
@@ -151,6 +153,37 @@ class host_pipeline : public session_shape<M, Training> {
   template <std::size_t Parameter>
   using packed = typename weight_layout<M, architecture>::template packed<Parameter>;
 
+  /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
+  /// shape; of all replicas, each of which may hold a part.
+  template <std::size_t Parameter>
+  void read_optimizer_slot(int slot, float* row_major) const {
+    aligned_block const stored(sizes::weights.size[Parameter]);
+    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
+      std::copy_n(part, elements.last - elements.first, stored.data() + elements.first);
+    });
+    layout::template unpack<Parameter>(stored.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_optimizer_slot(int slot, float const* row_major) {
+    aligned_block const stored(sizes::weights.size[Parameter]);
+    layout::template pack<Parameter>(row_major, stored.data());
+    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
+      std::copy_n(stored.data() + elements.first, elements.last - elements.first, part);
+    });
+  }
+
+  /// How far training has come. What is set forgets micro-batches whose weights have not been updated yet.
+  [[nodiscard]] training_progress progress() const {
+    return {.seed = seed_, .steps = steps_, .updates = updates_, .learning_rate = learning_rate_};
+  }
+  void set_progress(training_progress const& from) {
+    seed_ = from.seed;
+    steps_ = from.steps;
+    updates_ = from.updates;
+    learning_rate_ = from.learning_rate;
+    begin_accumulation();
+  }
+
   /// What the emulated IPUs of a replica have done.
   [[nodiscard]] auto const& counted(int replica = 0) const
     requires requires(memory_type const& own) { own.of_policy.counted; }
@@ -198,6 +231,17 @@ class host_pipeline : public session_shape<M, Training> {
     } else {
       aligned_block const unpacked(layout::storage.floats);
       layout::initialize(seed, replicas_[0]->weights.data(), unpacked.data());
+    }
+  }
+
+  /// each(part, elements) for each replica's part of one of a parameter's numbers.
+  template <std::size_t Parameter, class Each>
+  void for_each_state_part(int slot, Each const& each) const {
+    constexpr auto offset = sizes::state_offset(Parameter);
+    for (int i = 0; i < replicas; ++i) {
+      auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
+      if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
+      each(replicas_[static_cast<std::size_t>(i)]->state.data() + offset + slot * sizes::all_state_floats, elements);
     }
   }
 

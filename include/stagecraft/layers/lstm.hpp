@@ -6,6 +6,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/lstm_states.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
@@ -67,6 +68,7 @@ struct lstm : layer<lstm> {
   static constexpr std::string_view usage = "lstm{units} or lstm{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
+  using arguments = argument_list<&lstm::units>;
   lstm_options options;
   step_masks masks;  ///< of its first call; the library finds them
 

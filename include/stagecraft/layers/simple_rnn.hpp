@@ -6,6 +6,7 @@
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/orthogonal.hpp>
 #include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -62,6 +63,7 @@ struct simple_rnn : layer<simple_rnn> {
       "simple_rnn{units} or simple_rnn{units, {.return_sequences = true, .name = ...}}";
 
   int units = 1;
+  using arguments = argument_list<&simple_rnn::units>;
   simple_rnn_options options;
   step_masks masks;  ///< of its first call; the library finds them
 
