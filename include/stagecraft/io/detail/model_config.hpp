@@ -29,6 +29,8 @@ class model_writer {
     bool const is_sequential = info.kind == model_kind::sequential;
     auto& layers = config["layers"];
     if (is_sequential && model == 0) layers.push_back(layer_entry(graph_.order.empty() ? 0 : first_input(), false));
+    if (is_sequential && model > 0 && has_own_input(model))
+      layers.push_back(nested_input_entry(model, graph_.nested_inputs_of(model)[0]));
     auto input_layers = json::array(), output_layers = json::array();
     auto const add_input = [&](json entry) {
       input_layers.push_back({entry["config"]["name"], 0, 0});
@@ -76,6 +78,11 @@ class model_writer {
   }
 
  private:
+  [[nodiscard]] bool has_own_input(int model) const {
+    if (graph_.nested_models[model].kind != model_kind::sequential) return true;
+    auto const inputs = graph_.nested_inputs_of(model);
+    return !inputs.empty() && !inputs[0].name.empty();
+  }
   [[nodiscard]] int first_input() const {
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i)
       if (graph_.call(i).is_input) return i;
@@ -174,7 +181,9 @@ class model_writer {
       auto const outputs = graph_.outputs_of(child);
       int tensor = 0;
       while (tensor < static_cast<int>(outputs.size()) && outputs[static_cast<std::size_t>(tensor)] != call) ++tensor;
-      return {std::string(graph_.nested_models[child].name.view()), graph_.nested_models[child].node_index, tensor};
+      // Keras counts a node more for models that begin with an input: that of their own making.
+      int const node = graph_.nested_models[child].node_index + (has_own_input(child) ? 1 : 0);
+      return {std::string(graph_.nested_models[child].name.view()), node, tensor};
     }
     for (auto const& input : graph_.nested_inputs_of(model))
       if (input.call == call) return {nested_input_entry(model, input)["config"]["name"], 0, 0};
