@@ -126,6 +126,25 @@ class trained_model : public trainable {
     }
   }
 
+  /// Writes all that training needs to go on, and what the model is, to a folder: `model.save("digits")`, as
+  /// `sc::save_model(model, "digits")`. Needs <stagecraft/io/bundle.hpp>, which says more: E5020 without.
+  /// Definition: tf.keras.Model.save.
+  void save(std::string const& path) const {
+    if constexpr (requires { save_bundle_of(detail::file_functions{}, *this, path); })
+      save_bundle_of(detail::file_functions{}, *this, path);
+    else
+      detail::refuse_files<M, "save", "stagecraft/io/bundle.hpp">();
+  }
+  /// Reads what `save` wrote. Training goes on from there, bit for bit; if anything differs from the model's type or
+  /// its training description, nothing is read (E5032). Needs <stagecraft/io/bundle.hpp>. Definition:
+  /// tf.keras.models.load_model.
+  void load(std::string const& path) {
+    if constexpr (requires { load_bundle_of(detail::file_functions{}, *this, path); })
+      load_bundle_of(detail::file_functions{}, *this, path);
+    else
+      detail::refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
+  }
+
   /// The session that carries out the steps.
   [[nodiscard]] session_type& session() noexcept { return *session_; }
 
