@@ -139,6 +139,23 @@ class tensor_taker {
   return model;
 }
 
+/// Whether a bundle was saved with an optimizer of the same class; its options may differ, which is noted.
+inline bool compare_optimizers(json const& own, json const& found, difference_list& differences) {
+  if (!found.is_object() || !found.contains("optimizer") || !found["optimizer"].is_object()) {
+    differences.add("the file is of a predictor: it has no optimizer");
+    return false;
+  }
+  auto const& mine = own["optimizer"];
+  auto const& other = found["optimizer"];
+  if (!other.contains("class_name") || other["class_name"] != mine["class_name"]) {
+    differences.add("optimizer is " + value_text(mine["class_name"]) + ", in the file " +
+                    value_text(other.contains("class_name") ? other["class_name"] : json()));
+    return false;
+  }
+  compare_config(mine, other, "optimizer: ", differences);
+  return true;
+}
+
 }  // namespace io
 
 namespace detail {
@@ -170,18 +187,15 @@ void load_bundle_of(file_functions, trained_model<M, Session>& model, std::strin
   io::tensor_taker taker(contents.tensors, differences);
   taker.take(weights, io::weight_paths<M>());
   if constexpr (trains) {
-    auto const own = io::training_config<Session::sizes::training>();
-    if (contents.training.is_object() && contents.training.contains("optimizer"))
-      io::compare_config(own["optimizer"], contents.training["optimizer"], "optimizer: ", differences);
-    else
-      differences.add("the file is of a predictor: it has no optimizer");
     auto numbers = model.get_optimizer_weights();
     auto progress = model.progress();
-    if (contents.training.is_object()) {
+    if (io::compare_optimizers(io::training_config<Session::sizes::training>(), contents.training, differences)) {
       taker.take(numbers, io::optimizer_paths<M, Session>());
       taker.take(progress);
+      taker.finish({});
+    } else {
+      taker.finish({io::optimizer_prefix, io::counter_prefix});
     }
-    taker.finish({});
     differences.raise("E5032", path, model.name());
     model.set_weights(weights);
     model.set_optimizer_weights(numbers);

@@ -58,6 +58,17 @@ inline void compare_layers(json const& own, json const& found, std::string const
     }
 }
 
+/// The stages of calls, by their names.
+inline void compare_stages(json const& own, json const& found, difference_list& differences) {
+  for (auto const& [call, stage] : own.items()) {
+    auto const other = found.find(call);
+    auto const in_file = other == found.end() ? json() : *other;
+    if (stage != in_file)
+      differences.add("layer '" + call + "': pipeline stage is " + value_text(stage) + ", in the file " +
+                      value_text(in_file));
+  }
+}
+
 /// An option of which the file says nothing, since an older release wrote it, is no difference.
 inline void compare_config(json const& own, json const& found, std::string const& where, difference_list& differences) {
   if (!found.is_object()) return differences.add(where + "the file has " + value_text(found));
@@ -68,6 +79,8 @@ inline void compare_config(json const& own, json const& found, std::string const
       compare_layers(value, *other, where, differences);
     else if (key == "config" && value.is_object())
       compare_config(value, *other, where, differences);
+    else if (key == "pipeline_stages" && other->is_object() && !value.empty() && !other->empty())
+      compare_stages(value, *other, differences);
     else if (value != *other)
       differences.add(where + key + " is " + value_text(value) + ", in the file " + value_text(*other));
   }

@@ -40,7 +40,7 @@ void add_graphcore_options(json& config) {
   constexpr bool pipelined = is_pipelined<Staged>;
   config["gradient_accumulation_steps_per_replica"] = pipelined ? json() : steps;
   config["gradient_accumulation_reduction_method"] = static_cast<int>(options.reduction_method);
-  if constexpr (requires { Training.asynchronous_callbacks; }) {
+  if constexpr (requires { Training.replicated_metric_reduction_method; }) {
     auto method = json_of(Training.replicated_metric_reduction_method).template get<std::string>();
     for (auto& letter : method)
       letter = static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
