@@ -35,12 +35,12 @@ class pipeline_pass {
   using step_function = void (*)(host_memory const&);
 
   static constexpr auto const& graph = plan::graph;
-  static constexpr auto const& pass = pass_on<typename plan::model, plan::training, Mode, typename plan::machine, Pass>;
+  static constexpr auto const& pass = pass_on<typename plan::job, Pass>;
   static constexpr timetable const& table = sizes::template table<Mode>();
   static constexpr int stage = table.stage_of_pass(Pass);
   static constexpr int device = table.device_of_pass(Pass);
   static constexpr bool backward = table.is_backward(Pass);
-  static constexpr bool trains = Mode == execution_mode::training;
+  static constexpr bool trains = plan::trains;
   static constexpr bool is_last_forward = !backward && stage + 1 == sizes::stages;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr bool waits = sizes::workers > 1 && pass.waits.size() > 0;
@@ -309,11 +309,10 @@ class pipeline_pass {
   }
   template <std::size_t Output>
   static void finish_output([[maybe_unused]] host_memory const& memory) {
-    if constexpr (takes_logits<typename plan::model, plan::training, Output>) {
+    if constexpr (takes_logits<typename plan::job, Output>) {
       float* const value = plan::address(memory, plan::value(Session::outputs[Output]));
-      policy::template output<plan, Output>(memory, value, [&] {
-        detail::output_step<typename sizes::shape, plan::training, Output, architecture>(value);
-      });
+      policy::template output<plan, Output>(
+          memory, value, [&] { detail::output_step<typename sizes::shape, Output, architecture>(value); });
     }
   }
   template <std::size_t Output>
@@ -332,8 +331,8 @@ class pipeline_pass {
     }
     float const* const prediction = plan::address(memory, plan::value(call));
     return policy::template loss<plan, Output>(memory, prediction, targets, scales, gradient, [&] {
-      return detail::loss_step<typename sizes::shape, plan::training, Output, architecture>(
-          prediction, targets, scales, gradient, factor, memory.valid_samples);
+      return detail::loss_step<typename sizes::shape, Output, architecture>(prediction, targets, scales, gradient,
+                                                                            factor, memory.valid_samples);
     });
   }
 };

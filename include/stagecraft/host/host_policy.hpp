@@ -29,7 +29,7 @@ struct host_policy {
 
   template <class Sizes>
   struct replica_memory {};
-  template <class M, auto Training, class Machine>
+  template <class Job>
   static constexpr diagnostic const& memory_problem() {
     return detail::no_memory_problem;
   }
@@ -63,6 +63,10 @@ struct host_policy {
   }
   template <class Plan, std::size_t Parameter, class OnHost>
   static void penalty_gradient(host_memory const&, bool, OnHost const& on_host) {
+    on_host();
+  }
+  template <class Plan, std::size_t Parameter, int Round, class OnHost>
+  static void squares(host_memory const&, detail::optimizer_state const&, bool, double*, OnHost const& on_host) {
     on_host();
   }
   template <class Plan, std::size_t Parameter, class Range, class OnHost>

@@ -21,6 +21,7 @@ struct weight_names {
              ((std::convertible_to<Texts const&, std::string_view> && !std::is_empty_v<Texts>) && ...))
   constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
 
+  [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }
   /// Whether any of them is a part of this name.
   [[nodiscard]] constexpr bool match(std::string_view name) const {
     for (auto const& text : texts)

@@ -360,9 +360,9 @@ constexpr auto plan_program() {
 template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0>
 inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits>();
 
-/// The program of a model that is trained, or predicts, as a description says.
-template <Model M, auto Training, execution_mode Mode>
-inline constexpr auto const& program_for =
-    program_of<M, Training.batch_size, Mode, detail::outputs_with_logits<M, Training>>;
+/// The program of a job.
+template <class Job>
+inline constexpr auto const& program_for = program_of<typename Job::model, Job::training.batch_size, Job::mode,
+                                                      detail::outputs_with_logits<typename Job::described>>;
 
 }  // namespace stagecraft
