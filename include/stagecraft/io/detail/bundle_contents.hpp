@@ -127,7 +127,8 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
   auto const whole = read_training_json(folder);
   auto const check = [&](byte_source const& source, char const* name) {
     auto const& entry = whole["files"][name];
-    if (source.size() != entry["bytes"].get<std::uint64_t>() || hexadecimal(crc32_of(source)) != entry["crc32"])
+    if (source.size() != entry["bytes"].get<std::uint64_t>() ||
+        hexadecimal(crc32_of(source)) != entry["crc32"].get_ref<std::string const&>())
       refuse("E5031", source.name(), "it is damaged, or of another bundle: its size or checksum differs");
   };
   bundle_contents contents;
