@@ -56,7 +56,7 @@ class host_pipeline : public session_shape<M, Training> {
   explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
     for (std::size_t i = 0; i < replicas_.size(); ++i) {
-      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats);
+      replicas_[i] = std::make_unique<memory_type>(static_cast<int>(i), workspace_floats, widened_floats);
       pointers_[i] = replicas_[i].get();
     }
     initialize_weights(seed);
@@ -183,6 +183,14 @@ class host_pipeline : public session_shape<M, Training> {
       return (floats + 15) / 16 * 16;
     else
       return (std::max(floats, detail::weight_functions<first_plan>::workspace_floats()) + 15) / 16 * 16;
+  }();
+
+  /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
+  static constexpr long long widened_floats = [] {
+    if constexpr (is_half(first_plan::stored))
+      return narrow_storage<first_plan>::room_floats();
+    else
+      return 0LL;
   }();
 
  private:

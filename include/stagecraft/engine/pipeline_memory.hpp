@@ -148,7 +148,8 @@ struct pipeline_memory {
   static constexpr bool has_halves = Sizes::halves;
 
   /// @param workspace_floats  what each thread of a device has for itself
-  pipeline_memory(int number, long long workspace_floats)
+  /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
+  pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
         weights(Sizes::weights.floats),
         gradients(Sizes::gradient_floats),
@@ -167,8 +168,10 @@ struct pipeline_memory {
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       (remote.emplace_back(Sizes::template remote_floats<static_cast<int>(Stage)>), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(Sizes::stages)>{});
-    for (int device = 0; device < Sizes::devices; ++device)
+    for (int device = 0; device < Sizes::devices; ++device) {
       workspaces.emplace_back(Sizes::threads_of_device * workspace_floats);
+      widened.emplace_back(widened_floats);
+    }
   }
 
   int replica;
@@ -177,7 +180,7 @@ struct pipeline_memory {
   aligned_block local_weights, local_gradients, local_halves, local_state;
   aligned_block targets, scales;                                       ///< rings
   std::vector<std::atomic<int>> samples;                               ///< a ring: samples of a micro-batch
-  std::vector<aligned_block> blocks, workspaces;                       ///< of each device
+  std::vector<aligned_block> blocks, workspaces, widened;              ///< of each device
   std::vector<aligned_block> remote;                                   ///< activations of each stage
   std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
   std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished

@@ -62,6 +62,8 @@ struct step_plan {
   /// Copies, for what is read at run time: Clang 19 finds members of class type of a template argument at wrong places.
   static constexpr auto training = Training;
   static constexpr pipelining_options options = options_of<M, Training>;
+  /// The type in which values and gradients lie in the block.
+  static constexpr dtype stored = Training.dtype_policy.storage_dtype;
   /// That work on the device together.
   static constexpr int threads = detail::threads_of_device<M, Training, Machine>;
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
@@ -115,10 +117,10 @@ struct step_plan {
   }
 
  private:
-  static constexpr bool updates_at_once = trains && detail::is_whole<M, Machine> &&
-                                          replicas_of<M, Training, Machine> == 1 && options.accumulation_steps() == 1 &&
-                                          !options.offloads_weights() && !options.offloads_optimizer_state() &&
-                                          options.offload_gradient_accumulation_buffers != offload::remote;
+  static constexpr bool updates_at_once =
+      trains && detail::is_whole<M, Machine> && Training.dtype_policy == dtype_policies::float32 &&
+      replicas_of<M, Training, Machine> == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
+      !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote;
   static constexpr bool is_updated_at_once(int call, int index, parameter_layout layout) {
     auto const& layer = graph.layer_of(call);
     auto const& weight = graph.parameters[static_cast<std::size_t>(layer.first_parameter + index)];
