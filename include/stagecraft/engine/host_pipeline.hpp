@@ -96,7 +96,7 @@ class host_pipeline : public session_shape<M, Training> {
   /// alone, without locks, but for a model without stages on several threads, which divide its steps.
   template <class Feed, class Results>
   void call(Feed const& feed, Results const& results) {
-    if (weights_changed_) begin_run();
+    if (weights_changed_ || (sizes::keeps_copies && sizes::trains)) begin_run();
     auto all = execution(feed, results, false);
     all.team = nullptr;
     for (auto& count : pointers_[0]->done) count.reset();
@@ -120,6 +120,7 @@ class host_pipeline : public session_shape<M, Training> {
     policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (std::size_t i = 1; i < replicas_.size(); ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+    for (auto& replica : replicas_) replica->copied.fill(0);
     if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
   }
   /// Forgets micro-batches whose weights have not been updated yet.

@@ -78,6 +78,9 @@ struct pipeline_sizes : session_shape<M, Training> {
   static constexpr bool shards_weights = Replicas > 1 && options.replicated_weight_sharding;
   /// Passes work on copies of weights: of what is in remote memory, or rounded ones.
   static constexpr bool fetches_weights = options.offloads_weights() || rounds_copies_of_weights<Training.dtype_policy>;
+  /// The copies last until the weights change.
+  static constexpr bool keeps_copies =
+      is_half(Training.dtype_policy.storage_dtype) && fetches_weights && !options.offloads_weights();
   static constexpr bool fetches_gradients = options.offload_gradient_accumulation_buffers == offload::remote;
   static constexpr bool fetches_state = options.offloads_optimizer_state();
 
@@ -178,10 +181,12 @@ struct pipeline_memory {
   aligned_block weights, gradients, halves, state;
   /// What a pass works on where these stand in remote memory.
   aligned_block local_weights, local_gradients, local_halves, local_state;
-  aligned_block targets, scales;                                       ///< rings
-  std::vector<std::atomic<int>> samples;                               ///< a ring: samples of a micro-batch
-  std::vector<aligned_block> blocks, workspaces, widened;              ///< of each device
-  std::vector<aligned_block> remote;                                   ///< activations of each stage
+  aligned_block targets, scales;                           ///< rings
+  std::vector<std::atomic<int>> samples;                   ///< a ring: samples of a micro-batch
+  std::vector<aligned_block> blocks, workspaces, widened;  ///< of each device
+  std::vector<aligned_block> remote;                       ///< activations of each stage
+  /// The weight update that each stage's copies of weights are for; 0: none are there.
+  std::array<std::int64_t, static_cast<std::size_t>(Sizes::stages)> copied{};
   std::array<float, Sizes::weights.count + 1> penalties{};             ///< of the weights, for the loss
   std::array<progress, static_cast<std::size_t>(Sizes::passes)> done;  ///< micro-batches that each pass has finished
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
